@@ -136,7 +136,8 @@ def bad_fields(member: type[Plugin]) -> Iterator[dict[str, Any]]:
             yield {k: v for k, v in good.items() if k != name}
         for bad in BAD_NUMBERS:
             fine = not_bad(kind_of(member), name)
-            if not any(bad is value or bad == value for value in fine):
+            given = bad is good[name]  # and is accepted, such as None of an optional field
+            if not given and not any(bad is value or bad == value for value in fine):
                 yield {**good, name: bad}
     bad_ones = WRONG["bad"].get(kind_of(member), {"cases": []})
     for case in bad_ones["cases"]:

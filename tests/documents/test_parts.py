@@ -26,7 +26,8 @@ def test_every_member_has_its_page_and_there_are_no_others() -> None:
 
 
 def test_pages_name_the_oracles_that_the_register_has() -> None:
-    old = [path.name for path in expected() if rewritten(text := path.read_text("utf-8")) != text]
+    pages = [path for path in expected() if path.exists()]  # the test above names the others
+    old = [path.name for path in pages if rewritten(text := path.read_text("utf-8")) != text]
     assert old == [], "python -m tests.documents rewrites them"
 
 
