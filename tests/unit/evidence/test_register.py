@@ -24,7 +24,7 @@ ALIASES = {
     "Softmax": ("SoftmaxLoss",),
     "LossDistributions": ("accountant=pld",),
     "ClipAnswers": ("clipped",),
-    "ByColumn": ('"column"',),
+    "ByColumn": ("rows_by_value",),
     "Intervals": ("intervals",),
     "PublicRows": ("twin",),
 }
