@@ -1,7 +1,13 @@
-"""The papers' bounds against exact second moments of random small problems: no Monte Carlo."""
+"""The papers' bounds against exact second moments of random small problems: no Monte Carlo.
+
+Moments know of the noise only its variance, so it may be taken to be ±√v: then no path leaves a
+ball whose radius follows from the recursion, Θ is a box around it, the projection never acts, and
+gradients are bounded as the paper assumes.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cache
+from math import sqrt
 
 import numpy as np
 import pytest
@@ -12,6 +18,7 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     answer_noise,
     excess_bound,
     step_sizes,
+    with_transient,
 )
 from asyncdp_sim.theory.moments.gossip_map import gossip_map
 from asyncdp_sim.theory.moments.per_update import moments
@@ -83,6 +90,22 @@ class Problem:
         """What the bound for smooth losses takes."""
         return quadratic_slopes(self.gram, self.moment, self.weights, self.sigma)
 
+    def box(self, start=0.0):
+        """θ_max of a box that no path from ‖θ_0‖ ≤ start leaves, and the largest gradient there."""
+        process, (n, p) = self.process, self.sizes
+        kept = np.abs(np.linalg.eigvalsh(process.factor)).max(axis=1)
+        moved = 2 * process.step * np.linalg.norm(self.moment, axis=1)
+        moved = moved + process.step * np.sqrt(p * self.variance)
+        radius = farthest = start
+        for _ in range(self.updates):
+            radius = max(float(np.max(kept * radius + moved)), process.central_factor * radius)
+            farthest = max(farthest, radius)
+        bound = max(farthest, float(np.linalg.norm(process.optimum)))
+        corner, steep = bound * sqrt(p), np.linalg.eigvalsh(self.gram)[:, -1]
+        own = self.sigma / (2 * n) * corner
+        own = own + 2 * self.weights * (steep * corner + np.linalg.norm(self.moment, axis=1))
+        return bound, max(self.sigma / 2 * corner, float(np.max(own)))
+
 
 def random_problem(seed):
     """Return a problem of any shape: some diverse, some noisy, steps from tiny to unstable."""
@@ -117,17 +140,32 @@ def random_problem(seed):
 
 
 def first(problem, initial="zeros"):
-    """Return V_0."""
+    """Return V_0, Y_0, and the norm of no initial model is larger than the third."""
     n, p = problem.sizes
     centre = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial]
-    spread = p / 12 if initial == "uniform" else 0.0
-    return (n + 1) * (float(np.sum((centre - problem.process.optimum) ** 2)) + spread)
+    spread = n * p / 12 if initial == "uniform" else 0.0
+    each = float(np.sum((centre - problem.process.optimum) ** 2))
+    return (n + 1) * (each + spread / n), spread, 0.0 if initial == "zeros" else sqrt(p)
+
+
+def paper_bound(problem, initial="zeros"):
+    """Return the corrected bound of (7) on the problem's own box."""
+    start, spread, norm = first(problem, initial)
+    bound, steepest = problem.box(norm)
+    return with_transient(
+        problem.steps,
+        problem.noise,
+        gradient_bound=steepest,
+        diameter=2 * bound * sqrt(problem.sizes[1]),
+        start=start,
+        spread=spread,
+    )
 
 
 def smooth_bound(problem, initial="zeros"):
     """Return the bound for smooth losses."""
     given = problem.steps, problem.noise
-    return sharpened(*given, slopes=problem.slopes, start=first(problem, initial))
+    return sharpened(*given, slopes=problem.slopes, start=first(problem, initial)[0])
 
 
 @dataclass(frozen=True)
@@ -138,50 +176,62 @@ class Outcome:
     total: float
     excess: np.ndarray
     smoothness: float
-    bound: np.ndarray
+    paper: np.ndarray
+    smooth: np.ndarray
 
 
 @cache
 def outcome(seed):
     problem = random_problem(seed)
     exact = moments(problem.process, problem.variance)
-    ks, bound = range(problem.updates + 1), smooth_bound(problem)
+    ks = range(problem.updates + 1)
+    paper, smooth = paper_bound(problem), smooth_bound(problem)
     return Outcome(
         central=np.trace(exact.second, axis1=1, axis2=2),
         total=float(np.trace(exact.second[-1]) + np.einsum("iaia->", exact.copies_second)),
         excess=exact.expected_excess(),
         smoothness=2 * float(np.linalg.eigvalsh(problem.process.hessian)[-1]),
-        bound=np.array([bound.after(k) for k in ks]),
+        paper=np.array([paper.after(k) for k in ks]),
+        smooth=np.array([smooth.after(k) for k in ks]),
     )
 
 
-class TestTheBoundHolds:
+def ratios(name):
+    """Return how loose a bound is: over the exact E‖θ_L,T − θ*‖², sorted."""
+    found = [outcome(seed) for seed in range(PROBLEMS)]
+    return np.sort([getattr(each, name)[-1] / each.central[-1] for each in found])
+
+
+@pytest.mark.parametrize("name", ["paper", "smooth"])
+class TestTheBoundsHold:
     @OF_ASYNC
-    def test_for_the_central_model_after_every_update(self):
+    def test_for_the_central_model_after_every_update(self, name):
         for seed in range(PROBLEMS):
             found = outcome(seed)
-            assert np.all(found.central <= found.bound), seed
+            assert np.all(found.central <= getattr(found, name)), seed
 
     @OF_ASYNC
-    def test_for_all_models_together(self):
+    def test_for_all_models_together(self, name):
         for seed in range(PROBLEMS):
             found = outcome(seed)
-            assert found.total <= found.bound[-1] * (1 + 1e-12), seed
+            assert found.total <= getattr(found, name)[-1] * (1 + 1e-12), seed
 
     @OF_ASYNC
-    def test_for_the_fitness(self):
+    def test_for_the_fitness(self, name):
         for seed in range(PROBLEMS):
             found = outcome(seed)
-            most = [excess_bound(far, found.smoothness) for far in found.bound]
+            most = [excess_bound(far, found.smoothness) for far in getattr(found, name)]
             assert np.all(found.excess <= most), seed
 
 
 @pytest.mark.no_evidence
-def test_how_loose_it_is():
+def test_how_loose_they_are():
+    paper, smooth = ratios("paper"), ratios("smooth")
+    assert 20 < np.median(paper) < 100
+    assert 4 < np.median(smooth) < 8
+    # over all N + 1 models, which the bounds are about, the second is nearly exact
     found = [outcome(seed) for seed in range(PROBLEMS)]
-    assert 4 < np.median([each.bound[-1] / each.central[-1] for each in found]) < 8
-    # over all N + 1 models, which the bound is about, it is nearly exact
-    assert 1 < np.median([each.bound[-1] / each.total for each in found]) < 1.3
+    assert 1 < np.median([each.smooth[-1] / each.total for each in found]) < 1.3
 
 
 def broken(problem, bug):
@@ -223,8 +273,8 @@ def test_other_starts(initial, seed):
     problem = random_problem(seed)
     exact = moments(problem.process, problem.variance, initial=initial)
     far = np.trace(exact.second, axis1=1, axis2=2)
-    found = smooth_bound(problem, initial)
-    assert np.all(far <= [found.after(k) for k in range(problem.updates + 1)])
+    for found in (paper_bound(problem, initial), smooth_bound(problem, initial)):
+        assert np.all(far <= [found.after(k) for k in range(problem.updates + 1)])
 
 
 def loud(seed, noise):
@@ -242,9 +292,55 @@ def test_strong_noise(noise):
     for seed in range(40):
         problem, total = loud(seed, noise)
         assert total <= smooth_bound(problem).after(problem.updates) * (1 + 1e-12)
+        assert total <= paper_bound(problem).after(problem.updates)
         thin = replace(problem, variance=problem.variance / problem.sizes[1])
         thin_fails.append(total > smooth_bound(thin).after(problem.updates))
     assert any(thin_fails)  # planted bug: the noise of one coordinate, as printed
+
+
+def every_outcome(theta_max, rate, noise, updates=7):
+    """Return E of u_L² and of f − f* after every update, by every sequence of owners and signs.
+
+    Two owners with ∇f_1 = θ/4 + (θ − 3)/2 and ∇f_2 = θ/4 + (θ + 1)/4, σ = 1, Θ = [−θ_max, θ_max].
+    """
+    codes = np.arange(4**updates)
+    owners = (codes[:, None] >> np.arange(updates)) & 1
+    signs = 2 * ((codes[:, None] >> np.arange(updates, 2 * updates)) & 1) - 1
+    steep, pull = np.array([0.5, 0.25]), np.array([1.5, -0.25])
+    curve, slope = 1 + np.sum(steep), np.sum(pull)
+    best = min(slope / curve, theta_max)
+    central, copies, rows = np.zeros(codes.size), np.zeros((codes.size, 2)), np.arange(codes.size)
+    far, excess = [best**2], [curve / 2 * best**2 + (slope - curve * best) * best]
+    for k in range(updates):
+        i = owners[:, k]
+        v = (central + copies[rows, i]) / 2
+        gradient = v / 4 + steep[i] * v - pull[i] + noise * signs[:, k]
+        central = np.clip(v - rate * v / 2, -theta_max, theta_max)
+        copies[rows, i] = np.clip(v - 2 * rate * gradient, -theta_max, theta_max)
+        u = central - best
+        far.append(np.mean(u**2))
+        excess.append(np.mean(curve / 2 * u**2 - (slope - curve * best) * u))
+    return np.array(far), np.array(excess), best, curve, slope
+
+
+@OF_ASYNC
+@pytest.mark.parametrize("theta_max", [0.2, 0.6, 5.0])
+@pytest.mark.parametrize(("rate", "noise"), [(0.05, 0.0), (0.05, 3.0), (0.5, 1.0)])
+def test_an_active_projection(theta_max, rate, noise):
+    """The optimum is on the border of the two smaller boxes, and inside the largest."""
+    far, excess, best, curve, slope = every_outcome(theta_max, rate, noise)
+    steps = step_sizes(2, 1.0, rho=rate, updates=1)
+    found = with_transient(
+        steps,
+        np.full(2, noise**2),
+        gradient_bound=max(0.75 * theta_max + 1.5, 0.5 * theta_max + 0.25),
+        diameter=2 * theta_max,
+        start=3 * best**2,
+    )
+    bound = [found.after(k) for k in range(len(far))]
+    assert np.all(far <= bound)
+    tilt = abs(slope - curve * best)
+    assert np.all(excess <= [excess_bound(each, curve, tilt) for each in bound])
 
 
 def without_noise(updates):
@@ -258,15 +354,20 @@ def without_noise(updates):
     assert np.allclose(process.optimum, 1)
     error = float(moments(process).second[-1, 0, 0])
     budgets = [np.inf, np.inf]
-    return error, as_printed(2, budgets, gradient_bound=3.0, sigma=1.0, rho=1.0, updates=updates)
+    said = as_printed(2, budgets, gradient_bound=3.0, sigma=1.0, rho=1.0, updates=updates)
+    steps = step_sizes(2, 1.0, rho=1.0, updates=updates)
+    mended = with_transient(steps, np.zeros(2), gradient_bound=3.0, diameter=2.0, start=3.0)
+    return error, said, mended.after(updates)
 
 
 @pytest.mark.no_evidence
 def test_the_printed_bound_fails_where_the_transient_matters():
-    error, said = without_noise(10)
+    error, said, mended = without_noise(10)
     assert error < said
-    error, said = without_noise(100)
+    assert error < mended
+    error, said, mended = without_noise(100)
     assert (round(error, 2), round(said, 2)) == (0.99, 0.22)
+    assert error < mended
 
 
 def rounds(problem, convexity=1.0):
@@ -280,11 +381,12 @@ def rounds(problem, convexity=1.0):
         move = np.eye(p) - 2 * step * hessian
         second = move @ second @ move.T + step**2 * noise / p * np.eye(p)
     bend = np.linalg.eigvalsh(hessian).tolist()
-    bound = collab_theorem2.along(
-        problem.rho / problem.updates**2 / np.arange(1, problem.updates + 1),
+    bound = collab_theorem2.with_transient(
         noise,
         convexity=min(2 * bend[0] * convexity, 2 * bend[-1]),
         smoothness=2 * bend[-1],
+        rho=problem.rho,
+        updates=problem.updates,
         start=exact[0],
     )
     return np.array(exact), bound

@@ -83,14 +83,12 @@ def sharpened(
         q = 1 − d + κ,   r = R + b²/κ,
         R = 2α_L²‖∇f_L(θ*)‖² + Σ π_i [α_i²(2‖∇f_i(θ*)‖² + ν_i²) + ‖G_i‖²/(2 − 4m)].
 
-    Proof. (a) With u = x − θ*, given i: ‖v − θ*‖² = (‖u_L‖² + ‖u_i‖²)/2 − ‖u_L − u_i‖²/4.
-    (b) Π_Θ moves nothing away from θ*, and ‖∇f_j(v)‖² ≤ 2‖h‖² + 2‖∇f_j(θ*)‖² for
-    h = ∇f_j(v) − ∇f_j(θ*); as ‖h‖² ≤ L_j hᵀ(v − θ*), −2α_j hᵀ(v − θ*) + 2α_j²‖h‖² ≤
-    −2m_j‖v − θ*‖². (c) By (a) the terms in ‖v − θ*‖² leave V − 2m Σ π_i(‖u_L‖² + ‖u_i‖²)
-    − (½ − m) Σ π_i ‖u_L − u_i‖². (d) Write v − θ* = (u_i − u_L)/2 + u_L. The first part costs
+    Proof, as for :func:`with_transient` with these changes. (b') ‖∇f_j(v)‖² ≤ 2‖h‖² +
+    2‖∇f_j(θ*)‖² for h = ∇f_j(v) − ∇f_j(θ*), and as ‖h‖² ≤ L_j hᵀ(v − θ*), −2α_j hᵀ(v − θ*) +
+    2α_j²‖h‖² ≤ −2m_j‖v − θ*‖². (d') Write v − θ* = (u_i − u_L)/2 + u_L. The first part costs
     Σ π_i ‖G_i‖ ‖u_i − u_L‖, which (½ − m) Σ π_i ‖u_L − u_i‖², gained in (c), pays but for
     Σ π_i ‖G_i‖²/(2 − 4m); the second costs 2b‖u_L‖ ≤ κV + b²/κ, with the κ of the smallest limit
-    (b = 0 in the proof's case, α_L = α_i π_i). ∎
+    (b = 0 in the proof's case). ∎
 
     Assumes θ* in the interior of Θ or Θ the whole space, and Lipschitz gradients in place of
     bounded ones. No equation of the paper: where Θ is the whole space and the loss quadratic,
@@ -105,7 +103,7 @@ def sharpened(
     slopes : Slopes
         With α_jL_j ≤ 1.
     start : float
-        V_0 = E Σ_j ‖x_j,0 − θ*‖², (N+1)‖θ_0 − θ*‖² for one start.
+        V_0, as for :func:`with_transient`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Asynchronous learning in the terms of the proof of Async's Theorem 2, and geometric bounds on it.
+"""Upper bound on asynchronous learning's distance from the optimum: Theorem 2 of Async, mended.
 
 Models x_L, x_1 … x_N sit on a star; V_k = E Σ_j ‖x_j − θ*‖² over all N + 1 of them bounds
 E‖θ_L,k − θ*‖². In the proof's terms f = f_L + Σ f_i, f_L = g/2, f_i = g/(2N) + (1/n) Σ_{D_i} ℓ,
@@ -6,8 +6,9 @@ so that σ_L = σ/2 and σ_i = σ/(2N). An update with owner i averages x_L and 
 
     x_L⁺ = Π_Θ[v − α_L ∇f_L(v)],    x_i⁺ = Π_Θ[v − α_i (∇f_i(v) + (n_i/n) w_i)].
 
-What the paper prints is no bound: it lacks the transient. The bound for smooth losses is in
-:mod:`~asyncdp_sim.theory.bounds.async_smooth`; it needs neither bounded gradients nor gossip's
+:func:`with_transient` is the paper's bound with its corrections; what the paper prints is none.
+The bound to use on smooth losses
+is :mod:`~asyncdp_sim.theory.bounds.async_smooth`: it needs neither bounded gradients nor gossip's
 spectrum.
 
 Assumed are owners i_k independent with probabilities π_i, answers at staleness 0, independent noise
@@ -29,6 +30,7 @@ from asyncdp_sim.theory.formulas.arguments import (
     probabilities,
     refused,
 )
+from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
 from asyncdp_sim.theory.moments.gossip_map import CentralStep
 
 
@@ -78,11 +80,32 @@ class StepSizes:
         α_i > 0.
     probability : array (N,)
         π_i > 0, the proof's γ_i; γ_L = 1.
+    sigma : float
+        σ > 0, the strong convexity of g.
     """
 
     central: float
     own: Array
     probability: Array
+    sigma: float
+
+    @property
+    def rates(self) -> Array:
+        """α_L γ_L, α_1 γ_1 … α_N γ_N, shape (N + 1,): equal in the proof's case."""
+        return np.concatenate([[self.central], self.own * self.probability])
+
+    @property
+    def curvatures(self) -> Array:
+        """α_L σ_L, α_1 σ_1 … α_N σ_N, shape (N + 1,)."""
+        half_own = self.own / (2 * len(self.own))
+        return self.sigma * np.concatenate([[self.central / 2], half_own])
+
+    @property
+    def contraction(self) -> float:
+        """λ = λ_2(E W), 1 − 1/(2N) where owners are equally likely (and 0 for N = 1)."""
+        edges = [(0, i + 1) for i in range(len(self.own))]
+        mean = mean_update(len(self.own) + 1, edges, self.probability)
+        return max(0.0, second_eigenvalue(mean))
 
 
 def step_sizes(
@@ -130,7 +153,7 @@ def step_sizes(
     rate = positive("rho", rho) / count("updates", updates) ** 2 / sigma
     often = number * chance if inverse_rate else np.ones(number)
     central = rate if central_step == "proof" else 2 * (number - 1) / number * rate
-    return StepSizes(central, number * rate / often, chance)
+    return StepSizes(central, number * rate / often, chance, sigma)
 
 
 def variances(key: str, values: Array, n_owners: int) -> Array:
@@ -165,6 +188,74 @@ def answer_noise(weights: Array, variance: Array, n_features: int) -> Array:
     share = probabilities("weights", weights)
     spread = variances("variance", variance, len(share))
     return np.asarray(share**2 * count("n_features", n_features) * spread)
+
+
+def with_transient(
+    steps: StepSizes,
+    noise: Array,
+    *,
+    gradient_bound: float,
+    diameter: float,
+    start: float,
+    spread: float = 0.0,
+) -> GeometricBound:
+    """Return the bound of (7) and (8) at every k: q^k V_0 + (1 − q^k)(ε + 2α_max C ε_net)/(1 − q).
+
+    With m = min(½, min_j α_jσ_j), γ_min = min π_i, λ = λ_2(E W) and sums over owners,
+
+        q = 1 − 2γ_min m,
+        ε_net = √(N+1) max(√Y_0, √D/(1−√λ)),    D = α_L²C² + Σ π_i α_i² (C + ν_i)²,
+        ε = 2(N+1)(1−γ_min) δ_σ diam² + 2(N+1) δ_γ C diam + D,
+
+    δ_σ and δ_γ being largest minus smallest α_jσ_j and α_jγ_j, 0 in the proof's case.
+
+    Proof. (a) With u = x − θ*, given i: ‖v − θ*‖² = (‖u_L‖² + ‖u_i‖²)/2 − ‖u_L − u_i‖²/4.
+    (b) Π_Θ moves nothing away from θ*, so that for j ∈ {L, i} E‖u_j⁺‖² ≤ ‖v − θ*‖²
+    − 2α_j(σ_j‖v − θ*‖² + ∇f_j(θ*)ᵀ(v − θ*)) + α_j²(C + ν_j)². (c) By (a) the terms in ‖v − θ*‖²
+    leave V − 2m Σ π_i(‖u_L‖² + ‖u_i‖²) − (½ − m) Σ π_i ‖u_L − u_i‖² ≤ qV. (d) Write
+    v − θ* = (v − x̄) + (x̄ − θ*). Σ_j α_jγ_j ∇f_j(θ*)ᵀ(x̄ − θ*) ≥ −(N+1) δ_γ C diam, as θ* is
+    optimal on Θ and x̄ ∈ Θ; and as ‖v − x̄‖ ≤ (‖x_L − x̄‖ + ‖x_i − x̄‖)/2, the rest is at least
+    −α_max C Σ_j ‖x_j − x̄‖. (e) y = x − x̄ obeys √E‖y⁺‖² ≤ √λ √E‖y‖² + √D, as
+    E‖Wy‖² = yᵀ(E W)y and a step moves no farther than α‖gradient‖; hence
+    Σ_j E‖x_j − x̄‖ ≤ √(N+1) √E‖y‖² ≤ ε_net at every k. ∎
+
+    Deviations: the transient; π_i for 1/N; λ; m ≤ ½; Y_0. δ_σ is not needed, as (c) takes the
+    smallest α_jσ_j; it is kept because (8) has it.
+
+    Parameters
+    ----------
+    steps : StepSizes
+    noise : array (N,)
+        ν_i², see :func:`answer_noise`.
+    gradient_bound : float
+        C > 0, a bound on all ‖∇f_j‖₂ over Θ, such as Ξ_g + Ξ.
+    diameter : float
+        diam Θ ≥ 0, 2θ_max √p for the box.
+    start, spread : float
+        V_0 = E Σ_j ‖x_j,0 − θ*‖², (N+1)‖θ_0 − θ*‖² for one start, and
+        Y_0 = E Σ_j ‖x_j,0 − x̄_0‖², 0 for one start.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    bound, wide = positive("gradient_bound", gradient_bound), nonnegative("diameter", diameter)
+    own, chance, central = steps.own, steps.probability, steps.central
+    size = len(own) + 1
+    wobble = np.sqrt(variances("noise", noise, len(own)))
+    least = float(np.min(chance))
+    moved = central**2 * bound**2 + float(chance @ (own * (bound + wobble)) ** 2)  # D
+    settled = sqrt(moved) / (1 - sqrt(steps.contraction))
+    apart = sqrt(size) * max(sqrt(nonnegative("spread", spread)), settled)
+    uneven = float(np.ptp(steps.curvatures)), float(np.ptp(steps.rates))
+    mismatch = 2 * size * ((1 - least) * uneven[0] * wide**2 + uneven[1] * bound * wide)
+    farthest = max(central, float(np.max(own)))
+    return GeometricBound(
+        start=nonnegative("start", start),
+        factor=1 - 2 * least * min(0.5, float(np.min(steps.curvatures))),
+        push=mismatch + moved + 2 * farthest * bound * apart,
+    )
 
 
 def excess_bound(distance: float, smoothness: float, slope: float = 0.0) -> float:

@@ -12,11 +12,61 @@ import numpy as np
 
 from asyncdp_sim.theory.formulas.arguments import (
     Array,
+    count,
     nonnegative,
     positive,
     probability,
     refused,
 )
+
+
+def with_transient(
+    noise: float,
+    *,
+    convexity: float,
+    smoothness: float,
+    rho: float,
+    updates: int,
+    start: float,
+) -> Array:
+    """Return bounds on E f(θ_k) − f* after k = 0 … T updates; the squared distance is ≤ 2/L times.
+
+    With s = ρ_k, the bound moves as δ⁺ = q_k δ + (λ/2) s² E‖w‖², where q_k = 1 − 2Ls(1 − λs/2) for
+    s ≤ 2/λ and (1 − λs)² for longer steps.
+
+    Proof. f(θ⁺) ≤ f(θ) − s ∇fᵀ(∇f + w) + (λs²/2)‖∇f + w‖², and E w = 0, hence
+    E f(θ⁺) ≤ f(θ) − s(1 − λs/2)‖∇f‖² + (λ/2)s² E‖w‖²; then 2Lδ ≤ ‖∇f‖² ≤ 2λδ, the first where the
+    bracket is ≥ 0, the second where it is not. ∎
+
+    Deviations from (9): the transient Π q_k δ_0; the last model's fitness, not only the best one's;
+    λ/2; the noise of all coordinates, by each owner's variance. The paper's loop makes T − 1
+    updates, the last entry here is one more.
+
+    Parameters
+    ----------
+    noise : float
+        E‖w‖² ≥ 0; 8pΞ²T²/n² Σ 1/ε_i² for Laplace noise of scale 2ΞT/(n_i ε_i).
+    convexity, smoothness : float
+        0 < L ≤ λ.
+    rho : float
+        ρ > 0.
+    updates : int
+        T ≥ 1.
+    start : float
+        δ_0 = E f(θ_0) − f* ≥ 0.
+
+    Returns
+    -------
+    array (T + 1,)
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    horizon = count("updates", updates)
+    step = positive("rho", rho) / horizon**2 / np.arange(1, horizon + 1)
+    return along(step, noise, convexity=convexity, smoothness=smoothness, start=start)
 
 
 def along(
@@ -28,18 +78,7 @@ def along(
     start: float,
     kept: Sequence[float] | Array | None = None,
 ) -> Array:
-    """Return bounds on E f(θ_k) − f* after k = 0 … T updates; the squared distance is ≤ 2/L times.
-
-    With s = s_k, the bound moves as δ⁺ = q_k δ + (λ/2) s² E‖w‖², where q_k = 1 − 2Ls(1 − λs/2) for
-    s ≤ 2/λ and (1 − λs)² for longer steps.
-
-    Proof. f(θ⁺) ≤ f(θ) − s ∇fᵀ(∇f + w) + (λs²/2)‖∇f + w‖², and E w = 0, hence
-    E f(θ⁺) ≤ f(θ) − s(1 − λs/2)‖∇f‖² + (λ/2)s² E‖w‖²; then 2Lδ ≤ ‖∇f‖² ≤ 2λδ, the first where the
-    bracket is ≥ 0, the second where it is not. ∎
-
-    Deviations from (9): the transient Π q_k δ_0; the last model's fitness, not only the best one's;
-    λ/2; the noise of all coordinates, by each owner's variance. The paper's loop makes T − 1
-    updates, the last entry here is one more.
+    """Return the same bounds for any steps s_k > 0, or for an average of the models.
 
     Where ū⁺ = a_k ū + (1 − a_k) θ with θ before the step, as in Algorithm 2, f is convex and
     E f(ū⁺) − f* ≤ a_k (E f(ū) − f*) + (1 − a_k)(E f(θ) − f*).
@@ -47,13 +86,9 @@ def along(
     Parameters
     ----------
     steps : sequence of float (T,)
-        s_k > 0: ρ/(T²k) in Algorithm 1.
-    noise : float
-        E‖w‖² ≥ 0; 8pΞ²T²/n² Σ 1/ε_i² for Laplace noise of scale 2ΞT/(n_i ε_i).
-    convexity, smoothness : float
-        0 < L ≤ λ.
-    start : float
-        δ_0 = E f(θ_0) − f* ≥ 0.
+        s_k > 0.
+    noise, convexity, smoothness, start
+        As for :func:`with_transient`.
     kept : sequence of float (T,), optional
         a_k in [0, 1], where the average is meant.
 

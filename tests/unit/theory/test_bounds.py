@@ -14,6 +14,7 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     answer_noise,
     excess_bound,
     step_sizes,
+    with_transient,
 )
 from asyncdp_sim.theory.moments.gossip_map import gossip_map
 from tests.theory import collab_as_printed
@@ -50,17 +51,24 @@ class TestStepSizes:
         alpha = 3 / 100
         assert near(steps.central, alpha / 0.5)
         assert near(steps.own, np.full(4, 4 * alpha / 0.5))
+        assert near(steps.rates, np.full(5, alpha / 0.5))
+        assert near(steps.curvatures, np.full(5, alpha / 2))
+        assert near(steps.contraction, 1 - 1 / 8)
 
     def test_the_texts_central_step_is_as_the_proofs_for_two_owners_only(self):
         for n in (1, 2, 3, 10):
             steps = step_sizes(n, 1.0, rho=1.0, updates=1, central_step="text")
             assert near(steps.central / 2, (n - 1) / n)  # times ∇f_L = ∇g/2
+            assert near(np.ptp(steps.rates), abs(n - 2) / n)
 
     def test_unequal_rates(self):
         published = step_sizes(3, 1.0, rho=1.0, updates=1, probability=UNEQUAL)
-        assert near(published.own * UNEQUAL, 3 * UNEQUAL)
+        assert near(published.rates[1:], 3 * UNEQUAL)
         mended = step_sizes(3, 1.0, rho=1.0, updates=1, probability=UNEQUAL, inverse_rate=True)
-        assert near(mended.own * UNEQUAL, np.ones(3))
+        assert near(mended.rates, np.ones(4))
+
+    def test_one_owner(self):
+        assert step_sizes(1, 1.0, rho=1.0, updates=2).contraction == 0
 
     @pytest.mark.parametrize(
         "changes",
@@ -87,6 +95,65 @@ def test_the_noise_of_all_coordinates():
     assert near(found, 2 * sqrt(2 * p) * xi * updates / (40 * budgets))
     with pytest.raises(SpecError, match="variance"):
         answer_noise(records / 40, -variance, p)
+
+
+class TestWithTransient:
+    def test_the_proofs_case_is_equations_10_to_12(self):
+        n, sigma, c, nu = 4, 0.5, 3.0, np.array([0.0, 1.0, 2.0, 5.0])
+        steps = step_sizes(n, sigma, rho=2.0, updates=10)
+        found = with_transient(steps, nu**2, gradient_bound=c, diameter=8.0, start=1.0)
+        alpha, lam = 2 / 100, 1 - 1 / (2 * n)
+        inner = 1 + n * np.sum((1 + nu / c) ** 2)
+        ten = alpha**2 * c**2 / sigma**2 * inner
+        eleven = 2 * n * alpha**2 * c**2 * sqrt(n + 1) * sqrt(inner) / sigma**2
+        assert near(found.push, ten + eleven / (1 - sqrt(lam)))
+        assert near(1 - found.factor, alpha / n, 1e-9)
+
+    def test_its_limit_is_the_printed_bound(self):
+        """With Ξ_g = 0 and one parameter, where neither noise nor C is rounded up."""
+        n, xi, updates, records, budgets = 3, 2.0, 50, 100, np.array([0.5, 1.0, 4.0])
+        steps = step_sizes(n, 0.3, rho=2.0, updates=updates)
+        nu = 2 * sqrt(2) * xi * updates / (records * budgets)
+        found = with_transient(steps, nu**2, gradient_bound=xi, diameter=8.0, start=1.0)
+        numbers = {"gradient_bound": xi, "sigma": 0.3, "rho": 2.0, "updates": updates}
+        assert near(found.limit, as_printed(records, budgets, **numbers), 1e-9)
+
+    def test_mismatch_of_steps_is_equation_8(self):
+        n, c, diam = 3, 2.0, 5.0
+        steps = step_sizes(n, 1.0, rho=0.3, updates=1, central_step="text", probability=UNEQUAL)
+        alpha = 0.3
+        curved = [alpha * (n - 1) / n, alpha / 2]
+        rates = [2 * alpha * (n - 1) / n, *(n * alpha * UNEQUAL)]
+        moved = c**2 * (steps.central**2 + UNEQUAL @ steps.own**2)
+        net = sqrt(n + 1) * sqrt(moved) / (1 - sqrt(steps.contraction))
+        mismatch = 2 * (n + 1) * (1 - 0.2) * np.ptp(curved) * diam**2
+        mismatch += 2 * (n + 1) * np.ptp(rates) * c * diam
+        found = with_transient(steps, np.zeros(n), gradient_bound=c, diameter=diam, start=0.0)
+        assert near(found.push, mismatch + moved + 2 * n * alpha * c * net)
+        assert near(found.factor, 1 - 2 * 0.2 * alpha / 2)
+
+    def test_a_learner_that_never_steps_forgets_nothing(self):
+        steps = step_sizes(1, 1.0, rho=0.1, updates=1, central_step="text")
+        found = with_transient(steps, np.zeros(1), gradient_bound=1.0, diameter=1.0, start=1.0)
+        assert found.factor == 1
+        assert found.limit == inf
+
+    def test_models_that_start_apart(self):
+        steps = step_sizes(2, 1.0, rho=0.1, updates=1)
+        given = {"gradient_bound": 1.0, "diameter": 1.0, "start": 1.0}
+        alike = with_transient(steps, np.zeros(2), **given)
+        assert with_transient(steps, np.zeros(2), **given, spread=1e-9) == alike
+        apart = with_transient(steps, np.zeros(2), **given, spread=1e6)
+        assert near(apart.push - alike.push, 2 * 0.2 * sqrt(3) * 1e3, 0.01)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"gradient_bound": inf}, {"diameter": inf}, {"start": -1.0}, {"spread": -1.0}],
+    )
+    def test_outside_the_domain(self, changes):
+        given = {"gradient_bound": 1.0, "diameter": 1.0, "start": 1.0} | changes
+        with pytest.raises(SpecError, match=next(iter(changes))):
+            with_transient(step_sizes(2, 1.0, rho=0.1, updates=1), np.zeros(2), **given)
 
 
 def quadratic():
@@ -175,12 +242,12 @@ class TestCollab:
             exact.append(curve / 2 * second)
             step = rho / updates**2 / k
             second = (1 - step * curve) ** 2 * second + step**2 * noise
-        given = {"convexity": curve, "smoothness": curve, "start": exact[0]}
-        steps = rho / updates**2 / np.arange(1, updates + 1)
-        assert near(collab_theorem2.along(steps, noise, **given), np.array(exact))
+        given = {"convexity": curve, "smoothness": curve, "rho": rho, "updates": updates}
+        found = collab_theorem2.with_transient(noise, **given, start=exact[0])
+        assert near(found, np.array(exact))
 
-    @pytest.mark.parametrize("changes", [{"convexity": 3.0}, {"start": -1.0}, {"steps": [-1.0]}])
+    @pytest.mark.parametrize("changes", [{"convexity": 3.0}, {"start": -1.0}, {"updates": 0}])
     def test_outside_the_domain(self, changes):
-        given = {"convexity": 1.0, "smoothness": 2.0, "steps": [0.1], "start": 1.0}
+        given = {"convexity": 1.0, "smoothness": 2.0, "rho": 1.0, "updates": 3, "start": 1.0}
         with pytest.raises(SpecError, match=next(iter(changes))):
-            collab_theorem2.along(noise=0.0, **(given | changes))
+            collab_theorem2.with_transient(0.0, **(given | changes))

@@ -3,7 +3,7 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
-from asyncdp_sim.theory.bounds.collab_theorem2 import along
+from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
 from asyncdp_sim.theory.moments.synchronous import moments
 from tests.verification.gossip_cases import correlated
 
@@ -125,3 +125,9 @@ def test_the_bound_holds_along_any_steps_and_for_averages():
 def test_a_bound_with_half_the_noise_is_seen_to_fail():
     found = np.concatenate([np.concatenate(list(margins(seed, 0.5))) for seed in range(40)])
     assert found.min() < 0.9
+
+
+def test_along_collabs_steps_it_is_theorem_2():
+    parts = {"convexity": 0.2, "smoothness": 3.0, "start": 2.0}
+    whole = with_transient(0.5, rho=9.0, updates=T, **parts)
+    np.testing.assert_array_equal(whole, along(9.0 / T**2 / np.arange(1, T + 1), 0.5, **parts))
