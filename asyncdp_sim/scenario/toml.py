@@ -20,7 +20,7 @@ def jsonable(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [jsonable(inner) for inner in value]
     if isinstance(value, Mapping):
-        return {key: jsonable(inner) for key, inner in value.items()}
+        return {"null" if key is None else key: jsonable(inner) for key, inner in value.items()}
     return value
 
 

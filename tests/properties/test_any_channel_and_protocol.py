@@ -336,8 +336,7 @@ def test_what_is_withheld_is_neither_released_nor_charged(examples: int) -> None
         met.update({network.protocol.kind: len(rows), network.channel.kind: len(rows)})
 
     draw()
-    least = min(met[kind] for kind in ("request", "push", "broadcast"))
-    assert least >= examples // 30  # of request 6 to 18 in 100 networks, by the seeds
+    assert min(met[kind] for kind in ("request", "push", "broadcast")) >= 10
     if examples >= MANY:  # one in 30 keeps an answer from a CSMA
         assert min(met[kind_of(member)] for member in members(Channel)) > 0
 

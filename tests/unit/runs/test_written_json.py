@@ -13,7 +13,7 @@ VALUES = (
     {"inf": math.inf, "in": {"nan": math.nan, "list": [1.0, -math.inf]}, "tuple": (1, 2)},
     {"far": {"in": {"side": {"of": {"it": [{}, [], {"empty": {}, "list": []}]}}}}},
     {"3": {"4": 5e-324}, "ä": {"ö": [0.1 + 0.2, 10**30]}},
-    {True: {2: False}, 0.5: {"b": {ExchangeOutcome.applied: {False: 3}}}},
+    {True: {None: 1, 2: False}, 0.5: {"b": {ExchangeOutcome.applied: {False: 3}}}},
 )
 
 
