@@ -69,6 +69,8 @@ def test_clocks_and_periods_are_found(
     assert (trace.locked, trace.queues) == (name != "push", name == "queue")
     away = availability.kind == "on-off"
     assert np.abs(scores(trace, away)).max() < 4
+    travel, _ = trace.durations()["request"]
+    assert travel.max() < 1e-6  # requests take no time here, however long they wait
 
 
 class LockForgotten(MeasuredTrace):
