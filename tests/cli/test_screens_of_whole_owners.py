@@ -9,21 +9,14 @@ import pytest
 import tomli_w
 
 from tests.cli.command import Command
+from tests.whole_owners import WHOLE_OWNERS
 
-TUNED: dict[str, Any] = {
-    "schema": 1,
-    "id": "whole-owners",
+TUNED: dict[str, Any] = WHOLE_OWNERS | {
     "run": {"seed": 4, "updates": 20, "replicates": 2, "record_every": 5, "alone": True},
-    "owners": {"count": 3, "records": [10, 20, 40]},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
     "protocol": {"kind": "request"},
     "algorithm": {"kind": "async-gossip", "rho": 1.0},
-    "privacy": {
-        "epsilon": 8.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
-        "sensitivity": {"kind": "clip", "bound": 0.5}, "budget": "horizon",
-    },
-}  # fmt: skip
+    "privacy": WHOLE_OWNERS["privacy"] | {"epsilon": 8.0},
+}
 MEANT = (
     r"\d+( to \d+)? records",  # how many an owner has
     r"numbers? of records",

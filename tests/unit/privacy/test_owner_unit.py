@@ -17,22 +17,9 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.whole_owners import RECORDS
+from tests.whole_owners import WHOLE_OWNERS as BASE
 
-RECORDS = [10, 20, 40]
-BASE: dict[str, Any] = {
-    "schema": 1,
-    "id": "whole-owners",
-    "run": {"seed": 4, "updates": 8, "replicates": 3, "record_every": 2},
-    "owners": {"count": 3, "records": RECORDS},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "parameter-server", "step": 0.2},
-    "privacy": {
-        "epsilon": 2.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
-        "sensitivity": {"kind": "clip", "bound": 0.5}, "budget": "horizon",
-    },
-}  # fmt: skip
 LOCAL = {"kind": "parameter-server", "step": 1.0, "local_steps": 3, "local_step": 0.1}
 
 
