@@ -282,7 +282,7 @@ def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
         if len(misplaced) > 0:
             return f"answer {misplaced[0] + 1} of run {number} has the part of another one"
         [source] = task.reply.noise_of([streams().within(*name)])
-        due = noise.add_noise(places, exact, noise.rows(source, view.used, size))
+        due = noise.add_noise(places, exact, noise.drawing(size)(source, view.used))
         with np.errstate(invalid="ignore"):
             off = np.abs(due - view.answers[used]).max(axis=1)
             far = off > _SAME * np.maximum(1.0, np.abs(due).max(axis=1))

@@ -20,6 +20,7 @@ from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.privacy.mechanisms import LearnerNoise
 from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.runs.replicates import blocks
 from asyncdp_sim.runs.workers import Map
@@ -38,7 +39,8 @@ def told_in_runs(
     """Return of each run what its sums tell, and the fewest answers in one that was opened.
 
     A sum of m shares that nobody tells has noise of variance m (n_i s_i)² on each coordinate; that
-    it tells is its log-likelihood ratio.
+    it tells is its log-likelihood ratio. Sums with noise that is correlated over rounds are
+    whitened first, all of them.
 
     Parameters
     ----------
@@ -66,7 +68,15 @@ def _told(
     n = records[owners][:, None]
     unknown, moved = n * (view.answers - first)[:used], n * (second - first)[:used]
     likelihood, fewest = 0.0, len(scale)
-    for begin, end in _runs_of(made):
+    rounds, noise = _runs_of(made), pair.first.noise
+    if isinstance(noise, LearnerNoise):
+        begins = [begin for begin, _ in rounds]
+        sums = (np.add.reduceat(each, begins) for each in (unknown, moved))
+        left, apart = (noise.whitened(each) for each in sums)
+        variance = noise.parts * (scale * records)[owner] ** 2
+        fewest = min(end - begin for begin, end in rounds)
+        return float(((left - apart / 2) * apart).sum() / variance), fewest
+    for begin, end in rounds:
         summed = owners[begin:end]
         fewest = min(fewest, len(summed))
         other_owners = np.flatnonzero(summed != owner)

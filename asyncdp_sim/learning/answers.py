@@ -79,7 +79,7 @@ class Answers:
         self._changes = reply.changes
         self._noise = self.rows(
             reply.noise_of(replicates),
-            lambda source, count: reply.noise.rows(source, count, size),
+            reply.noise.drawing(size),
             reply.noise.width(size),
         )
         self._in_noise = self._places if reply.allotment is None else self._numbered

@@ -53,6 +53,9 @@ class Noise(Protocol):
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         """Return what is drawn for the next ``count`` answers, shape (count, width)."""
 
+    def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
+        """Return what draws the next rows of a stream, (count, width), for ``size`` numbers."""
+
     def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
         """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
 

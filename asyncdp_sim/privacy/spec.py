@@ -24,7 +24,9 @@ from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Budget, BudgetSchedule, Horizon, pure_part
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
+    Correlation,
     LaplaceMechanism,
+    LearnerNoise,
     Mechanism,
     OwnerBudgets,
     RecordSensitivity,
@@ -94,6 +96,7 @@ class Privacy(Spec):
     learner: OwnLearner | None = None
     unit: Literal["record", "owner"] | None = None
     adjacency: Literal["replaced", "added-or-removed"] | None = None
+    correlation: Correlation | None = None
 
     @property
     def per_owner(self) -> bool:
@@ -326,10 +329,12 @@ class Privacy(Spec):
         xi: float,
         size: int,
         gradients: int = 1,
+        in_sum: int | None = None,
     ) -> AnswerNoise:
         """Return the noise on gradients of ``size`` numbers of owners with n_i ``records``.
 
-        An answer is one, or several ``gradients``, each of which has as much noise.
+        An answer is one, or several ``gradients``, each of which has as much noise. A sum is of
+        ``in_sum`` answers, or of all owners'.
 
         Where parts of a budget are unequal, of each answer of each owner, in the places that the
         :meth:`allotment` says.
@@ -352,7 +357,10 @@ class Privacy(Spec):
         if self._pure_samples is not None:
             allowance = _bare(allowance, self._pure_samples)
         noise = self.mechanism.noise(influence, allowance, self.noise, self.grid)
-        return self.listener.shares(noise, influence)
+        hidden = self.listener.shares(noise, influence, in_sum or len(records))
+        if self.correlation is None or not isinstance(hidden, LearnerNoise):
+            return hidden
+        return self.correlation.applied(hidden)
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:
         """Return what does not fit together, or does not fit the owners."""

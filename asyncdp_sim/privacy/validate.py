@@ -33,7 +33,7 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
         faults += _unsampled(privacy, privacy.sampling)
     if not privacy.budget.even:
         faults += _undivided(privacy)
-    faults += _whole(privacy)
+    faults += _whole(privacy) + _correlated(privacy)
     return faults + _unfit(privacy, model)
 
 
@@ -73,6 +73,23 @@ def _whole(privacy: "Privacy") -> list[Fault]:
         Fault(f"privacy.{name}", value, f"allowed with privacy.unit owner: {hint}")
         for wrong, name, value, hint in checks
         if wrong
+    ]
+
+
+def _correlated(privacy: "Privacy") -> list[Fault]:
+    """Return what noise that is correlated over rounds is not accounted with."""
+    if privacy.correlation is None:
+        return []
+    key, bands = "privacy.correlation", len(privacy.correlation.column)
+    apart = 1 if privacy.participation is None else privacy.participation.apart or 1
+    checks = [
+        (not privacy.listener.learner_adds_noise, 'with privacy.unit "owner" and observer "model", '
+         "where the learner adds the noise"),
+        (apart < bands, f"where an owner's answers are {bands} updates apart or more: set "
+         f"privacy.participation.apart to {bands} or more, given {apart}"),
+    ]  # fmt: skip
+    return [
+        Fault(key, f"{bands} bands", f"allowed only {hint}") for wrong, hint in checks if wrong
     ]
 
 

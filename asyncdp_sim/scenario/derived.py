@@ -244,7 +244,9 @@ class ScenarioFacts(CachedSpec):
         """
         xi = 0.0 if not self.privacy.hides or self.xi is None else self.xi
         updates, values = self.run.updates, self.values_hidden
-        return self.spending.noise_for(records, updates, xi, self.answer_numbers, values)
+        return self.spending.noise_for(
+            records, updates, xi, self.answer_numbers, values, self.protocol.asked_at_most
+        )
 
     def honest_answers(self, noise: Noise, n_features: int) -> HonestAnswers:
         """Return what is public of honest answers of p numbers with such noise."""

@@ -88,6 +88,12 @@ PARTS = (
     Part(("privacy",), lambda rng, _: rng.choice((1, 1, 2, N)), "overlap"),
     Part(("privacy",), _or_none(lambda rng, _: rng.choice((1e-5, 1e-3))), "delta"),
     Part(("privacy",), lambda rng, _: [rng.choice((0.3, 1.0, 3.0)) for _ in range(N)], "epsilon"),
+    Part(("privacy",), lambda rng, _: rng.choice((None, None, "owner")), "unit"),
+    Part(
+        ("privacy",),
+        lambda rng, _: rng.choice((None, None, "replaced", "added-or-removed")),
+        "adjacency",
+    ),
     Part(("run",), lambda rng, _: rng.randint(1, 6), "updates"),
 )
 

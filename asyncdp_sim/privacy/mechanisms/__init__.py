@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from asyncdp_sim.privacy.mechanisms.correlated import Correlation, LearnerNoise
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
 from asyncdp_sim.privacy.mechanisms.kind import (
     AnswerNoise,
@@ -30,10 +31,12 @@ Mechanism = Annotated[
 
 __all__ = [
     "AnswerNoise",
+    "Correlation",
     "DiscreteLaplaceNoise",
     "GaussianNoise",
     "LaplaceMechanism",
     "LaplaceNoise",
+    "LearnerNoise",
     "Mechanism",
     "MechanismKind",
     "NoMechanism",

@@ -6,6 +6,7 @@ mechanism: see README.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -68,6 +69,10 @@ class AnswerNoise(ABC):
     @abstractmethod
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         """Return what is drawn for the next ``count`` answers, shape (count, width)."""
+
+    def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
+        """Return what draws the next rows of a stream, (count, width), for ``size`` numbers."""
+        return lambda generator, count: self.rows(generator, count, size)
 
     @abstractmethod
     def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:

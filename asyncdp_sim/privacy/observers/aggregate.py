@@ -121,7 +121,12 @@ class AggregateObserver(ObserverKind):
         return of_the_strictest(allowance, mechanism)
 
     @override
-    def shares(self, noise: AnswerNoise, influence: RecordSensitivity) -> AnswerNoise:
+    def shares(
+        self,
+        noise: AnswerNoise,
+        influence: RecordSensitivity,
+        parts: int,
+    ) -> AnswerNoise:
         if influence.xi == 0 or not (noise.scale > 0).all():
             return noise
         return shared(noise, influence, self.enough(len(noise.scale)))

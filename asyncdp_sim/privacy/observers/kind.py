@@ -94,6 +94,8 @@ class ObserverKind(Variant):
     """What it learns is known where an owner's answers have unequal parts of its budget, too."""
     hides_owners: ClassVar[bool] = False
     """What it learns of an owner as a whole is known, too."""
+    learner_adds_noise: ClassVar[bool] = False
+    """The learner is trusted, and adds noise to sums, which may be correlated over rounds."""
     sees_models: ClassVar[bool] = False
     """It sees central models and no answer: the audit attacks models too."""
     sees_meetings: ClassVar[bool] = False
@@ -133,8 +135,13 @@ class ObserverKind(Variant):
         """Return what answers may cost, where it is what they cost against it."""
         return allowance
 
-    def shares(self, noise: AnswerNoise, influence: RecordSensitivity) -> AnswerNoise:  # noqa: ARG002
-        """Return the noise on each answer, where ``noise`` is to hide what it sees."""
+    def shares(
+        self,
+        noise: AnswerNoise,
+        influence: RecordSensitivity,  # noqa: ARG002
+        parts: int,  # noqa: ARG002
+    ) -> AnswerNoise:
+        """Return the noise on each answer, where ``noise`` is to hide sums of ``parts`` of them."""
         return noise
 
     def share_of_noise(self, n_owners: int) -> float:  # noqa: ARG002

@@ -26,7 +26,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
-    GaussianNoise,
+    LearnerNoise,
     MechanismKind,
     OwnerBudgets,
     RecordSensitivity,
@@ -338,6 +338,7 @@ class TrustedLearner(ModelObserver):
     sees_sums = True
     sees_models = False
     hides_owners = True
+    learner_adds_noise = True
 
     @override
     def for_owners(self) -> ObserverKind:
@@ -356,7 +357,8 @@ class TrustedLearner(ModelObserver):
         algorithm, protocol = scenario.algorithm, scenario.protocol
         mechanism = scenario.privacy.mechanism
         lost = [max(network.channel.packet_loss(at).shares(n_owners)) for at in ("", "_query")]
-        few = min(network.answers_allowed) < network.updates
+        asked = protocol.asked_at_most or n_owners
+        full = _always_full(scenario, asked)
         reasons = [
             (
                 not algorithm.sums_suffice or not protocol.makes_updates,
@@ -368,7 +370,13 @@ class TrustedLearner(ModelObserver):
             (network.channel.contended is not None, "answers that share no channel"),
             (max(lost) > 0, "messages that are not lost"),
             (not network.availability.always_online, "owners that are always online"),
-            (few, "owners that answer in every round"),
+            (
+                not full,
+                "owners that answer in every round"
+                if asked == n_owners
+                else f"enough owners: {asked} that may be asked in every round, though the others "
+                "have spent their budgets or were asked too few updates ago",
+            ),
         ]
         return self.unmet("the noise of a round's sum", reasons)
 
@@ -386,16 +394,29 @@ class TrustedLearner(ModelObserver):
         return float(n_owners**-0.5)
 
     @override
-    def shares(self, noise: AnswerNoise, influence: RecordSensitivity) -> AnswerNoise:
-        return GaussianNoise(noise.scale * self.share_of_noise(len(noise.scale)))
+    def shares(
+        self, noise: AnswerNoise, influence: RecordSensitivity, parts: int
+    ) -> AnswerNoise:
+        return LearnerNoise(noise.scale * parts**-0.5, parts)
 
     @override
     def heard(self, noise: AnswerNoise) -> AnswerNoise:
-        return GaussianNoise(noise.scale / self.share_of_noise(len(noise.scale)))
+        return noise.alone if isinstance(noise, LearnerNoise) else noise
 
     @override
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
         return ObserverKind.learned(self, accountant, traces)
+
+
+def _always_full(scenario: Any, asked: int) -> bool:
+    """Return whether so many owners may be asked in every round, whoever was asked before."""
+    network = scenario.network
+    count, updates, answers = network.n_owners, network.updates, min(network.answers_allowed)
+    apart = network.apart or 1
+    rested = count - asked * (apart - 1)
+    if answers >= -(-updates // apart):  # budgets outlast the run
+        return bool(rested >= asked)
+    return bool(rested - asked * (updates - 1) // answers >= asked)
 
 
 class LastModel:

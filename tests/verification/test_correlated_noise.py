@@ -1,0 +1,253 @@
+"""A learner's noise that is correlated over rounds: sensitivity, law of losses, and ψ of its noise.
+
+Owners are in few rounds, several rounds apart.
+"""
+
+from dataclasses import replace
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.audits import audit
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.data.gaussian import GaussianData
+from asyncdp_sim.learning.algorithms import ParameterServer, Setting
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.learning.reply import AnswerModel
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.attacker import delta_of
+from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.spec.base import parse
+
+from .zscores import LIMIT, Score, require, score
+
+pytestmark = pytest.mark.oracle(
+    "sensitivity of sums to an owner that takes part rarely, law of the noise, ε, ψ of the noise",
+    "all patterns of few rounds, one by one; Cov = (CᵀC)⁻¹; loss of K answers N(±μ²/2, μ²); "
+    "Var of the last model = γ² Σ (Σ A^k C⁻¹)²",
+    source="Choquette-Choo et al. (2023), arXiv 2306.08153; linear algebra with whole matrices",
+    setting="8 to 40 rounds, 2 to 6 bands",
+    kinds="ModelObserver, GaussianMechanism",
+)
+
+
+def matrix(column: tuple[float, ...], rounds: int) -> np.ndarray:
+    """Return C whole, (T, T)."""
+    lag = np.subtract.outer(np.arange(rounds), np.arange(rounds))
+    padded = np.append(column, 0.0)
+    return padded[np.where((lag >= 0) & (lag < len(column)), lag, len(column))]
+
+
+def moved_most(column: tuple[float, ...], rounds: int, most: int, apart: int) -> float:
+    """Return the longest Σ ±C e_t over all rounds that an owner may be in."""
+    whole = matrix(column, rounds)
+    patterns = [
+        times
+        for count in range(1, most + 1)
+        for times in combinations(range(rounds), count)
+        if all(later - sooner >= apart for sooner, later in pairwise(times))
+    ]
+    return max(
+        float(np.linalg.norm(whole[:, list(times)] @ signs))
+        for times in patterns
+        for signs in product((-1.0, 1.0), repeat=len(times))
+    )
+
+
+@pytest.mark.parametrize(("bands", "most", "apart"), [(2, 3, 2), (3, 2, 3), (3, 2, 5), (4, 2, 4)])
+def test_no_pattern_of_rounds_moves_sums_more_than_is_paid_for(
+    bands: int, most: int, apart: int
+) -> None:
+    column = Correlation(bands=bands).column
+    length = LearnerNoise(np.ones(1), 1, column).length
+    assert moved_most(column, 9, most, apart) == pytest.approx(most**0.5 * length, rel=1e-12)
+
+
+def test_answers_less_far_apart_would_move_sums_more() -> None:
+    column = Correlation(bands=4).column
+    length = LearnerNoise(np.ones(1), 1, column).length
+    assert moved_most(column, 9, 2, 3) > 1.05 * 2**0.5 * length
+
+
+def test_coefficients_are_those_of_the_root_of_prefix_sums() -> None:
+    root = matrix(Correlation(bands=12).column, 12)
+    assert root @ root == pytest.approx(np.tril(np.ones((12, 12))), rel=1e-12)
+
+
+BASE: dict[str, Any] = {
+    "schema": 1,
+    "id": "correlated",
+    "run": {"seed": 4, "updates": 12},
+    "owners": {"count": 12, "records": 6},
+    "data": {"kind": "gaussian", "features": 2},
+    "model": {"kind": "ridge", "regularisation": 0.1},
+    "protocol": {"kind": "rounds", "owners": 2},
+    "algorithm": {"kind": "parameter-server", "step": 0.2},
+    "privacy": {
+        "epsilon": 2.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
+        "observer": "model", "sensitivity": {"kind": "clip", "bound": 0.5},
+        "participation": {"most": 2, "apart": 4}, "correlation": {"bands": 4},
+    },
+}  # fmt: skip
+K, XI, PARTS, ROUNDS, RUNS = 2, 0.5, 2, 12, 4000
+
+
+def scenario(**changes: Any) -> Scenario:
+    return parse(Scenario, BASE | {k: BASE[k] | v for k, v in changes.items()})
+
+
+def noise_of(scenario: Scenario) -> LearnerNoise:
+    noise = scenario.noise_for(np.full(scenario.owners.count, 6))
+    assert isinstance(noise, LearnerNoise)
+    return noise
+
+
+def drawn(noise: LearnerNoise, rounds: int, runs: int) -> np.ndarray:
+    """Return the noise of rounds' sums of n_i Q_i, (runs, T): along one coordinate."""
+    draw = noise.drawing(1)
+    sources = [Streams(7).within("rounds", run).generator("noise") for run in range(runs)]
+    rows = np.stack([draw(source, rounds * noise.parts)[:, 0] for source in sources])
+    return 6 * noise.scale[0] * rows.reshape(runs, rounds, noise.parts).sum(axis=2)
+
+
+def law(noise: LearnerNoise, column: tuple[float, ...]) -> list[Score]:
+    """Compare variances of rounds and covariances of neighbours with (CᵀC)⁻¹."""
+    inverse = np.linalg.inv(matrix(column, ROUNDS))
+    exact = (6 * noise.scale[0]) ** 2 * noise.parts * inverse @ inverse.T
+    rounds = drawn(noise, ROUNDS, RUNS)
+    pairs = [(0, 0), (5, 5), (11, 11), (0, 1), (4, 6), (8, 11)]
+    return [
+        score(f"rounds {a} and {b}", rounds[:, a] * rounds[:, b], exact[a, b], exact[0, 0])
+        for a, b in pairs
+    ]
+
+
+def test_the_noise_of_rounds_has_its_covariance() -> None:
+    noise = noise_of(scenario())
+    require(law(noise, noise.column), error=0.05)
+
+
+def test_noise_of_another_matrix_is_far_from_the_law() -> None:
+    noise = noise_of(scenario())
+    planted = replace(noise, column=(1.0, *(-c for c in noise.column[1:])))
+    assert max(abs(each.z) for each in law(planted, noise.column)) > 4 * LIMIT
+
+
+def multiplier() -> float:
+    """Return the least z of K answers at (ε, δ), by a search that knows the exact curve alone."""
+    low, high = 1e-3, 1e3
+    for _ in range(200):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if delta_of(2.0, K**0.5 / middle) <= 1e-6 else (middle, high)
+    return high
+
+
+def losses(noise: LearnerNoise) -> list[Score]:
+    """Compare the loss of an owner that is in rounds 1 and 5, as far as it may move, with its law.
+
+    The loss is by whole matrices: dᵀ Σ⁻¹ (x − d/2), Σ the covariance of the rounds.
+    """
+    column, sigma = Correlation(bands=4).column, 2 * XI * 6 * multiplier()
+    length = float(np.linalg.norm(column))
+    moved = np.zeros(ROUNDS)
+    moved[[1, 5]] = 2 * XI * 6
+    inverse = np.linalg.inv(matrix(column, ROUNDS))
+    weight = np.linalg.solve((sigma * length) ** 2 * inverse @ inverse.T, moved)
+    mu = K**0.5 / multiplier()
+    sums = drawn(noise, ROUNDS, RUNS) + moved
+    loss = (sums - moved / 2) @ weight
+    return [
+        score("loss", loss, mu**2 / 2),
+        score("its variance", (loss - loss.mean()) ** 2, mu**2),
+    ]
+
+
+def test_losses_have_the_law_that_is_charged() -> None:
+    require(losses(noise_of(scenario())), error=0.1)
+
+
+def test_noise_that_is_not_paid_for_is_far_from_the_law() -> None:
+    noise = noise_of(scenario())
+    planted = replace(noise, scale=noise.scale / noise.length)
+    assert max(abs(each.z) for each in losses(planted)) > 2 * LIMIT
+
+
+def test_an_answer_costs_what_it_costs_with_independent_noise() -> None:
+    correlated = scenario()
+    privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}
+    plain = parse(Scenario, BASE | {"privacy": privacy})
+    counts = np.full(12, K)
+    spent = correlated.accountant.spent(counts)
+    assert spent == pytest.approx(plain.accountant.spent(counts), rel=1e-12)
+    assert spent == pytest.approx(2.0, rel=1e-6)
+
+
+STEP, UPDATES, FEATURES = 0.1, 40, 3
+
+
+def excesses(bands: int | None, runs: int, claimed: int | None) -> Score:
+    """Compare E f(θ_T) − f* of owners that have equal records with its exact value.
+
+    Clipping does not act. Rounds of two of twelve owners; noise of a matrix with ``bands``, held
+    against the exact value of one that has ``claimed``.
+    """
+    built = GaussianData(features=FEATURES, condition=5.0).build(1, (6,), Streams(1))
+    x, y = built.features * 12, built.targets * 12
+    objective = Quadratic.from_records(x, y, 0.1, None)
+    correlation = {} if bands is None else {"correlation": {"bands": bands}}
+    privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"} | correlation
+    privacy |= {"participation": {"most": 8, "apart": 5}}
+    run = {"run": {"seed": 4, "updates": UPDATES}, "privacy": privacy}
+    of = parse(Scenario, BASE | run | {"data": {"kind": "gaussian", "features": FEATURES}})
+    trace = simulate(of.network, Streams(1).within("one"))
+    setting = Setting(objective.weights, FEATURES, UPDATES, 0.1, None)
+    steps = ParameterServer(step=STEP).steps(setting)
+    scopes = [Streams(5).within("replicate", number) for number in range(runs)]
+    bare = AnswerModel(objective, NoNoise(np.zeros(12)))
+    noisy = AnswerModel(objective, noise_of(of))
+    found, mean = (
+        replay([trace] * len(some), steps, reply, some, UPDATES, "central").final
+        for reply, some in ((noisy, scopes), (bare, scopes[:1]))
+    )
+    column = (1.0,) if claimed is None else Correlation(bands=claimed).column
+    inverse = np.linalg.inv(matrix(column, UPDATES))
+    kept = np.eye(FEATURES) - 2 * STEP * objective.hessian
+    powers = [np.linalg.matrix_power(kept, UPDATES - 1 - k) for k in range(UPDATES)]
+    felt = [sum(powers[k] * inverse[k, j] for k in range(j, UPDATES)) for j in range(UPDATES)]
+    plain = noise_of(of).scale[0] / noise_of(of).length * np.linalg.norm(column)
+    spread = (STEP * plain) ** 2 / 2 * sum(each @ each.T for each in felt)
+    exact = float(objective.excess(mean)[0]) + float(np.trace(objective.hessian @ spread))
+    return score(f"excess, {bands} bands", objective.excess(found), exact)
+
+
+def test_what_the_noise_costs_is_exact() -> None:
+    require([excesses(None, 3000, None), excesses(5, 3000, 5)], error=0.03)
+
+
+def test_noise_of_fewer_bands_is_far_from_it() -> None:
+    assert abs(excesses(2, 3000, 5).z) > 4 * LIMIT
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bands", [2, 4])
+def test_an_audit_refutes_no_correlated_noise(bands: int) -> None:
+    of = scenario(privacy={"correlation": {"bands": bands}})
+    found = audit(of, answers=40_000, runs=400, confidence=0.999)
+    assert not found.exceeded
+    assert max(check.epsilon for check in found.checks) > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("planted", ["not paid for", "noise of the round before again"])
+def test_an_audit_refutes_noise_that_is_not_paid_for(
+    planted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if planted == "not paid for":
+        monkeypatch.setattr(LearnerNoise, "length", property(lambda _: 1.0))
+    else:
+        monkeypatch.setattr(Correlation, "column", property(lambda _: (1.0, -1.0)))
+    assert audit(scenario(), answers=40_000, runs=400, confidence=0.999).exceeded
