@@ -55,6 +55,9 @@ def _absent(scenario: Scenario) -> list[str]:
         matches.append("answers use a new random sample of the owner's records each")
     if rounds is not None and rounds.trim > 0:
         matches.append("a trimmed mean is not linear in the answers")
+    asked, count = scenario.protocol.asked_at_most, scenario.owners.count
+    if asked is not None and asked < count:
+        matches.append(f"each round is of {asked} of {count} owners, drawn at random")
     deadline = scenario.protocol.round_deadline
     if deadline is not None and not facts.within(deadline):
         matches.append("answers that miss the deadline are not in their round")

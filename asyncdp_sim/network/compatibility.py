@@ -19,7 +19,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
         N.
     parts : Network or Scenario
         Has ``clock``, ``availability``, ``channel``, ``latency``, ``payload``, ``numbers``,
-        ``topology``, ``compute``, ``protocol`` and ``withholds``.
+        ``topology``, ``compute``, ``protocol``, ``withholds`` and ``apart``.
     """
     faults: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
     faults += parts.channel.faults(n_owners)
@@ -37,7 +37,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     faults = [*_saturated(parts), *_without_pause(n_owners, parts)]
     faults += _airtime(n_owners, parts) + _offline(n_owners, parts)
     faults += unresolved(n_owners, parts)
-    faults += [*own, *_withholding(parts)]
+    faults += [*own, *_withholding(parts), *_resting(parts)]
     if parts.clock.superposed:
         faults += not_superposable(parts)
     return faults
@@ -111,6 +111,19 @@ def _withholding(parts: Any) -> Iterator[Fault]:
     if parts.clock.saturated:
         rule = "owners that may withhold answers need clocks, or they begin anew without end"
         yield Fault("clock.kind", "'saturated'", rule)
+
+
+def _resting(parts: Any) -> Iterator[Fault]:
+    """Ask that the learner decides who answers at which update, where owners are to rest."""
+    if parts.apart is None:
+        return
+    if not parts.protocol.keeps_apart:
+        rule = "privacy.participation.apart needs protocol request, rounds or dispatch, whose "
+        rule += "learner decides when an owner may answer"
+        yield Fault("protocol.kind", repr(parts.protocol.kind), rule)
+    if parts.channel.retransmissions > 0 and parts.channel.resend == "fresh":
+        rule = 'allowed with privacy.participation.apart is "same": a fresh answer is one more'
+        yield Fault("channel.resend", "'fresh'", rule)
 
 
 def _airtime(n_owners: int, parts: Any) -> list[Fault]:

@@ -22,6 +22,7 @@ from asyncdp_sim.trace.vocabulary import (
     QUERY_SENT,
     REQUEST_REFUSED,
     REQUEST_SENT,
+    TOO_SOON,
     UPDATE_APPLIED,
 )
 
@@ -63,6 +64,8 @@ class Lock:
             self.held = False
 
 
+Numbers = npt.NDArray[np.int64]
+
 ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
 
@@ -83,6 +86,9 @@ class Learner(Exchanges):
         :meth:`update`.
     answers_once : bool
         Whether an owner's first answer is its only one, and what follows is worked out of it.
+    apart : int, optional
+        s ≥ 1: an owner that was asked at update k may be asked again from update k + s on; absent,
+        at any time.
     aggregation : Aggregation, optional
         How answers are summed before they can be used; absent, each is used when it arrives.
     learning : Learning, optional
@@ -119,6 +125,7 @@ class Learner(Exchanges):
         answers_per_update: int | None = 1,
         *,
         answers_once: bool = False,
+        apart: int | None = None,
         aggregation: Aggregation | None = None,
         learning: Learning | None = None,
         stops: bool = False,
@@ -142,7 +149,11 @@ class Learner(Exchanges):
         self.presence_changes = 0
         self.stalled = False
         self.active = set(range(1, len(answers_allowed) + 1))
-        self._awaited = set(self.active)
+        self._awaited = np.arange(len(answers_allowed) + 1) > 0  # by owner number
+        self._n_awaited = len(answers_allowed)
+        self._apart = apart
+        self._due = np.zeros(len(answers_allowed) + 1, dtype=np.int64)
+        self._found = 0
         self._pending = 0
 
     def begin(self, owner: int) -> int:
@@ -165,16 +176,19 @@ class Learner(Exchanges):
         """Turn a request away."""
         self.recorder.refused[owner] += 1
         if self.keeps_events:
-            self.event(REQUEST_REFUSED, owner, message)
+            self.event(REQUEST_REFUSED, owner, message, 0, self.refusal(owner))
+
+    def refusal(self, owner: int, locked: Detail = Detail.none) -> Detail:
+        """Return the detail of a refused request: too soon, or what says that this is locked."""
+        return locked if self.due(owner) else TOO_SOON
 
     def refuse_at_once(self, owner: int) -> None:
         """Turn a request away the moment it is made: the attempt is over."""
         self.messages = message = self.messages + 1
         self._attempts[owner] += 1
-        self.recorder.refused[owner] += 1
         if self.keeps_events:
             self.event(REQUEST_SENT, owner, message)
-            self.event(REQUEST_REFUSED, owner, message)
+        self.refuse(owner, message)
 
     def count_rejected(self, owners: npt.NDArray[np.int64]) -> None:
         """Count requests that were refused the moment they were made, and left no event."""
@@ -189,6 +203,8 @@ class Learner(Exchanges):
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
         self._learning.read(owner, message, peer)
+        if self._apart is not None:
+            self._due[owner] = self.updates + self._apart
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
         if self.keeps_events:
@@ -213,7 +229,7 @@ class Learner(Exchanges):
         if self.answers_left[owner] == 0:
             self.event(EventKind.budget_exhausted, owner)
             self.active.discard(owner)
-            self._awaited.discard(owner)
+            self._forgo(owner)
 
     def form(self, owner: int, message: int, peer: int) -> None:
         """Form a query from the model as it is now, where one is trained."""
@@ -281,7 +297,7 @@ class Learner(Exchanges):
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
         self._pending -= 1
-        if self._pending == 0 and len(self._awaited) == 0:
+        if self._pending == 0 and self._nobody():
             self.kernel.stop()
 
     def leave(self, owner: int) -> None:
@@ -291,14 +307,35 @@ class Learner(Exchanges):
 
     def give_up(self, owner: int) -> None:
         """Note that an owner can never ask, though its clock ticks; end the run if all are such."""
-        self._awaited.discard(owner)
+        self._forgo(owner)
         self.absences.over(owner)
-        if self._pending == 0 and len(self._awaited) == 0:
+        if self._pending == 0 and self._nobody():
             self.kernel.stop()
 
     def awaits(self, owner: int) -> bool:
         """Return whether an owner may still answer: it has not left, nor spent its budget."""
-        return owner in self._awaited
+        return bool(self._awaited[owner])
+
+    def due(self, owner: int) -> bool:
+        """Return whether an owner was asked enough updates ago to be asked again."""
+        return self._apart is None or bool(self._due[owner] <= self.updates)
+
+    def askable(self) -> Numbers:
+        """Return the owners that may still answer and are due, in their order."""
+        return np.flatnonzero(self._awaited & (self._due <= self.updates))
+
+    def _forgo(self, owner: int) -> None:
+        """Await no further answer of an owner."""
+        self._n_awaited -= int(self._awaited[owner])
+        self._awaited[owner] = False
+
+    def _nobody(self) -> bool:
+        """Return whether no owner may be asked before another update, which nobody then makes."""
+        if self._apart is None or self._n_awaited == 0:
+            return self._n_awaited == 0
+        if not (self.awaits(self._found) and self.due(self._found)):
+            self._found = next(iter(self.askable().tolist()), 0)
+        return self._found == 0
 
     def stall(self) -> None:
         """End a run that gets nowhere."""
@@ -317,6 +354,8 @@ class Learner(Exchanges):
             return Ending.target if self.reached else Ending.updates
         if self.stalled:
             return Ending.stalled
+        if self._n_awaited > 0:
+            return Ending.resting
         return Ending.silent if any(self.answers_left) else Ending.spent
 
 

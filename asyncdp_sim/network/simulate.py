@@ -68,6 +68,7 @@ def simulate(
         network.answers_allowed,
         network.answers_per_update,
         answers_once=network.answers_once,
+        apart=network.apart,
         aggregation=network.aggregation,
         learning=learning,
         stops=network.stops,
@@ -108,6 +109,7 @@ def simulate(
         one_each=protocol.one_each,
         answers_per_update=network.answers_per_update,
         answers_once=network.answers_once,
+        apart=network.apart,
     )
 
 

@@ -49,6 +49,8 @@ class Network(CachedSpec):
     answers_once : bool
         Whether an owner releases one answer only, and sends what it has worked out of that and of
         what it heard, whenever it is asked again: nothing of that is another answer.
+    apart : int, optional
+        s ≥ 1: an owner that was asked at update k is asked again at update k + s at the earliest.
     numbers : int
         Numbers in an answer, p for a gradient; matters where messages take time by their size.
     owner_numbers : tuple of int, optional
@@ -69,6 +71,7 @@ class Network(CachedSpec):
     withholds: bool = False
     stops: bool = False
     answers_once: bool = False
+    apart: Count | None = None
     numbers: Count = 1
     query_numbers: Count | None = None
     owner_numbers: Several[Count] | None = None

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.words import agreed
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
 from asyncdp_sim.privacy.accountants.composition import PairOf
@@ -36,6 +37,7 @@ from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObse
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.privacy.validate import misfits
 from asyncdp_sim.spec.base import Count, PerOwner, Spec, per_owner
+from asyncdp_sim.spec.validation import faults_of
 
 Array = npt.NDArray[np.float64]
 
@@ -79,6 +81,32 @@ Counts = npt.NDArray[np.int64]
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 
 
+class Participation(Spec):
+    """How often an owner takes part: a rule that the learner and the owners follow.
+
+    Who takes part is public: no ε is smaller since an owner may be absent. At least one of:
+    """
+
+    most: Count | None = None
+    apart: Count | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.most is None and self.apart is None:
+            hint = "allowed is most (answers of an owner), apart (updates between two), or both"
+            raise faults_of([Fault("most", "nothing", hint)])
+        return self
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+        rules = []
+        if self.most is not None:
+            rules.append(f"at most {self.most} times")
+        if self.apart is not None:
+            rules.append(f"at least {self.apart} updates apart")
+        return agreed(f"each owner answers {', '.join(rules)}")
+
+
 class Privacy(Spec):
     """Budgets and mechanism."""
 
@@ -94,6 +122,7 @@ class Privacy(Spec):
     grid: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     observer: Observer | None = None
     learner: OwnLearner | None = None
+    participation: Participation | None = None
     unit: Literal["record", "owner"] | None = None
     adjacency: Literal["replaced", "added-or-removed"] | None = None
     correlation: Correlation | None = None
@@ -236,8 +265,18 @@ class Privacy(Spec):
         """Which of N copies this is, by its learner; 0 where there is but one run."""
         return 0 if self.learner is None else self.learner.owner
 
+    @property
+    def most(self) -> int:
+        """Answers that an owner may release, whatever its budget."""
+        rule = None if self.participation is None else self.participation.most
+        return MOST_ANSWERS if rule is None else rule
+
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
         """Return K_i, distinct answers that each owner may release, for T updates."""
+        return tuple(min(self.most, held) for held in self._budgeted(n_owners, updates))
+
+    def _budgeted(self, n_owners: int, updates: int) -> tuple[int, ...]:
+        """Return how many answers each owner's budget is for."""
         named = self.budget.answers_allowed(n_owners, updates)
         if named is not None:
             return named
@@ -261,7 +300,7 @@ class Privacy(Spec):
         weights = self.budget.weights(n_owners)
         if weights is None or not np.isfinite(self.asked(n_owners)).any():
             return None
-        return BudgetSchedule.from_weights(weights)
+        return BudgetSchedule.from_weights([parts[: self.most] for parts in weights])
 
     def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> OwnerBudgets:
         """Return what owners may spend, and on how many answers, for T updates.

@@ -23,7 +23,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += scenario.privacy.faults(n_owners, scenario.model)
     faults += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
     faults += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
-    faults += _asked_faults(scenario) + _alone_faults(scenario) + _whole_faults(scenario)
+    faults += _asked_faults(scenario) + _apart_faults(scenario) + _alone_faults(scenario) + _whole_faults(scenario)
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
     faults += algorithm.reaches_for_gradients(scenario.numbers)
@@ -82,10 +82,27 @@ def _learner_faults(scenario: ScenarioFacts) -> list[Fault]:
 def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
     """Return a fault if budgets follow the learner's choice of owners, and it has none."""
     budget, count = scenario.privacy.budget, scenario.owners.count
-    if not budget.of_asked or scenario.protocol.selection_probabilities(count) is not None:
+    by_chance = scenario.protocol.selection_probabilities(count) is not None
+    if not budget.of_asked or (by_chance and scenario.apart is None):
         return []
     remedy = "allowed is anything else: the learner asks nobody by chances p_i"
+    remedy += "" if scenario.apart is None else " where privacy.participation.apart lets owners rest"
     return [Fault("privacy.budget.kind", repr(budget.kind), remedy)]
+
+
+def _apart_faults(scenario: ScenarioFacts) -> list[Fault]:
+    """Return a fault if some update surely finds nobody who may be asked."""
+    apart, count, protocol = scenario.apart, scenario.owners.count, scenario.protocol
+    if apart is None or not protocol.keeps_apart:
+        return []
+    if protocol.makes_updates:  # of any number of answers
+        most = (count - 1) // min(count, protocol.asked_at_most or count) + 1
+    else:
+        most = count // (scenario.algorithm.answers_per_update or 1)
+    if min(apart, scenario.run.updates) <= most:
+        return []
+    remedy = f"allowed is at most {most}: then all {count} owners were asked, and nobody is due"
+    return [Fault("privacy.participation.apart", str(apart), remedy)]
 
 
 def _alone_faults(scenario: ScenarioFacts) -> list[Fault]:

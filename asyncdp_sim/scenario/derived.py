@@ -76,6 +76,12 @@ class ScenarioFacts(CachedSpec):
         return self.trigger is not None
 
     @property
+    def apart(self) -> int | None:
+        """Updates after which an owner may be asked again; None at any time."""
+        rule = self.privacy.participation
+        return None if rule is None else rule.apart
+
+    @property
     def timing_unaccounted(self) -> str | None:
         """Information on private records in timing that no ε accounts for; None if none."""
         lines = []
@@ -141,6 +147,7 @@ class ScenarioFacts(CachedSpec):
             "withholds": self.withholds,
             "stops": self.run.target is not None,
             "answers_once": self.algorithm.answers_once,
+            "apart": self.apart,
             "ties": self.run.ties,
             "clock": self.clock,
             "availability": self.availability,

@@ -88,6 +88,11 @@ def _check_requests(trace: "Trace") -> None:
     _require(waiting.sum() + trace.recomputed >= 0, "a request ended twice")
     if trace.one_each:
         _require((waiting <= 1).all(), "a request never ended")
+    if trace.apart is not None:
+        owner, read_k = _column(rows, "owner"), _column(rows, "read_k")
+        order = np.lexsort((read_k, owner))
+        soon = (np.diff(owner[order]) == 0) & (np.diff(read_k[order]) < trace.apart)
+        _require(not soon.any(), "an owner was asked again too soon")
     if trace.one_on_one:
         end = _column(rows, "end_tick")
         begin = np.maximum(rows["read_tick"], rows["request_tick"])

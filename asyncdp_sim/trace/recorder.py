@@ -154,6 +154,7 @@ class Recorder:
         one_each: bool,
         answers_per_update: int | None = 1,
         answers_once: bool = False,
+        apart: int | None = None,
     ) -> Trace:
         """Return the immutable trace of a run that ended at ``end_tick``; see :class:`Trace`.
 
@@ -184,6 +185,7 @@ class Recorder:
             answers_per_update=answers_per_update,
             in_order=self.in_order,
             answers_once=answers_once,
+            apart=apart,
         )
 
     def _exchanges(self) -> npt.NDArray[np.void]:

@@ -44,6 +44,8 @@ class Trace:
         need not: while a slow one lacks answers to update k, others take some to later updates.
     answers_once : bool
         Whether an owner's first answer is its only one, and what it sends later comes of it.
+    apart : int or None
+        s, where owners are asked again s updates later at the earliest; not kept in files.
     occupation : numpy.ndarray or None
         What each owner was at and how many messages it had, where the network was asked to note
         it; columns ``OCCUPATION`` of :mod:`asyncdp_sim.trace.occupation`, read-only.
@@ -68,6 +70,7 @@ class Trace:
     answers_per_update: int | None = 1
     in_order: bool = True
     answers_once: bool = False
+    apart: int | None = None
     occupation: npt.NDArray[np.void] | None = None
 
     def __post_init__(self) -> None:

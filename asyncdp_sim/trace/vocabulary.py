@@ -15,7 +15,7 @@ class EventKind(IntEnum):
     request_sent = 2
     """An owner asked the learner for an exchange."""
     request_refused = 3
-    """The request found the learner locked."""
+    """The request found the learner locked, or came too soon (see the detail)."""
     query_sent = 4
     """The learner read its model for this owner (and, under ``request``, locked itself).
 
@@ -85,6 +85,8 @@ class Detail(IntEnum):
     """It was delivered before."""
     unopened = 9
     """Too few others came for the sum that it is in to be opened."""
+    too_soon = 10
+    """The owner was asked too few updates ago."""
 
 
 class ExchangeOutcome(IntEnum):
@@ -118,6 +120,7 @@ class Ending(Enum):
     horizon = "the time horizon was reached"
     spent = "every owner has spent its budget"
     silent = "no owner asks any more"
+    resting = "no owner may be asked again so few updates after it was"
     stalled = "owners kept trying and no answer was released for too long"
 
 
@@ -133,6 +136,7 @@ ANSWER_RELEASED = EventKind.answer_released
 ANSWER_DELIVERED = EventKind.answer_delivered
 UPDATE_APPLIED = EventKind.update_applied
 BUSY = Detail.busy
+TOO_SOON = Detail.too_soon
 OFFLINE = Detail.offline
 UNRELEASED = ExchangeOutcome.unreleased
 IN_FLIGHT = ExchangeOutcome.in_flight

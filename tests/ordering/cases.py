@@ -3,9 +3,9 @@
 They stand in ``cases/*.toml``: the rule, the network, and what is known of its run beforehand
 (:class:`Case`). Of the network: ``ticks`` per owner, or how many ``owners`` there are where no
 clock has a say; durations, one for all or one each, "none" where they take no event; ``T`` updates
-(10), answers ``allowed`` (10 each), ``buffer`` (1); the rest as in the file of a scenario, where a
-constant law is its number, ``{losing = [1, 3]}`` loses these of each owner's messages, and several
-availabilities hold at once.
+(10), answers ``allowed`` (10 each) that are updates ``apart`` (any), ``buffer`` (1); the rest as in the file of a scenario, where a
+constant law is its number, ``{losing = [1, 3]}`` loses these of each owner's messages, rounds ask
+``drawn`` owners where they would draw some, and several availabilities hold at once.
 """
 
 import tomllib
@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability
-from tests.ordering.scene import Case, Counting, Losing, Some, Together
+from tests.ordering.scene import Case, Counting, Drawing, Losing, Some, Together
 
 FOLDER = Path(__file__).parent / "cases"
 LAWS = ("gap", "length", "join", "lifetime", "retry", "delay", "backoff", "exchange")
@@ -46,6 +46,8 @@ def part(value: Any) -> Any:
     kind = fields.get("kind")
     if "losing" in fields:
         return Losing(numbers=fields["losing"])
+    if "drawn" in fields:
+        return Drawing(**fields)
     if kind in OWN:
         return OWN[fields.pop("kind")](**fields)
     if kind == "servers":
@@ -60,7 +62,8 @@ def network(fields: dict[str, Any]) -> Network:
     parts = {name: part(fields.pop(name)) for name in PARTS if name in fields}
     owners = fields.pop("owners", len(fields.get("ticks", ())))
     protocol = parts.get("protocol", {"kind": "request"})
-    if protocol["kind"] not in ("gossip", "servers"):
+    kind = protocol["kind"] if isinstance(protocol, dict) else protocol.kind
+    if kind not in ("gossip", "servers"):
         times = fields.pop("ticks", [[]] * owners)
         parts.setdefault("clock", {"kind": "scripted", "times": times})
     buffer = fields.pop("buffer", 1)
@@ -68,7 +71,8 @@ def network(fields: dict[str, Any]) -> Network:
     scripted = Network(
         answers_allowed=fields.pop("allowed", (10,) * owners),
         updates=fields.pop("T", 10),
-        answers_per_update=None if protocol["kind"] in SYNCHRONOUS else buffer,
+        answers_per_update=None if kind in SYNCHRONOUS else buffer,
+        apart=fields.pop("apart", None),
         latency={name: law(fields.pop(name)) for name in LATENCIES if name in fields},
         compute=law(fields.pop("compute", "none")),
         **parts,

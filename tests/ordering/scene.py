@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
+import numpy as np
+
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability, Churn
@@ -13,6 +15,7 @@ from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.trace import EventKind
 
 Happening = tuple[float, int]
@@ -42,8 +45,9 @@ USUAL = (
 class Case:
     """One scenario; the golden file pins its order, the fields below what is known beforehand.
 
-    ``updates``, ``refused``, ``dropped`` (ticks of busy owners), ``missed`` (ticks of owners that
-    are offline), ``away`` and ``back`` (going off and on line) are complete lists of (time, owner);
+    ``updates``, ``refused`` (by the lock), ``too_soon`` (refused so few updates after another),
+    ``dropped`` (ticks of busy owners), ``missed`` (ticks of owners that are offline), ``away``
+    and ``back`` (going off and on line) are complete lists of (time, owner);
     so is ``mishaps``, over all kinds of events that are not usual, in the order of happening.
     ``released`` (answers charged), ``reads`` and ``stale`` (one number per answer used), ``on_air``
     (airtime in all) and ``ending`` are compared where they are given. ``online`` is the share of
@@ -59,6 +63,7 @@ class Case:
     updates: tuple[Happening, ...] = ()
     refused: tuple[Happening, ...] = ()
     dropped: tuple[Happening, ...] = ()
+    too_soon: tuple[Happening, ...] = ()
     missed: tuple[Happening, ...] = ()
     away: tuple[Happening, ...] = ()
     back: tuple[Happening, ...] = ()
@@ -70,7 +75,7 @@ class Case:
     reads: tuple[float, ...] | None = None
     stale: tuple[int, ...] | None = None
     on_air: float | None = None
-    ending: Literal["updates", "target", "horizon", "spent", "silent"] | None = None
+    ending: Literal["updates", "target", "horizon", "spent", "silent", "resting"] | None = None
     withheld: tuple[int, ...] = ()
     enough: int | None = None
 
@@ -151,6 +156,20 @@ class Losing(GilbertElliott):
 
     def draws(self, source: Source, owner: int) -> Iterator[bool]:  # noqa: ARG002
         return (number in self.numbers for number in count(1))
+
+
+class Drawing(Rounds):
+    """Asks given owners in each round of which some would be drawn: nothing is drawn."""
+
+    drawn: tuple[tuple[int, ...], ...]
+
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        learner.kernel.start(self._rounds(owners, learner, iter(self.drawn)))
+
+    def draw(self, numbers, draws):
+        chosen = next(draws) if len(numbers) > self.owners else numbers
+        assert set(chosen) <= set(numbers.tolist())
+        return np.array(chosen)
 
 
 class Some(Churn):

@@ -62,6 +62,8 @@ def test_what_the_rule_says(case: Case) -> None:
     trace = run(case)
     assert happenings(trace, EventKind.update_applied) == in_ticks(case.updates)
     assert happenings(trace, EventKind.request_refused) == in_ticks(case.refused)
+    too_soon = happenings(trace, EventKind.request_refused, Detail.too_soon)
+    assert too_soon == in_ticks(case.too_soon)
     dropped = EventKind.clock_dropped
     assert happenings(trace, dropped, Detail.busy) == in_ticks(case.dropped)
     assert happenings(trace, dropped, Detail.offline) == in_ticks(case.missed)

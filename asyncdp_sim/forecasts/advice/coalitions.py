@@ -508,6 +508,8 @@ def _refuse(known: Population) -> None:
     elif privacy.hides and not privacy.laplace_variance:
         kind = privacy.mechanism.kind
         doubts.append(f"noise {kind} of other answer counts is not worked out here")
+    if privacy.participation is not None:
+        doubts.append("limits on participation are not worked out for coalitions")
     if not privacy.budget.named_answers:
         doubts.append(f"budgets {privacy.budget.kind} are not worked out for coalitions")
     doubts += [f"{part} is of all owners by their numbers" for part in free.of_everybody]

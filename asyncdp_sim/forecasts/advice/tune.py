@@ -238,6 +238,9 @@ def tune(
     own = data.scenario
     updates, capped = own.run.updates, not own.privacy.budget.follows_updates
     step = own.algorithm.step_of(own.owners.count, updates, own.model.sigma)
+    if own.privacy.participation is not None:
+        scope = "the best step, T and K are sought without limits on participation"
+        raise SpecError([Fault("privacy.participation", "a table", scope)])
     if step is None or own.algorithm.one_on_one is None:
         scope = "the best step, T and K are sought for async-gossip alone"
         raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), scope)])

@@ -43,7 +43,7 @@ class Known:
         Tasks of each owner that have ended, with an answer or without.
     free : tuple of int
         Owners (from 1, ascending) that may be asked: their budgets are neither spent nor promised
-        to tasks under way. There is one at least.
+        to tasks under way, and they were asked enough updates ago. There is one at least.
     """
 
     updates: int
@@ -191,7 +191,8 @@ class Desk:
     def _has_room(self, owner: Owner) -> bool:
         """Return whether an owner may release one more answer than it has been asked for."""
         learner, number = self._learner, owner.number
-        return learner.awaits(number) and owner.answers_reserved < learner.answers_left[number]
+        unspent = owner.answers_reserved < learner.answers_left[number]
+        return unspent and learner.awaits(number) and learner.due(number)
 
     def _carry(self, owner: Owner, exchange: Exchange) -> Activity:
         """Carry a task to its owner and the answer back, and hand the next one out."""
@@ -257,6 +258,7 @@ class Dispatch(ProtocolKind):
     restarts_immediately = True
     hands_out = True
     at_mean = True
+    keeps_apart = True
     update_of = "answer"
     ideal_only = False
     one_each = False

@@ -67,8 +67,12 @@ class ProtocolKind(Variant):
     """Whether a request that was refused or lost is sent again."""
     newest_only: ClassVar[bool] = False
     """Whether answers to queries that are not the newest are turned away."""
+    keeps_apart: ClassVar[bool] = False
+    """Whether the learner decides which owner answers at which update, and may let it rest."""
     has_learner: ClassVar[bool] = True
     """Whether there is a learner, and not owners alone."""
+    asked_at_most: ClassVar[int | None] = None
+    """How many owners are asked for one update, where the protocol draws some of them."""
     answers_each: ClassVar[int] = 1
     """How many answers an owner gives for each update, where the protocol asks for some."""
     left_open: ClassVar[int] = 0

@@ -50,6 +50,7 @@ class Request(ProtocolKind):
     update_of = "answer"
     ideal_only = False
     rehearsed = "alone"
+    keeps_apart = True
     one_each = trait(lambda self: self.own_tick == "drop")
     vanishes = trait(lambda self: self.offline == "vanish")
     plain = trait(lambda self: not self.queues and self.timeout is None)
@@ -104,7 +105,8 @@ class Request(ProtocolKind):
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        if learner.lock.held and self._is_refused_at_once(owner):
+        served = not learner.lock.held and learner.due(owner.number)
+        if not served and self._is_refused_at_once(owner):
             learner.refuse_at_once(owner.number)
             return NOTHING
         if owner.link is None:
@@ -124,9 +126,9 @@ class Request(ProtocolKind):
         owner.busy = True
         if owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        if learner.lock.held:
+        if learner.lock.held or not learner.due(number):
             learner.refuse(number, message)
-            self._end(owner, learner, message, BUSY)
+            self._end(owner, learner, message, learner.refusal(number, BUSY))
             return
         learner.lock.held = True
         exchange = learner.read(number, message, asked)
@@ -155,14 +157,18 @@ class Request(ProtocolKind):
         heard = not link.carries_requests or (yield from link.ask(message))
         if heard and owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        if not heard or (learner.lock.held and not self.queues):
+        queued = heard and self.queues and learner.lock.held
+        if queued:
+            yield learner.lock.queue(number, message)
+        if not heard or (learner.lock.held and not queued) or not learner.due(number):
             if heard:
                 learner.refuse(number, message)
+            if queued:
+                learner.lock.release()
             owner.answers_reserved -= 1
-            self._end(owner, learner, message, BUSY if heard else Detail.none)
+            why = learner.refusal(number, BUSY) if heard else Detail.none
+            self._end(owner, learner, message, why)
             return
-        if learner.lock.held:
-            yield learner.lock.queue(number, message)
         learner.lock.held = True
         exchange = learner.read(number, message, asked)
         patience = link.patience(exchange)

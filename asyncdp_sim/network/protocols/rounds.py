@@ -1,4 +1,4 @@
-"""Rounds: the learner asks all owners, waits for their answers, and only then updates its model.
+"""Rounds: the learner asks all owners, or some that it draws, waits for their answers, and only then updates its model.
 
 Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as its slowest owner.
 """
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
@@ -15,10 +16,10 @@ from asyncdp_sim.core.kernel import Activity, Priority, Signal
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.latency import least_times
-from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.learner import Learner, Numbers
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, trait
+from asyncdp_sim.spec.base import Count, Duration, trait
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 _EMPTY = 10**5
@@ -28,8 +29,10 @@ _EMPTY = 10**5
 class Rounds(ProtocolKind):
     """The synchronous protocol; owners do not act on their clocks.
 
-    The learner asks all owners at once, with the same model, except owners without budget and
-    owners that have left. An owner that is offline, or still works on an older query, starts on the
+    The learner asks all owners at once, with the same model, except owners without budget, owners
+    that have left and, with privacy.participation, owners that were asked too few updates ago. With
+    ``owners`` it draws so many of them anew for each round, with equal chances; it asks all of them
+    if they are fewer. An owner that is offline, or still works on an older query, starts on the
     query when it is online again and free. If availability is drawn for each query, an owner that
     is offline then is left out of the round. The round ends when every query has been answered or
     has failed. Its answers make one update; without answers there is none. The next round begins
@@ -45,14 +48,21 @@ class Rounds(ProtocolKind):
     update_of = "round"
     ideal_only = False
     rehearsed = "in rounds"
+    keeps_apart = True
+    asked_at_most = trait(lambda self: self.owners)
     round_deadline = trait(lambda self: self.deadline)
 
     kind: Literal["rounds"] = "rounds"
+    owners: Count | None = None
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        return hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
+        faults = hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
+        if self.owners is not None and self.owners > n_owners:
+            rule = f"allowed is at most {n_owners}, the number of owners"
+            faults.append(Fault("protocol.owners", str(self.owners), rule))
+        return faults
 
     @override
     def stall_period(self, network: Any, count: int) -> None:
@@ -60,23 +70,35 @@ class Rounds(ProtocolKind):
 
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
-        yield f"network: rounds, {said}"
+        drawn = "" if self.owners is None else f" of {self.owners} owners, drawn for each of them"
+        yield f"network: rounds{drawn}, {said}"
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         # What is drawn for each tick elsewhere is drawn for each query.
         for owner in owners:
             owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
-        learner.kernel.start(self._rounds(owners, learner))
+        draws = None if self.owners is None else streams.generator("rounds")
+        learner.kernel.start(self._rounds(owners, learner, draws))
 
-    def _rounds(self, owners: Sequence[Owner], learner: Learner) -> Activity:
+    def draw(self, numbers: Numbers, draws: np.random.Generator) -> Numbers:
+        """Return the owners that a round asks, of those that may be asked, in their order."""
+        if self.owners is None or len(numbers) <= self.owners:
+            return numbers
+        return np.sort(draws.choice(numbers, self.owners, replace=False, shuffle=False))
+
+    def _rounds(
+        self, owners: Sequence[Owner], learner: Learner, draws: np.random.Generator | None
+    ) -> Activity:
         """Hold one round after the other, while somebody can be asked."""
         kernel, empty = learner.kernel, 0
         learner.hold()
         while not learner.done and empty < _EMPTY:
-            taking_part = [owner for owner in owners if learner.awaits(owner.number)]
-            if len(taking_part) == 0:
+            numbers = learner.askable()
+            if len(numbers) == 0:
                 break
+            chosen = numbers if draws is None else self.draw(numbers, draws)
+            taking_part = [owners[number - 1] for number in chosen.tolist()]
             opened = [(owner, _ask(owner, learner)) for owner in taking_part]
             over = learner.until_idle()
             for owner, exchange in opened:

@@ -21,6 +21,9 @@ from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown
 Array = npt.NDArray[np.float64]
 
 
+RESTING = "no formula is known for answers of an owner that are at least"
+
+
 class Facts:
     """A network seen by theory, with a protocol that theory does not know.
 
@@ -125,15 +128,21 @@ class Facts:
 
     @property
     def unknown(self) -> str:
-        """Why no formula of the package counts; empty where all kinds are the package's own.
+        """Why no formula of the package counts; empty where one may.
 
         A class inherits what another one does, and may do something else: what is known of that
         other one is not known of it.
         """
         if len(self.strangers) == 0:
-            return ""
+            return self.resting
         named = ", ".join(at for at, _ in self.strangers)
         return f"{named} is from outside the package, whose formulas may not hold for it"
+
+    @property
+    def resting(self) -> str:
+        """Why formulas do not hold where owners rest after an answer; empty where none matters."""
+        apart = self.network.apart
+        return "" if apart is None else f"{RESTING} {apart} updates apart"
 
     @cached_property
     def rates(self) -> tuple[float, ...] | None:

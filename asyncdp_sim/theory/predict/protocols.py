@@ -621,7 +621,7 @@ class PushFacts(Facts):
         yield Prediction("throughput", fsum(self.flows(self.services)), formula)
 
 
-ROUNDS = "synchronous rounds: 1/E max of N response times, H_N/μ where they are exponential"
+ROUNDS = "synchronous rounds: 1/E max of m response times, H_m/μ where they are exponential"
 STEPS = "servers: Δ/(Δ(q + Gc + a + 2s) + Me) for constant times, G gradients a step, M exchanges"
 
 
@@ -631,6 +631,17 @@ class RoundsFacts(Facts):
     fresh = "a round's answers are all of the newest model"
     protocol: Rounds
 
+    @property
+    def asked(self) -> int:
+        """How many owners are asked in a round, m or all N, while none is spent or rests."""
+        return min(self.protocol.owners or self.n_owners, self.n_owners)
+
+    @property
+    @override
+    def resting(self) -> str:
+        enough = self.n_owners >= self.asked * (self.network.apart or 1)
+        return "" if enough else super().resting
+
     @override
     def predictions(self) -> Iterator[Prediction]:
         yield either("throughput", _round_rate(self, self.protocol.deadline), ROUNDS)
@@ -638,8 +649,8 @@ class RoundsFacts(Facts):
 
     @override
     def answers(self, updates: float) -> tuple[float, ...]:
-        """Return the rate of rounds: where that is known, each has an answer of everybody."""
-        return (updates,) * self.n_owners
+        """Return m/N of the rate of rounds: where that is known, each has m answers."""
+        return (updates * self.asked / self.n_owners,) * self.n_owners
 
 
 class ServersFacts(Facts):
@@ -654,8 +665,8 @@ class ServersFacts(Facts):
         yield Prediction("mean_staleness", 0.0, self.fresh)
 
 
-def _round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
-    """Return 1/(c + H_N/μ) for response times c + Exp(μ), alike for all owners, or why not."""
+def _round_rate(facts: RoundsFacts, deadline: float | None) -> float | Unknown:
+    """Return 1/(c + H_m/μ) for response times c + Exp(μ), alike for all owners, or why not."""
     network = facts.network
     if not network.availability.always_online:
         return Unknown(
@@ -669,7 +680,7 @@ def _round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
     if doubt or facts.wires_fail:
         return Unknown(doubt or "links fail")
     least = min(network.answers_allowed)
-    if least < network.updates:  # nothing is lost: every round takes one answer of each owner
+    if least * (network.apart or 1) < network.updates:  # nothing is lost: a round takes one of each
         return Unknown(f"a budget of {least} answers may be spent before the run ends")
     service = facts.services[0]
     if max(facts.services) - min(facts.services) > 1e-12 * max(facts.services):
@@ -680,14 +691,14 @@ def _round_rate(facts: Facts, deadline: float | None) -> float | Unknown:
         [law for law in own if not law.constant]
         for own in zip(*map(facts.laws, STAGES), strict=True)
     ]
-    if facts.n_owners == 1 or all(len(own) == 0 for own in random):
+    if facts.asked == 1 or all(len(own) == 0 for own in random):
         return 1 / service
     if any(own != random[0] for own in random):
         return Unknown("owners' times have different laws")
     if len(random[0]) > 1 or not random[0][0].memoryless:
         return Unknown("response times are no constant and one exponential time")
     slow: float = random[0][0].mean
-    return 1 / (service - slow + mean_round(facts.n_owners, 1 / slow))
+    return 1 / (service - slow + mean_round(facts.asked, 1 / slow))
 
 
 def _steps(facts: Facts, protocol: Servers) -> float | Unknown:

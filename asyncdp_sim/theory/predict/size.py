@@ -69,8 +69,9 @@ def size(scenario: Any, *, events: bool = False) -> Size:
     network, run = scenario.network, scenario.run
     n_owners, replicates = network.n_owners, run.replicates
     answers_of = {"pair": 2, "answer": network.answers_per_update or 1}
+    asked = network.protocol.asked_at_most or n_owners
     per_update = answers_of.get(
-        network.protocol.update_of, n_owners * network.protocol.answers_each
+        network.protocol.update_of, asked * network.protocol.answers_each
     )
     updates = min(float(run.updates), sum(network.answers_allowed) / per_update)
     pace = _pace(scenario)
