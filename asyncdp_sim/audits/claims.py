@@ -201,9 +201,9 @@ def _by_rule(scenario: Scenario, owner: int) -> tuple[float, ...]:
     """Return the parts of an owner's answers, which add up to 1."""
     rule, n_owners = scenario.privacy.budget.model_dump(), scenario.owners.count
     if rule["shares"] is not None:
-        weights = list(rule["shares"])
+        weights = list(rule["shares"])[: scenario.privacy.most]
     else:
-        count = per_owner(rule["answers"], n_owners)[owner]
+        count = min(per_owner(rule["answers"], n_owners)[owner], scenario.privacy.most)
         growth, power = (
             per_owner(default if rule[name] is None else rule[name], n_owners)[owner]
             for name, default in (("growth", 1.0), ("power", 0.0))
@@ -273,9 +273,9 @@ def _spread(scenario: Scenario, owner: int, whole: float, delta: float | None) -
     if price is not None:
         cost = float(per_owner(price, n_owners)[owner])
         if delta is None:
-            return floor(_decimal(whole) / _decimal(cost)), cost
+            return min(scenario.privacy.most, floor(_decimal(whole) / _decimal(cost))), cost
         mu = mu_of(cost, delta)
-        return floor((whole / mu) ** 2 * _SLACK), mu
+        return min(scenario.privacy.most, floor((whole / mu) ** 2 * _SLACK)), mu
     answers = _gradients(scenario, owner)
     return answers, whole / (answers if delta is None else sqrt(answers))
 
@@ -289,6 +289,7 @@ def _gradients(scenario: Scenario, owner: int) -> int:
     answers: int = per_owner(named, scenario.owners.count)[owner]
     if scenario.privacy.budget.of_asked:
         answers = _as_asked(scenario, owner)
+    answers = min(answers, scenario.privacy.most)
     local_steps = getattr(scenario.algorithm, "local_steps", None)
     if local_steps is None or scenario.privacy.unit == "owner":
         return answers
