@@ -88,9 +88,7 @@ def _correlated(privacy: "Privacy") -> list[Fault]:
         (apart < bands, f"where an owner's answers are {bands} updates apart or more: set "
          f"privacy.participation.apart to {bands} or more, given {apart}"),
     ]  # fmt: skip
-    return [
-        Fault(key, f"{bands} bands", f"allowed only {hint}") for wrong, hint in checks if wrong
-    ]
+    return [Fault(key, f"{bands} bands", f"allowed only {hint}") for wrong, hint in checks if wrong]
 
 
 def _undivided(privacy: "Privacy") -> list[Fault]:

@@ -102,7 +102,7 @@ class LearnerNoise(GaussianNoise):
     def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
         if len(self.column) == 1:
             return super().drawing(size)
-        return _Filtered(np.array(self.column[1:]), self.parts, size)
+        return Filtered(np.array(self.column[1:]), self.parts, size)
 
     def whitened(self, rounds: Array) -> Array:
         """Return C s of what rounds' sums are, shape (T, p)."""
@@ -112,7 +112,7 @@ class LearnerNoise(GaussianNoise):
         return white
 
 
-class _Filtered:
+class Filtered:
     """Rows of C⁻¹ w: the j-th answers of all rounds are one sequence, of each stream.
 
     Parameters

@@ -394,9 +394,7 @@ class TrustedLearner(ModelObserver):
         return float(n_owners**-0.5)
 
     @override
-    def shares(
-        self, noise: AnswerNoise, influence: RecordSensitivity, parts: int
-    ) -> AnswerNoise:
+    def shares(self, noise: AnswerNoise, influence: RecordSensitivity, parts: int) -> AnswerNoise:
         return LearnerNoise(noise.scale * parts**-0.5, parts)
 
     @override
