@@ -23,7 +23,12 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += scenario.privacy.faults(n_owners, scenario.model)
     faults += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
     faults += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
-    faults += _asked_faults(scenario) + _apart_faults(scenario) + _alone_faults(scenario) + _whole_faults(scenario)
+    faults += (
+        _asked_faults(scenario)
+        + _apart_faults(scenario)
+        + _alone_faults(scenario)
+        + _whole_faults(scenario)
+    )
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
     faults += algorithm.reaches_for_gradients(scenario.numbers)
@@ -86,7 +91,9 @@ def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
     if not budget.of_asked or (by_chance and scenario.apart is None):
         return []
     remedy = "allowed is anything else: the learner asks nobody by chances p_i"
-    remedy += "" if scenario.apart is None else " where privacy.participation.apart lets owners rest"
+    remedy += (
+        "" if scenario.apart is None else " where privacy.participation.apart lets owners rest"
+    )
     return [Fault("privacy.budget.kind", repr(budget.kind), remedy)]
 
 
@@ -101,7 +108,8 @@ def _apart_faults(scenario: ScenarioFacts) -> list[Fault]:
         most = count // (scenario.algorithm.answers_per_update or 1)
     if min(apart, scenario.run.updates) <= most:
         return []
-    remedy = f"allowed is at most {most}: then all {count} owners were asked, and nobody is due"
+    remedy = "allowed is nothing" if most == 0 else f"allowed is at most {most}"
+    remedy += f": with more, all {count} owners would rest at once, and the run would end"
     return [Fault("privacy.participation.apart", str(apart), remedy)]
 
 

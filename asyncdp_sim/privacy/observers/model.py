@@ -356,7 +356,8 @@ class TrustedLearner(ModelObserver):
         algorithm, protocol = scenario.algorithm, scenario.protocol
         mechanism = scenario.privacy.mechanism
         lost = [max(network.channel.packet_loss(at).shares(n_owners)) for at in ("", "_query")]
-        few = min(network.answers_allowed) < network.updates
+        few = min(network.answers_allowed) < network.updates or network.apart is not None
+        few = few or protocol.asked_at_most is not None
         reasons = [
             (
                 not algorithm.sums_suffice or not protocol.makes_updates,

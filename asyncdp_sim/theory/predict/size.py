@@ -70,9 +70,7 @@ def size(scenario: Any, *, events: bool = False) -> Size:
     n_owners, replicates = network.n_owners, run.replicates
     answers_of = {"pair": 2, "answer": network.answers_per_update or 1}
     asked = network.protocol.asked_at_most or n_owners
-    per_update = answers_of.get(
-        network.protocol.update_of, asked * network.protocol.answers_each
-    )
+    per_update = answers_of.get(network.protocol.update_of, asked * network.protocol.answers_each)
     updates = min(float(run.updates), sum(network.answers_allowed) / per_update)
     pace = _pace(scenario)
     if run.until is not None and pace is not None:
