@@ -9,7 +9,7 @@ from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.label import composition, stated_unit
+from asyncdp_sim.privacy.label import composition, stated_participation, stated_unit
 from asyncdp_sim.scenario import Scenario
 
 
@@ -18,9 +18,11 @@ def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
     privacy, n_owners = scenario.privacy, scenario.owners.count
     if not privacy.hides:
         yield _unhidden(scenario)
+        yield from _participation(scenario)
         return
     accountant = scenario.accountant
     yield from _budget(privacy, accountant, n_owners)
+    yield from _participation(scenario)
     yield from _listener(scenario)
     yield from _local(scenario)
     yield from _parts(scenario)
@@ -64,6 +66,19 @@ def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator
         )
     if privacy.accountant is not None:
         yield privacy.accountant.describe(accountant)
+
+
+def _participation(scenario: Scenario) -> Iterator[str]:
+    """Yield how often owners take part, and answers that are paid for and cannot follow."""
+    rule = stated_participation({"scenario": scenario.plain()})
+    if rule is not None:
+        yield f"participation: {rule}"
+    fit, most = -(-scenario.run.updates // (scenario.apart or 1)), scenario.network.answers_allowed
+    if scenario.apart is not None and max(most) > fit and scenario.privacy.hides:
+        yield (
+            f"the noise is for {extent(most)} answers of an owner, and {scenario.run.updates} "
+            f"updates have room for {fit}: with privacy.participation.most = {fit} it is smaller"
+        )
 
 
 def _listener(scenario: Scenario) -> Iterator[str]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, fields, replace
 from math import inf, isclose, isfinite
 from typing import Any
 
-from asyncdp_sim.core.words import MOST_NUMBERS, as_float, number, numbers
+from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.privacy.spec import OwnLearner
+from asyncdp_sim.privacy.spec import OwnLearner, Participation
 from asyncdp_sim.spec.base import kind_of, member
 
 Manifest = Mapping[str, Any]
@@ -315,6 +315,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if 0 < len(of_owners) < len(manifests):
         where = f" ({_share(of_owners, manifests).strip()}; a record in the others):"
         units = [unit.replace("is an owner:", f"is an owner{where}") for unit in units]
+    units += dict.fromkeys(rule for each in manifests if (rule := stated_participation(each)))
     sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
@@ -474,6 +475,17 @@ def stated_unit(manifest: Manifest) -> str | None:
         return None
     grows = " and a larger δ" if (stated_delta(manifest) or 0) > 0 else ""
     return f"the unit is a record: a person with m records gets mε{grows}"
+
+
+def stated_participation(manifest: Manifest) -> str | None:
+    """Return how often owners take part, and that this is public; None where nothing limits it."""
+    rule = manifest["scenario"]["privacy"].get("participation")
+    protocol = manifest["scenario"].get("protocol") or {}
+    rules = [] if rule is None else [Participation.model_validate(rule).describe()]
+    if protocol.get("kind") == "rounds" and protocol.get("owners") is not None:
+        rules.append(agreed(f"each round asks {protocol['owners']} owners, drawn at random"))
+    public = "who takes part is public, so ε is not reduced by the chance that an owner is absent"
+    return f"{'; '.join(rules)}; {public}" if len(rules) > 0 else None
 
 
 def _share(some: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:

@@ -99,12 +99,11 @@ class Participation(Spec):
 
     def describe(self) -> str:
         """Return the rule in words."""
-        rules = []
-        if self.most is not None:
-            rules.append(f"at most {self.most} times")
-        if self.apart is not None:
-            rules.append(f"at least {self.apart} updates apart")
-        return agreed(f"each owner answers {', '.join(rules)}")
+        apart = agreed(f"at least {self.apart} updates apart")
+        if self.most is None:
+            return f"answers of an owner are {apart}"
+        rule = f"each owner answers at most {'once' if self.most == 1 else f'{self.most} times'}"
+        return rule if self.apart is None else f"{rule}, {apart}"
 
 
 class Privacy(Spec):

@@ -23,6 +23,7 @@ from asyncdp_sim.privacy.label import (
     of_summary,
     reasons,
     stated_delta,
+    stated_participation,
     stated_unit,
 )
 from asyncdp_sim.results.manifest import read_manifest
@@ -152,6 +153,9 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "several", all_of_them
     if unit is not None:
         yield "unit of privacy", unit
+    rule = stated_participation(manifest)
+    if rule is not None:
+        yield "participation", rule
     yield "timing", "accounted" if text.timing_accounted else "NOT accounted"
     read = text.not_for_release
     yield (

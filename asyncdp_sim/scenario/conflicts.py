@@ -108,7 +108,8 @@ def _apart_faults(scenario: ScenarioFacts) -> list[Fault]:
         most = count // (scenario.algorithm.answers_per_update or 1)
     if min(apart, scenario.run.updates) <= most:
         return []
-    remedy = f"allowed is at most {most}: then all {count} owners were asked, and nobody is due"
+    remedy = "allowed is nothing" if most == 0 else f"allowed is at most {most}"
+    remedy += f": with more, all {count} owners would rest at once, and the run would end"
     return [Fault("privacy.participation.apart", str(apart), remedy)]
 
 

@@ -262,6 +262,10 @@ FORECASTS = {
         ("--tune", "--set", 'algorithm={kind="fedasync",step=0.1,mixing=0.5}'),
         "the best step, T and K are sought for async-gossip alone",
     ),
+    "limits on participation": (
+        ("--tune", "--set", "privacy.participation={most=3}"),
+        "the best step, T and K are sought without limits on participation",
+    ),
     "no sweep": (("--sweep",), "sweep: given nothing; "),
 }
 

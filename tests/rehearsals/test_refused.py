@@ -65,6 +65,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "algorithm.local_steps: given 3; allowed in a rehearsal is 1",
     ),
+    "resting owners": (
+        {"privacy": {**scenario().plain()["privacy"], "participation": {"apart": 2}}},
+        "privacy.participation.apart: given 2; allowed in a rehearsal is nothing",
+    ),
+    "drawn owners": (
+        {
+            "algorithm": {"kind": "parameter-server", "step": 0.1},
+            "protocol": {"kind": "rounds", "owners": 1},
+        },
+        "protocol.owners: given 1; allowed in a rehearsal is nothing",
+    ),
     "ties": (
         {"run": {"updates": 20, "ties": "shuffled"}},
         "run.ties: given 'shuffled'; no two things are at one instant here",

@@ -159,6 +159,8 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
         "privacy.observer": privacy.observer is not None and privacy.listener.kind != "transcript",
         "privacy.grid": privacy.grid is not None,
         "privacy.unit": privacy.per_owner,
+        "privacy.participation": privacy.participation is not None,
+        "protocol.owners": protocol.asked_at_most is not None,
         "adversary": scenario.adversary is not None,
         "acceptance": scenario.acceptance is not None,
         "trigger": scenario.trigger is not None,

@@ -1,4 +1,4 @@
-"""Rounds: the learner asks all owners, or some that it draws, waits for their answers, and only then updates its model.
+"""Rounds: the learner asks all owners, or some, waits for their answers, then updates its model.
 
 Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as its slowest owner.
 """
@@ -15,6 +15,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity, Priority, Signal
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.core.words import agreed
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.learner import Learner, Numbers
 from asyncdp_sim.network.owner import Owner
@@ -70,8 +71,8 @@ class Rounds(ProtocolKind):
 
     @override
     def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
-        drawn = "" if self.owners is None else f" of {self.owners} owners, drawn for each of them"
-        yield f"network: rounds{drawn}, {said}"
+        drawn = "" if self.owners is None else f" of {self.owners} owners drawn at random"
+        yield agreed(f"network: rounds{drawn}, {said}")
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

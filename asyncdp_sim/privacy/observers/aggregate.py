@@ -82,6 +82,10 @@ class AggregateObserver(ObserverKind):
             (scenario.clock.superposed, "owners that have clocks of their own"),
         ]
         faults = self.unmet("what a sum tells", reasons)
+        asked = protocol.asked_at_most or n_owners
+        if asked < n_owners - self.dropouts:
+            hint = f"a sum opens with n − d answers: allowed is {n_owners - self.dropouts} or more"
+            faults.append(Fault("protocol.owners", str(asked), hint))
         buffer = algorithm.answers_per_update
         if len(faults) == 0 and buffer is not None and buffer != n_owners - self.dropouts:
             hint = f"a sum is of the buffer's {buffer} answers: allowed is n − d = {buffer}"
