@@ -10,6 +10,7 @@ STUDIES: Mapping[str, str] = {
     "bias-of-absence": "where_it_ends",
     "collab-06": "four_cases",
     "collab-11": "four_cases",
+    "correlated-noise": "correlated_noise",
     "hide-the-owner": "hide_the_owner",
     "joules-against-accuracy": "energy_frontier",
     "owner-learner-collude": "collusion",

@@ -1,6 +1,6 @@
 """Mean ψ at the end against one swept number: a marker per cell, laws and bounds as lines."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -132,6 +132,7 @@ def lines(
     *,
     chosen: Sequence[float] | None = None,
     references: Sequence[Reference] = (),
+    select: Callable[[Sweep], list[PsiSeries]] | None = None,
 ) -> SweepFigure[PsiSeries]:
     """Return the figure of mean ψ at the end against a swept number, with 95 % intervals.
 
@@ -143,10 +144,12 @@ def lines(
         As in :func:`series_of`, whose errors drawing it raises.
     references : sequence of Reference
         Each a line per series, in the series' colour; black where it is the same for all.
+    select : callable, optional
+        What series are drawn of a sweep; absent, those of :func:`series_of`.
     """
     return SweepFigure(
         name,
-        lambda sweep: series_of(sweep, x, by, chosen),
+        select or (lambda sweep: series_of(sweep, x, by, chosen)),
         lambda each: _rows(each, x, references),
         lambda found, _: _drawn(found, x, references),
         lambda found, _: _caption(found, x, by, references),
