@@ -354,7 +354,7 @@ class Learner(Exchanges):
             return Ending.target if self.reached else Ending.updates
         if self.stalled:
             return Ending.stalled
-        if self._n_awaited > 0:
+        if self._apart is not None and self._n_awaited > 0:
             return Ending.resting
         return Ending.silent if any(self.answers_left) else Ending.spent
 

@@ -23,12 +23,8 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += scenario.privacy.faults(n_owners, scenario.model)
     faults += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
     faults += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
-    faults += (
-        _asked_faults(scenario)
-        + _apart_faults(scenario)
-        + _alone_faults(scenario)
-        + _whole_faults(scenario)
-    )
+    faults += _asked_faults(scenario) + _alone_faults(scenario) + _whole_faults(scenario)
+    faults += _apart_faults(scenario)
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
     faults += algorithm.reaches_for_gradients(scenario.numbers)
@@ -91,9 +87,8 @@ def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
     if not budget.of_asked or (by_chance and scenario.apart is None):
         return []
     remedy = "allowed is anything else: the learner asks nobody by chances p_i"
-    remedy += (
-        "" if scenario.apart is None else " where privacy.participation.apart lets owners rest"
-    )
+    if scenario.apart is not None:
+        remedy = "allowed is anything else with privacy.participation.apart, which changes p_i"
     return [Fault("privacy.budget.kind", repr(budget.kind), remedy)]
 
 

@@ -3,9 +3,10 @@
 They stand in ``cases/*.toml``: the rule, the network, and what is known of its run beforehand
 (:class:`Case`). Of the network: ``ticks`` per owner, or how many ``owners`` there are where no
 clock has a say; durations, one for all or one each, "none" where they take no event; ``T`` updates
-(10), answers ``allowed`` (10 each) that are updates ``apart`` (any), ``buffer`` (1); the rest as in the file of a scenario, where a
-constant law is its number, ``{losing = [1, 3]}`` loses these of each owner's messages, rounds ask
-``drawn`` owners where they would draw some, and several availabilities hold at once.
+(10), answers ``allowed`` (10 each) that are updates ``apart`` (any), ``buffer`` (1); the rest as in
+the file of a scenario, where a constant law is its number, ``{losing = [1, 3]}`` loses these of
+each owner's messages, rounds ask ``drawn`` owners where they would draw some, and several
+availabilities hold at once.
 """
 
 import tomllib

@@ -163,7 +163,7 @@ class Drawing(Rounds):
 
     drawn: tuple[tuple[int, ...], ...]
 
-    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+    def start_processes(self, owners, learner, streams):  # noqa: ARG002
         learner.kernel.start(self._rounds(owners, learner, iter(self.drawn)))
 
     def draw(self, numbers, draws):

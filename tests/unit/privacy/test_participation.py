@@ -63,7 +63,7 @@ def test_rounds_draw_owners_that_are_due() -> None:
 @pytest.mark.parametrize(
     ("rule", "changed", "said"),
     [
-        ({}, {}, "privacy.participation.most: given nothing; allowed is most (answers of an owner)"),
+        ({}, {}, "privacy.participation.most: given nothing; allowed is most (answers of an"),
         ({"most": 0}, {}, "privacy.participation.most: given 0; allowed is a whole number ≥ 1"),
         ({"apart": 2}, {}, "privacy.participation.apart: given 2; allowed is at most 1: with more, "
          "all 3 owners would rest at once, and the run would end"),
