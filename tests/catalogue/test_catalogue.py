@@ -52,6 +52,7 @@ PROMISED = {
     "lending-sound",
     "lending-three-budgets",
     "lending-timing",
+    "correlated-noise",
     "hide-the-owner",
     "lossy-rural-links",
     "mobile-diurnal",
@@ -147,6 +148,13 @@ BESIDES = {
         "privacy.budget.answers=3",
     ),
     "value-of-composition": ('sweep."privacy.epsilon"=[1.0]',),
+    "correlated-noise": (
+        "owners.count=9",
+        "protocol.owners=3",
+        "run.updates=6",
+        "privacy.participation.apart=3",
+        "sweep.variant=[{ name = 'correlated', 'privacy.correlation' = { bands = 3 } }]",
+    ),
     "hide-the-owner": ('sweep."owners.count"=[4, 5]',),
     "value-of-aggregation": ('sweep."owners.count"=[4, 5]',),
     "value-of-local-steps": (

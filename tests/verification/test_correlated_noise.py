@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits import audit
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Setting
@@ -175,6 +176,11 @@ def test_noise_that_is_not_paid_for_is_far_from_the_law() -> None:
     noise = noise_of(scenario())
     planted = replace(noise, scale=noise.scale / noise.length)
     assert max(abs(each.z) for each in losses(planted)) > 2 * LIMIT
+
+
+def test_rounds_that_share_noise_are_refused() -> None:
+    with pytest.raises(SpecError, match="set privacy.participation.apart to 4 or more, given 3"):
+        scenario(privacy={"participation": {"most": 2, "apart": 3}})
 
 
 def test_an_answer_costs_what_it_costs_with_independent_noise() -> None:
