@@ -181,5 +181,7 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         sizes = " ".join(f"{name} {extent(figure)}" for name, figure in noise.figures.items())
         manner = ", one draw for all of them" if privacy.noise == "scalar-as-published" else ""
         unit = "an answer" if scenario.values_hidden == 1 else "a gradient"
+        moving = sensitivity.moving and privacy.hides
         on = "all coordinates together" if privacy.mechanism.together else "each coordinate"
-        yield f"noise: {sizes or 'none'} on {on} of {unit}{manner}"
+        when = " in the first round, in proportion to the clip bound later" if moving else ""
+        yield f"noise: {sizes or 'none'} on {on} of {unit}{manner}{when}"

@@ -456,12 +456,14 @@ def stated_unit(manifest: Manifest) -> str | None:
     Where a column does, persons may have several records; where targets do, nobody had any.
     """
     if hidden_unit(manifest) == "owner":
-        added = manifest["scenario"]["privacy"].get("adjacency") == "added-or-removed"
+        privacy = manifest["scenario"]["privacy"]
+        added = privacy.get("adjacency") == "added-or-removed"
         changed = "be absent" if added else "be replaced"
-        return (
-            f"the unit is an owner: all records of one owner may {changed} together; which owners "
-            "take part, and their numbers of records, are public"
-        )
+        bound = member(Sensitivity, (privacy.get("sensitivity") or {}).get("kind"))
+        public = "which owners take part, and their numbers of records, are public"
+        if bound is not None and bound.moving:
+            public += "; so is the clip bound of every round, found by noisy counts that ε covers"
+        return f"the unit is an owner: all records of one owner may {changed} together; {public}"
     data = manifest["scenario"].get("data") or {}
     split = data.get("split")
     if isinstance(split, dict) and "dirichlet" in split:

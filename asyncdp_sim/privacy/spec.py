@@ -9,6 +9,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
 from asyncdp_sim.privacy.accountants.composition import PairOf
@@ -340,6 +341,8 @@ class Privacy(Spec):
             If ``grid`` is too fine for draws of so large a scale to reach each of its steps.
         """
         moved = self.divisors(records)
+        if self.bounded is not None:  # the rest of 1/z² pays for counts
+            xi /= (1 - self.bounded.count_share) ** 0.5
         if self.per_owner and self.listener.sees_sums:  # of n_i times what owners answer
             xi, moved = xi * float((records / moved).max()), records.astype(float)
         drawn = moved if self.sampling is None else self.sampling * moved
@@ -353,6 +356,19 @@ class Privacy(Spec):
             allowance = _bare(allowance, self._pure_samples)
         noise = self.mechanism.noise(influence, allowance, self.noise, self.grid)
         return self.listener.shares(noise, influence)
+
+    def clip_law(self, n_owners: int, updates: int) -> AdaptiveBound | None:
+        """Return how the clip bound moves, by counts with noise, for T updates.
+
+        A vote of ±½ in a count is an answer of norm ½, which z hides with its share of 1/z².
+        """
+        bound = self.bounded
+        if bound is None or not bound.moving:
+            return None
+        moved = RecordSensitivity(0.5, self.divisors(np.ones(n_owners)), 1)
+        allowance = self.allowance(n_owners, updates)
+        hides = self.mechanism.noise(moved, allowance, self.noise, self.grid)
+        return bound.moves(float(hides.scale.max()) / bound.count_share**0.5, self.norm)
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:
         """Return what does not fit together, or does not fit the owners."""

@@ -94,6 +94,8 @@ class ObserverKind(Variant):
     """What it learns is known where an owner's answers have unequal parts of its budget, too."""
     hides_owners: ClassVar[bool] = False
     """What it learns of an owner as a whole is known, too."""
+    counts_votes: ClassVar[bool] = False
+    """Who adds the noise to sums counts answers within a clip bound, too, which moves by that."""
     sees_models: ClassVar[bool] = False
     """It sees central models and no answer: the audit attacks models too."""
     sees_meetings: ClassVar[bool] = False
