@@ -181,7 +181,7 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         sizes = " ".join(f"{name} {extent(figure)}" for name, figure in noise.figures.items())
         manner = ", one draw for all of them" if privacy.noise == "scalar-as-published" else ""
         unit = "an answer" if scenario.values_hidden == 1 else "a gradient"
-        moving = sensitivity.moving and privacy.hides
         on = "all coordinates together" if privacy.mechanism.together else "each coordinate"
-        when = " in the first round, in proportion to the clip bound later" if moving else ""
-        yield f"noise: {sizes or 'none'} on {on} of {unit}{manner}{when}"
+        yield f"noise: {sizes or 'none'} on {on} of {unit}{manner}"
+        if privacy.bound_moves:
+            yield "that noise is of the first round; it grows and shrinks with the clip bound"

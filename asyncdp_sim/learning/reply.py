@@ -185,6 +185,13 @@ class AnswerModel:
     whole: bool = False
     bound: AdaptiveBound | None = None
 
+    def exact(self, owners: Indices, points: Array, bounds: Array | None = None) -> Array:
+        """Return answers over all records before noise, clipped to ``bounds`` (r,) that move."""
+        exact = self.gradients.gradient(owners, points)
+        if self.bound is None or bounds is None:
+            return exact
+        return self.bound.clip(exact, bounds)[0]
+
     def hidden_steps(self, local: LocalSteps | None) -> LocalSteps | None:
         """Return the local steps of which each gradient is hidden by itself."""
         return None if self.whole else local

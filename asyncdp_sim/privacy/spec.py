@@ -160,6 +160,11 @@ class Privacy(Spec):
         return None if self.bounded is None else self.bounded.clip_bound
 
     @property
+    def bound_moves(self) -> bool:
+        """Whether answers are scaled down to another norm in every round, by noisy counts."""
+        return self.bounded is not None and self.bounded.moving
+
+    @property
     def record_clip(self) -> float | None:
         """The norm that record gradients are scaled down to, where they are."""
         return None if self.per_owner else self.clip_bound
@@ -363,7 +368,7 @@ class Privacy(Spec):
         A vote of ±½ in a count is an answer of norm ½, which z hides with its share of 1/z².
         """
         bound = self.bounded
-        if bound is None or not bound.moving:
+        if bound is None or not self.bound_moves:
             return None
         moved = RecordSensitivity(0.5, self.divisors(np.ones(n_owners)), 1)
         allowance = self.allowance(n_owners, updates)

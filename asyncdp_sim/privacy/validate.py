@@ -52,7 +52,7 @@ def out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
 def _whole(privacy: "Privacy") -> list[Fault]:
     """Return what is not known to hide a whole owner, or is known of owners alone."""
     bound, listener = privacy.bounded, privacy.listener
-    counts = bound is not None and bound.moving
+    counts = privacy.bound_moves
     hint = 'allowed with privacy.unit = "owner" and privacy.observer "model", whose learner counts'
     moves = [Fault("privacy.sensitivity.kind", repr(getattr(bound, "kind", None)), hint)]
     if not privacy.per_owner:

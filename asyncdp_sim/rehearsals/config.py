@@ -151,6 +151,8 @@ def _settings(scenario: Scenario) -> Iterator[Fault]:
          "allowed in a rehearsal are owners that always answer"),
         (network.aggregation is not None, "privacy.observer", "'aggregate'",
          "allowed in a rehearsal is an observer that reads each answer"),
+        (scenario.privacy.bound_moves, "privacy.sensitivity.kind", "'adaptive-clip'",
+         "allowed in a rehearsal is a bound that stays as it is"),
         (scenario.energy is not None, "energy", "a table",
          "processes do not tell what owners were at: allowed in a rehearsal is nothing"),
         (network.ties != "declared", "run.ties", repr(network.ties),

@@ -248,8 +248,7 @@ def _answered(
     algorithm, privacy = scenario.algorithm, scenario.privacy
     exact: Gradients = objective if privacy.record_clip is None else records
     if privacy.per_owner and privacy.clip_bound is not None:  # nothing hidden is not clipped
-        moving = privacy.bounded is not None and privacy.bounded.moving
-        bound = None if moving else privacy.clip_bound
+        bound = None if privacy.bound_moves else privacy.clip_bound
         exact = WholeAnswers(exact, bound, privacy.norm, steps.local)
     if not algorithm.outside or algorithm.handles_gradients:
         return steps.answered_with(exact)
