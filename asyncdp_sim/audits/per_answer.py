@@ -142,6 +142,8 @@ def audit_answer(
     finding, most = attack(scores, claim_of_one, doubt), most_shown(claim_of_one, runs, doubt)
     called = scenario.owners.participants[owner]
     attacked = "one answer in a sum" if listener.sees_sums else "one answer"
+    if reply.bound is not None:
+        attacked = "one answer in a sum and a count"
     if scenario.values_hidden > 1:
         attacked = "one gradient"
     return Check(attacked, called, claim_of_one, finding, runs, most, scenario.privacy.noun)
