@@ -6,7 +6,7 @@ release it, each from a stream of its own, whatever becomes of it then.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from asyncdp_sim.learning.algorithms import (
     Indices,
     LocalSteps,
 )
-from asyncdp_sim.learning.clipping import ClipBounds
+from asyncdp_sim.learning.clipping import ClipBounds, DrawnRows
 from asyncdp_sim.learning.reply import AnswerModel, Sampling
 from asyncdp_sim.trace import RELEASED, Trace
 
@@ -34,13 +34,6 @@ _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
 _NUMBERS = 2**21
 """Numbers drawn at a time at most, unless one row of each replicate has more."""
-
-
-class DrawnRows(Protocol):
-    """Rows of numbers by which answers are drawn, from the streams of several replicates."""
-
-    def following(self, rows: Indices | None) -> Array:
-        """Return a row for the next answer of each of these replicates (absent: all), (r, w)."""
 
 
 class Answers:

@@ -64,11 +64,11 @@ class AdaptiveBound:
         return clipped(answers, bounds, self.norm), np.where(lengths == 0, 0.0, votes)
 
 
-class Drawn(Protocol):
-    """Rows of the stream that counts are hidden by."""
+class DrawnRows(Protocol):
+    """Rows of numbers by which answers are drawn, from the streams of several replicates."""
 
     def following(self, rows: Indices | None) -> Array:
-        """Return the next row of each of these replicates (absent: all), (r, 1)."""
+        """Return a row for the next answer of each of these replicates (absent: all), (r, w)."""
 
 
 class ClipBounds:
@@ -77,13 +77,13 @@ class ClipBounds:
     Parameters
     ----------
     law : AdaptiveBound
-    drawn : Drawn
+    drawn : DrawnRows
         Row k of a replicate's stream ``count`` is the noise on the count of its k-th round.
     rows : int
         Replicates, of all cells.
     """
 
-    def __init__(self, law: AdaptiveBound, drawn: Drawn, rows: int) -> None:
+    def __init__(self, law: AdaptiveBound, drawn: DrawnRows, rows: int) -> None:
         self._law, self._drawn = law, drawn
         self._start, self._quantile, self._rate, self._noise = (
             np.broadcast_to(np.ravel(getattr(law, name)), rows) for name in law.by_row
