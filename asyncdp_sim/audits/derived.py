@@ -92,7 +92,7 @@ def shared(noise: Noise, view: View, exact: Array) -> int:
         return 0
     noisy = noise.scale[view.places] > 0
     answers = view.answers[noisy]
-    drawn = noise.drawn(view.places[noisy], exact[noisy], answers)
+    drawn = noise.drawn(view.places[noisy], exact[noisy], answers) / view.times[noisy, None]
     units = np.abs(answers).max(axis=1, initial=0.0) / noise.scale[view.places[noisy]]
     close = _ROUNDING * (1 + units.max(initial=0.0))
     none = np.abs(drawn).max(axis=1, initial=0.0) < close
@@ -253,16 +253,39 @@ def _sent_before(view: View) -> Counts:
     return np.array([before[message] for message in used])
 
 
-def _exact(
-    scenario: Scenario, problem: Problem, owners: Counts, points: Array, scope: Scope
-) -> Array:
+def _exact(scenario: Scenario, problem: Problem, view: View, scope: Scope) -> Array:
     """Return the gradients that answers of a run hide, over sampled records if there are any."""
-    probability = scenario.privacy.sampling
+    probability, used, bounds = scenario.privacy.sampling, slice(0, view.used), view.bounds
+    owners, points = view.owners[used], view.points[used]
     if probability is None:
-        return problem.task.reply.gradients.gradient(owners, points)
+        return problem.task.reply.exact(owners, points, None if bounds is None else bounds[used])
     most = max(len(targets) for targets in problem.records.targets)
     draws = scope.generator("sample").random((len(owners), most))
     return problem.records.included(owners, points, draws, probability)
+
+
+def _miscounted(problem: Problem, view: View, scope: Scope) -> int | None:
+    """Return the first round whose bound does not follow from its votes and its noise."""
+    law = problem.task.reply.bound
+    if law is None or view.path is None:
+        return None
+    rounds = len(view.path) - 1
+    votes, owners = votes_of(problem, view), np.bincount(view.trace.updates["k"])[1:]
+    noisy = votes + law.noise * scope.generator("count").standard_normal(rounds)
+    due = -law.rate * (noisy / owners + 0.5 - law.quantile)
+    off = np.abs(np.diff(np.log(view.path)) - due) > _SAME * np.maximum(1.0, np.abs(due))
+    return int(np.argmax(off)) + 1 if off.any() else None
+
+
+def votes_of(problem: Problem, view: View) -> Array:
+    """Return the sum of votes in each round of a run, (K,), were it on these records."""
+    law, made = problem.task.reply.bound, view.trace.updates["k"]
+    if law is None or view.bounds is None:
+        return np.zeros(view.trace.n_updates)
+    used = slice(0, len(made))
+    exact = problem.task.reply.gradients.gradient(view.owners[used], view.points[used])
+    _, votes = law.clip(exact, view.bounds[used])
+    return np.asarray(np.bincount(made, votes, view.trace.n_updates + 1)[1:], dtype=float)
 
 
 def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
@@ -277,17 +300,21 @@ def _odd(scenario: Scenario, problem: Problem, number: int) -> str | None:
     noise, size, used = task.reply.noise, task.steps.answer_size, slice(0, view.used)
     if view.used > 0:
         owners, places = view.owners[used], view.places[used]
-        exact = _exact(scenario, problem, owners, view.points[used], streams().within(*name))
+        exact = _exact(scenario, problem, view, streams().within(*name))
         misplaced = np.flatnonzero(places != task.reply.places(owners, _sent_before(view)))
         if len(misplaced) > 0:
             return f"answer {misplaced[0] + 1} of run {number} has the part of another one"
         [source] = task.reply.noise_of([streams().within(*name)])
-        due = noise.add_noise(places, exact, noise.drawing(size)(source, view.used))
+        rows = noise.drawing(size)(source, view.used) * view.times[used, None]
+        due = noise.add_noise(places, exact, rows)
         with np.errstate(invalid="ignore"):
             off = np.abs(due - view.answers[used]).max(axis=1)
             far = off > _SAME * np.maximum(1.0, np.abs(due).max(axis=1))
         if far.any():
             return f"answer {int(np.argmax(far)) + 1} of run {number} is another one"
+        counted = _miscounted(problem, view, streams().within(*name))
+        if counted is not None:
+            return f"the clip bound after round {counted} of run {number} is another one"
         made = view.otherwise()
         if made is not None:
             return f"answer {made} of run {number} is made of more than its noisy gradients"

@@ -47,6 +47,8 @@ class View:
         What makes an answer of several gradients.
     sent : sequence of tuple
         What it made of those that were used: whose, the query, and what was sent.
+    path : array (K + 1,), optional
+        Clip bounds of the rounds, where they move: the one after round k tells its noisy count.
     """
 
     owners: npt.NDArray[np.int64]
@@ -58,6 +60,23 @@ class View:
     final: Array
     local: LocalSteps | None = None
     sent: Sequence[tuple[int, Array, Array]] = ()
+    path: Array | None = None
+
+    @property
+    def bounds(self) -> Array | None:
+        """The bound that each answer was clipped to, (m,), where that moves."""
+        if self.path is None:
+            return None
+        rounds = np.full(len(self.owners), len(self.path) - 1)
+        rounds[: len(self.trace.updates)] = self.trace.updates["k"] - 1
+        return np.asarray(self.path[rounds])
+
+    @property
+    def times(self) -> Array:
+        """How many times as large as in the first round the noise of each answer is, (m,)."""
+        if self.bounds is None or self.path is None:
+            return np.ones(len(self.owners))
+        return np.asarray(self.bounds / self.path[0])
 
     @property
     def gradients(self) -> int:
@@ -183,6 +202,7 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])
         turn = AnswerBatch(owners, numbers=numbers)
         live.wire.note_unused(turn, points, scope.generator("unused"))
+    path = live.trajectory()
     return View(
         np.array([owner for owner, *_ in heard], dtype=np.int64),
         np.array([place for _, place, *_ in heard], dtype=np.int64),
@@ -190,9 +210,10 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
         np.array([entry[3] for entry in heard]).reshape(len(heard), task.steps.answer_size),
         used,
         trace,
-        live.trajectory().final[0],
+        path.final[0],
         task.reply.hidden_steps(task.steps.local),
         live.wire.made,
+        None if path.bounds is None else path.bounds[:, 0],
     )
 
 

@@ -20,6 +20,7 @@ from asyncdp_sim.audits.recomposed import Sampled
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
@@ -72,6 +73,8 @@ def _sampled_ratio(
     return law(shift / 2) - law(-shift / 2)
 
 
+_EXACT = 1e-9
+"""The standard deviation of noise that is none."""
 _CHUNK = 2**21
 """Numbers drawn at a time."""
 
@@ -121,6 +124,12 @@ def audit_answer(
         pairs = {name: (start, start + shift) for name, shift in shifts.items()}
         if made is not None:
             pairs[f"likelihood, {scenario.privacy.a_unit}"] = made.farthest
+        if reply.bound is not None:
+            votes = 1 / divisor, float(noise.scale[place])
+            pairs = {
+                name: _with_votes(reply.bound, pair, *votes, clip=name not in shifts)
+                for name, pair in pairs.items()
+            }
         scores = {
             name: _scores(noise, place, *pair, runs, scope.within(name))
             for name, pair in pairs.items()
@@ -133,9 +142,25 @@ def audit_answer(
     finding, most = attack(scores, claim_of_one, doubt), most_shown(claim_of_one, runs, doubt)
     called = scenario.owners.participants[owner]
     attacked = "one answer in a sum" if listener.sees_sums else "one answer"
+    if reply.bound is not None:
+        attacked = "one answer in a sum and a count"
     if scenario.values_hidden > 1:
         attacked = "one gradient"
     return Check(attacked, called, claim_of_one, finding, runs, most, scenario.privacy.noun)
+
+
+def _with_votes(
+    law: AdaptiveBound, pair: tuple[Array, Array], apart: float, scale: float, *, clip: bool
+) -> tuple[Array, Array]:
+    """Return two answers and their votes, as one number more, in a unit with as much noise.
+
+    Votes are as far ``apart`` as they can be, or those of answers that are to be clipped.
+    """
+    answers, votes = np.stack(pair), np.array([0.0, apart])
+    if clip:
+        answers, votes = law.clip(answers, np.full(2, law.start))
+    first, second = np.column_stack([answers, votes * scale / max(float(law.noise), _EXACT)])
+    return first, second
 
 
 def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:

@@ -14,7 +14,15 @@ import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import owed
-from asyncdp_sim.audits.derived import Counts, Short, coincidences, heard, shared, undercharged
+from asyncdp_sim.audits.derived import (
+    Counts,
+    Short,
+    coincidences,
+    heard,
+    shared,
+    undercharged,
+    votes_of,
+)
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
@@ -39,8 +47,8 @@ def told_in_runs(
     """Return of each run what its sums tell, and the fewest answers in one that was opened.
 
     A sum of m shares that nobody tells has noise of variance m (n_i s_i)² on each coordinate; that
-    it tells is its log-likelihood ratio. Sums with noise that is correlated over rounds are
-    whitened first, all of them.
+    it tells is its log-likelihood ratio. Clip bounds that move tell noisy counts besides. Sums with
+    noise that is correlated over rounds are whitened first, all of them.
 
     Parameters
     ----------
@@ -67,9 +75,9 @@ def _told(
     owners, used = view.owners[: len(made)], len(made)
     n = records[owners][:, None]
     unknown, moved = n * (view.answers - first)[:used], n * (second - first)[:used]
-    likelihood, fewest = 0.0, len(scale)
+    likelihood, fewest, times = _counted(pair, view), len(scale), view.times
     rounds, noise = _runs_of(made), pair.first.noise
-    if isinstance(noise, LearnerNoise):
+    if isinstance(noise, LearnerNoise) and len(noise.column) > 1:
         begins = [begin for begin, _ in rounds]
         sums = (np.add.reduceat(each, begins) for each in (unknown, moved))
         left, apart = (noise.whitened(each) for each in sums)
@@ -85,9 +93,23 @@ def _told(
         hidden = np.delete(np.arange(begin, end), other_owners[:colluders])
         apart = moved[begin:end].sum(axis=0)
         left = unknown[hidden].sum(axis=0) - apart / 2
-        variance = np.square(scale * records)[owners[hidden]].sum()
+        variance = np.square((scale * records)[owners[hidden]] * times[hidden]).sum()
         likelihood += float(left @ apart / variance)
     return likelihood, fewest
+
+
+def _counted(pair: Neighbours, view: View) -> float:
+    """Return the log-likelihood ratio of the noisy counts that a run's clip bounds tell."""
+    law = pair.first.task.reply.bound
+    if law is None or view.path is None:
+        return 0.0
+    first, second = (votes_of(problem, view) for problem in (pair.first, pair.second))
+    owners = np.bincount(view.trace.updates["k"])[1:]
+    shares = law.quantile - np.diff(np.log(view.path)) / law.rate
+    left = (shares - 0.5) * owners - (first + second) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = left * (second - first) / np.square(law.noise)
+    return float(np.sum(told[second != first]))
 
 
 def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
@@ -238,8 +260,10 @@ def _judged(
     likelihood, close = np.zeros(len(views)), np.zeros(len(views))
     bare, fewest = 0, pair.first.task.objective.n_owners
     if len(owners) > 0:
+        moving = [view.bounds for view in views if view.bounds is not None]
+        bounds = np.concatenate(moving) if len(moving) > 0 else None
         first, second = (
-            problem.task.reply.gradients.gradient(owners, points)
+            problem.task.reply.exact(owners, points, bounds)
             for problem in (pair.first, pair.second)
         )
         noise = pair.first.task.reply.noise

@@ -198,3 +198,5 @@ def _claims(scenario: Scenario) -> Iterator[str]:
         unit = "an answer" if scenario.values_hidden == 1 else "a gradient"
         on = "all coordinates together" if privacy.mechanism.together else "each coordinate"
         yield f"noise: {sizes or 'none'} on {on} of {unit}{manner}"
+        if privacy.bound_moves:
+            yield "that noise is of the first round; it grows and shrinks with the clip bound"

@@ -107,6 +107,8 @@ def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
         result.append("the optimum lies on the bound of Θ, where the projection acts")
     if scenario.privacy.clip_bound is not None:
         result.append(CLIPPED)
+    if scenario.privacy.bound_moves:
+        result.append(MOVING)
     sampled = scenario.privacy.sampling is not None
     if sampled and fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST:
         result.append(TOO_LARGE)
@@ -120,6 +122,10 @@ def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
 SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"
 TOO_LARGE = "answers are over samples of records, and there are too many fourth moments to compute"
 CLIPPED = "clipped gradients are not linear in the model"
+MOVING = (
+    "the clip bound moves by noisy counts (break-even ε assumes that what noise costs falls with "
+    "1/ε², which is rough here)"
+)
 
 
 def answering(network: Network) -> Releases | Unknown:

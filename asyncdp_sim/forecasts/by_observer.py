@@ -84,8 +84,10 @@ def applying(scenario: Scenario) -> list[ObserverKind]:
 
 def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
     privacy = scenario.privacy
-    return (privacy.budget.even or observer.knows_parts) and (
-        observer.hides_owners or not privacy.per_owner
+    return (
+        (privacy.budget.even or observer.knows_parts)
+        and (observer.hides_owners or not privacy.per_owner)
+        and (observer.learner_adds_noise or not privacy.bound_moves)
     )
 
 

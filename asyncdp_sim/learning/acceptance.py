@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.learning import reply
+from asyncdp_sim.learning import clipping, reply
 from asyncdp_sim.learning.algorithms import Array, Indices
 from asyncdp_sim.spec.base import Positive, Variant
 from asyncdp_sim.spec.registry import FAMILY
@@ -63,7 +63,7 @@ def clipped(bounds: Array, owners: Indices, answers: Array) -> Array:
 
     ``bounds`` (N,) are B_i > 0.
     """
-    return reply.clipped(answers, bounds[owners], "l1")
+    return clipping.clipped(answers, bounds[owners], "l1")
 
 
 def trimmed(bounds: Array, owners: Indices, answers: Array) -> Array:

@@ -6,7 +6,7 @@ release it, each from a stream of its own, whatever becomes of it then.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from asyncdp_sim.learning.algorithms import (
     Indices,
     LocalSteps,
 )
+from asyncdp_sim.learning.clipping import ClipBounds, DrawnRows
 from asyncdp_sim.learning.reply import AnswerModel, Sampling
 from asyncdp_sim.trace import RELEASED, Trace
 
@@ -33,13 +34,6 @@ _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
 _NUMBERS = 2**21
 """Numbers drawn at a time at most, unless one row of each replicate has more."""
-
-
-class DrawnRows(Protocol):
-    """Rows of numbers by which answers are drawn, from the streams of several replicates."""
-
-    def following(self, rows: Indices | None) -> Array:
-        """Return a row for the next answer of each of these replicates (absent: all), (r, w)."""
 
 
 class Answers:
@@ -82,6 +76,12 @@ class Answers:
             reply.noise.drawing(size),
             reply.noise.width(size),
         )
+        self.bounds: ClipBounds | None = None
+        if reply.bound is not None:
+            counts = [scope.generator("count") for scope in replicates]
+            drawn = self.rows(counts, lambda g, count: g.standard_normal((count, 1)), 1)
+            rows = len(replicates) * (1 if rows_of is None else rows_of.cells)
+            self.bounds = ClipBounds(reply.bound, drawn, rows)
         self._in_noise = self._places if reply.allotment is None else self._numbered
         self._exact: Exact = self._exact_over_all
         if reply.sample is not None:
@@ -115,7 +115,15 @@ class Answers:
     def noisy(self, turn: AnswerBatch, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(self._stream_rows(turn))
+        if self.bounds is not None:
+            exact, times = self.bounds.clip(turn.replicates, exact)
+            rows = rows * times
         return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
+
+    def end_round(self, rows: Indices | None) -> None:
+        """Move the clip bounds of replicates (absent: all) whose update is complete, if any do."""
+        if self.bounds is not None:
+            self.bounds.end_round(rows)
 
     def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
@@ -129,6 +137,9 @@ class Answers:
         else:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
+        if self.bounds is not None:
+            exact, times = self.bounds.clip(turn.replicates, exact, counted=False)
+            rows = rows * times
         return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
     def _exact_over_all(self, turn: AnswerBatch, points: Array) -> Array:

@@ -212,6 +212,7 @@ class LiveLearning(Learning):
         """Complete an update of the answers taken since the last one."""
         with np.errstate(over="ignore", invalid="ignore"):
             self._steps.update(self._state, self._rows)
+        self._answers.end_round(self._rows)
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
@@ -257,4 +258,5 @@ class LiveLearning(Learning):
             central=np.stack(self._models),
             final=self._state.central.copy(),
             clipped=self._state.clipped.copy(),
+            bounds=None if self._answers.bounds is None else self._answers.bounds.path,
         )

@@ -32,6 +32,8 @@ class Trajectory:
         θ_L after the last update.
     clipped : array of int (R,)
         Updates in which a projection was active.
+    bounds : array (K + 1, R), optional
+        Ξ of the answers of the next update, after k = 0, 1, … of them, where it moves.
     """
 
     updates: Indices
@@ -39,6 +41,7 @@ class Trajectory:
     central: Array
     final: Array
     clipped: Indices
+    bounds: Array | None = None
 
     def ks(self, replicate: int) -> Indices:
         """Return the recorded k of a replicate: 0, the multiples of record_every, and the last."""
@@ -138,7 +141,9 @@ def fold(
                     add_reserved_answers(steps, state, turn, answers)
                 steps.apply(state, turn, points, taken)
             going = schedule.rows(k)
-            steps.update(state, None if going is None else rows.rows(going))
+            going = None if going is None else rows.rows(going)
+            steps.update(state, going)
+            answers.end_round(going)
             if advance is not None:
                 advance(len(cells) * int(np.count_nonzero(updates > k)))
             if (k + 1) % every == 0:
@@ -151,7 +156,14 @@ def fold(
     for column, last in enumerate(updates.tolist() * len(cells)):
         central[last // every + 1 :, column] = final[column]
     blocks = [slice(n * len(traces), (n + 1) * len(traces)) for n in range(len(cells))]
-    return [Trajectory(updates, every, central[:, b], final[b], clipped[b]) for b in blocks]
+    path = None if answers.bounds is None else answers.bounds.path
+    return [
+        Trajectory(
+            updates, every, central[:, b], final[b], clipped[b],
+            None if path is None else path[:, b],
+        )
+        for b in blocks
+    ]  # fmt: skip
 
 
 BYTES = 2**28

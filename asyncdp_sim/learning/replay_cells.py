@@ -56,6 +56,7 @@ def alike(cell: CellTask) -> Hashable:
         None if sample is None else (type(sample), sample.stream, sample.size),
         *(part is None for part in (reply.factors, reply.acceptance, reply.allotment)),
         (reply.copy, reply.whole),
+        None if reply.bound is None else _common(reply.bound, reply.bound.by_row),
         cell.record_every,
     )
     try:
@@ -86,6 +87,7 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
         values = [getattr(reply, name) for reply in replies]
         return None if values[0] is None else CellParts(values, rows.owners, sizes)
 
+    bounds = [reply.bound for reply in replies if reply.bound is not None]
     factors = [reply.factors for reply in replies if reply.factors is not None]
     reply = AnswerModel(
         gradients=parts("gradients"),
@@ -96,6 +98,7 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
         allotment=parts("allotment"),
         copy=first.reply.copy,
         whole=first.reply.whole,
+        bound=_by_row(bounds, bounds[0].by_row, rows.replicates) if len(bounds) > 0 else None,
     )
     return CellTask(steps, reply, first.record_every)
 

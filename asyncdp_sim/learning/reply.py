@@ -8,6 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array, Gradients, Indices, LocalSteps
+from asyncdp_sim.learning.clipping import AdaptiveBound, clipped
 from asyncdp_sim.learning.objectives import Norm, Records
 
 Change = Callable[[Indices, Array], Array]
@@ -126,15 +127,15 @@ class WholeAnswers:
     Attributes
     ----------
     gradients : Gradients
-    bound : float
-        Ξ.
+    bound : float or None
+        Ξ; None where it is not the same in all rounds, and answers are scaled down later.
     norm : str
     local : LocalSteps, optional
         How far an owner goes by exact gradients of its own before it answers.
     """
 
     gradients: Gradients
-    bound: float
+    bound: float | None
     norm: Norm
     local: LocalSteps | None = None
 
@@ -145,17 +146,7 @@ class WholeAnswers:
         else:
             turn = AnswerBatch(owners)
             answers = self.local.sent(turn, points, lambda at: self.gradients.gradient(owners, at))
-        return clipped(answers, self.bound, self.norm)
-
-
-def clipped(answers: Array, bounds: Array | float, norm: Norm) -> Array:
-    """Return a min(1, B/‖a‖) for each row, shape (r, p); what is not finite counts as zero."""
-    finite = np.where(np.isfinite(answers).all(axis=1, keepdims=True), answers, 0.0)
-    with np.errstate(over="ignore"):
-        sizes = np.abs(finite) if norm == "l1" else np.square(finite)
-        lengths = sizes.sum(axis=1) if norm == "l1" else np.sqrt(sizes.sum(axis=1))
-        share = bounds / np.maximum(lengths, bounds)
-    return np.asarray(finite * share[:, None])
+        return answers if self.bound is None else clipped(answers, self.bound, self.norm)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +173,9 @@ class AnswerModel:
         differences of gradients exactly.
     whole : bool
         Whether ``gradients`` are whole answers, after an owner's local steps: noise is added once.
+    bound : AdaptiveBound, optional
+        What answers are clipped to, where that differs from round to round. ``noise`` is that of
+        the first round: it grows and shrinks with the bound.
     """
 
     gradients: Gradients
@@ -192,6 +186,14 @@ class AnswerModel:
     allotment: Places | None = None
     copy: int = 0
     whole: bool = False
+    bound: AdaptiveBound | None = None
+
+    def exact(self, owners: Indices, points: Array, bounds: Array | None = None) -> Array:
+        """Return answers over all records before noise, clipped to ``bounds`` (r,) that move."""
+        exact = self.gradients.gradient(owners, points)
+        if self.bound is None or bounds is None:
+            return exact
+        return self.bound.clip(exact, bounds)[0]
 
     def hidden_steps(self, local: LocalSteps | None) -> LocalSteps | None:
         """Return the local steps of which each gradient is hidden by itself."""

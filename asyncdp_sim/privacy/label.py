@@ -103,6 +103,13 @@ def n_replicates(manifest: Manifest) -> int:
     return int(manifest["scenario"].get("run", {}).get("replicates", 1))
 
 
+def bound_moves(manifest: Manifest) -> bool:
+    """Return whether noisy counts move the norm that answers are clipped to."""
+    bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
+    kind = member(Sensitivity, bound.get("kind"))
+    return kind is not None and kind.moving
+
+
 def declared_bound(manifest: Manifest) -> float | None:
     """Return the bound that is taken on trust, where noise is scaled for one."""
     bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
@@ -457,12 +464,13 @@ def stated_unit(manifest: Manifest) -> str | None:
     Where a column does, persons may have several records; where targets do, nobody had any.
     """
     if hidden_unit(manifest) == "owner":
-        added = manifest["scenario"]["privacy"].get("adjacency") == "added-or-removed"
+        privacy = manifest["scenario"]["privacy"]
+        added = privacy.get("adjacency") == "added-or-removed"
         changed = "be absent" if added else "be replaced"
-        return (
-            f"the unit is an owner: all records of one owner may {changed} together; which owners "
-            "take part, and their numbers of records, are public"
-        )
+        public = "which owners take part, and their numbers of records, are public"
+        if bound_moves(manifest):
+            public += "; so is the clip bound of every round, found by noisy counts that ε covers"
+        return f"the unit is an owner: all records of one owner may {changed} together; {public}"
     data = manifest["scenario"].get("data") or {}
     split = data.get("split")
     if isinstance(split, dict) and "dirichlet" in split:

@@ -12,10 +12,12 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.spec.base import Positive, Variant, trait
 from asyncdp_sim.spec.registry import FAMILY
@@ -52,7 +54,15 @@ class SensitivityKind(Variant):
         """
 
     clip_bound: ClassVar[float | None] = None
-    """The norm that record gradients are scaled down to, where they are."""
+    """The norm that record gradients are scaled down to, where they are; the first of several."""
+    moving: ClassVar[bool] = False
+    """The bound is another one in every round, and moves by noisy counts."""
+    count_share: ClassVar[float] = 0.0
+    """The part of an answer's 1/z² that pays for these counts."""
+
+    def moves(self, noise: float, norm: Norm) -> AdaptiveBound | None:  # noqa: ARG002
+        """Return how the bound moves by counts with so much noise; None where it stays."""
+        return None
 
     def confine(
         self,
@@ -107,6 +117,46 @@ class Clip(SensitivityKind):
     @override
     def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
         return self.bound
+
+
+class AdaptiveClip(SensitivityKind):
+    """Owners' answers are scaled down to a bound that follows a quantile of their norms.
+
+    In each round the learner counts the answers within the bound, adds noise to the count, and
+    moves the bound for the next round by it. Of each answer's 1/z², ``share`` pays for its place in
+    the count, and the rest for its place in the sum. Bounds are public.
+    """
+
+    enforced = True
+    bounds_records = False
+
+    kind: Literal["adaptive-clip"] = "adaptive-clip"
+    start: Positive
+    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    rate: Positive = 0.2
+    share: Annotated[float, Field(gt=0, lt=1)] = 0.05
+
+    moving = True
+    clip_bound = trait(lambda self: self.start)
+    count_share = trait(lambda self: self.share)
+
+    @override
+    def xi(self, model: Model, n_features: int, otherwise: Norm = "l1") -> float:
+        return self.start
+
+    @override
+    def describe(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
+        more = 100 * ((1 - self.share) ** -0.5 - 1)
+        return (
+            f"clip bound: starts at Ξ = {self.start:g} and moves to the {self.quantile:g} quantile "
+            "of the lengths of owners' answers, by a noisy count in every round; counts take "
+            f"{100 * self.share:g} % of 1/z², so that the noise on sums is {more:.3g} % larger at "
+            "the same Ξ; every round's bound is public"
+        )
+
+    def moves(self, noise: float, norm: Norm) -> AdaptiveBound:
+        """Return how the bound moves by sums of votes with noise of this standard deviation."""
+        return AdaptiveBound(self.start, self.quantile, self.rate, noise, norm)
 
 
 class Domain(SensitivityKind):
@@ -176,5 +226,5 @@ class Domain(SensitivityKind):
         return faults
 
 
-Sensitivity = Annotated[Declared | Clip | Domain, FAMILY]
+Sensitivity = Annotated[Declared | Clip | AdaptiveClip | Domain, FAMILY]
 """Every way to bound a record's influence; a new one joins by its line here."""

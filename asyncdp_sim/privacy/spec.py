@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.words import agreed
+from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
 from asyncdp_sim.privacy.accountants.composition import PairOf
@@ -188,6 +189,11 @@ class Privacy(Spec):
     def clip_bound(self) -> float | None:
         """The norm that record gradients, or an owner's whole answers, are scaled down to."""
         return None if self.bounded is None else self.bounded.clip_bound
+
+    @property
+    def bound_moves(self) -> bool:
+        """Whether answers are scaled down to another norm in every round, by noisy counts."""
+        return self.bounded is not None and self.bounded.moving
 
     @property
     def record_clip(self) -> float | None:
@@ -383,6 +389,8 @@ class Privacy(Spec):
             If ``grid`` is too fine for draws of so large a scale to reach each of its steps.
         """
         moved = self.divisors(records)
+        if self.bounded is not None:  # the rest of 1/z² pays for counts
+            xi /= (1 - self.bounded.count_share) ** 0.5
         if self.per_owner and self.listener.sees_sums:  # of n_i times what owners answer
             xi, moved = xi * float((records / moved).max()), records.astype(float)
         drawn = moved if self.sampling is None else self.sampling * moved
@@ -399,6 +407,19 @@ class Privacy(Spec):
         if self.correlation is None or not isinstance(hidden, LearnerNoise):
             return hidden
         return self.correlation.applied(hidden)
+
+    def clip_law(self, n_owners: int, updates: int) -> AdaptiveBound | None:
+        """Return how the clip bound moves, by counts with noise, for T updates.
+
+        A vote of ±½ in a count is an answer of norm ½, which z hides with its share of 1/z².
+        """
+        bound = self.bounded
+        if bound is None or not self.bound_moves:
+            return None
+        moved = RecordSensitivity(0.5, self.divisors(np.ones(n_owners)), 1)
+        allowance = self.allowance(n_owners, updates)
+        hides = self.mechanism.noise(moved, allowance, self.noise, self.grid)
+        return bound.moves(float(hides.scale.max()) / bound.count_share**0.5, self.norm)
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:
         """Return what does not fit together, or does not fit the owners."""

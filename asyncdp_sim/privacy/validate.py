@@ -50,12 +50,16 @@ def out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
 
 
 def _whole(privacy: "Privacy") -> list[Fault]:
-    """Return what is not known to hide a whole owner."""
+    """Return what is not known to hide a whole owner, or is known of owners alone."""
+    bound, listener = privacy.bounded, privacy.listener
+    counts = privacy.bound_moves
+    hint = 'allowed with privacy.unit = "owner" and privacy.observer "model", whose learner counts'
+    moves = [Fault("privacy.sensitivity.kind", repr(getattr(bound, "kind", None)), hint)]
     if not privacy.per_owner:
         hint = 'allowed only with privacy.unit = "owner": one record is replaced'
         stated = privacy.adjacency not in (None, "replaced")
-        return [Fault("privacy.adjacency", repr(privacy.adjacency), hint)] if stated else []
-    bound, listener = privacy.bounded, privacy.listener
+        faults = [Fault("privacy.adjacency", repr(privacy.adjacency), hint)] if stated else []
+        return faults + (moves if counts else [])
     kinds = cast("list[type[ObserverKind]]", members(Observer))
     ways = [kind_of(kind) for kind in kinds if kind.model_validate({}).for_owners().hides_owners]
     checks: list[tuple[bool, str, str, str]] = [
@@ -69,11 +73,12 @@ def _whole(privacy: "Privacy") -> list[Fault]:
         (privacy.overlap > 1, "overlap", str(privacy.overlap), "1: no two owners are one"),
         (privacy.learner is not None, "learner", "a table", "nothing: one copy of the model"),
     ]  # fmt: skip
-    return [
+    faults = [
         Fault(f"privacy.{name}", value, f"allowed with privacy.unit owner: {hint}")
         for wrong, name, value, hint in checks
         if wrong
     ]
+    return faults + (moves if counts and not listener.learner_adds_noise else [])
 
 
 def _correlated(privacy: "Privacy") -> list[Fault]:

@@ -155,6 +155,8 @@ def _settings(scenario: Scenario) -> Iterator[Fault]:
          "allowed in a rehearsal is nothing: its learner asks at any update"),
         (network.protocol.asked_at_most is not None, "protocol.owners",
          str(network.protocol.asked_at_most), "allowed in a rehearsal is nothing: all are asked"),
+        (scenario.privacy.bound_moves, "privacy.sensitivity.kind", "'adaptive-clip'",
+         "allowed in a rehearsal is a bound that stays as it is"),
         (scenario.energy is not None, "energy", "a table",
          "processes do not tell what owners were at: allowed in a rehearsal is nothing"),
         (network.ties != "declared", "run.ties", repr(network.ties),

@@ -81,8 +81,9 @@ class Task:
 
         ``privacy.mechanism = "none"`` is something else: nothing is clipped or scaled there.
         """
-        silent = NoNoise(np.zeros(self.objective.n_owners))
-        return replace(self, reply=replace(self.reply, noise=silent, allotment=None))
+        silent, bound = NoNoise(np.zeros(self.objective.n_owners)), self.reply.bound
+        bound = None if bound is None else replace(bound, noise=0.0)
+        return replace(self, reply=replace(self.reply, noise=silent, allotment=None, bound=bound))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +248,8 @@ def _answered(
     algorithm, privacy = scenario.algorithm, scenario.privacy
     exact: Gradients = objective if privacy.record_clip is None else records
     if privacy.per_owner and privacy.clip_bound is not None:  # nothing hidden is not clipped
-        exact = WholeAnswers(exact, privacy.clip_bound, privacy.norm, steps.local)
+        bound = None if privacy.bound_moves else privacy.clip_bound
+        exact = WholeAnswers(exact, bound, privacy.norm, steps.local)
     if not algorithm.outside or algorithm.handles_gradients:
         return steps.answered_with(exact)
     if type(steps).answered_with is not Algorithm.answered_with or steps.local is not None:
@@ -300,6 +302,7 @@ def _reply(
         allotment=allotment,
         copy=scenario.privacy.copy_number,
         whole=scenario.privacy.per_owner and scenario.privacy.hides,
+        bound=scenario.clip_law,
     )
 
 

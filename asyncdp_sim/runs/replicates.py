@@ -234,6 +234,8 @@ def judged(
         curve["time"] = to_units(curve["tick"])
         curve["relative_fitness"] = relative
         curve["fitness"] = excess + task.objective.least
+        if path.bounds is not None:
+            curve["clip_bound"] = path.bounds[ks, row]
         for name, values in _unseen(task, models).items():
             curve[name] = values
     starts, met = path.central[0].copy(), None if watch is None else watch.met()
@@ -241,12 +243,18 @@ def judged(
 
 
 def _columns(task: Task) -> list[str]:
-    """Return the columns of the curve that :func:`_unseen` fills, in their order."""
+    """Return the further columns of the curve, in their order."""
+    moving = [] if task.reply.bound is None else ["clip_bound"]
     judge = task.held_out
     if judge is None:
-        return []
+        return moving
     errors = ["held_out_error"] if judge.loss.classifies else []
-    return ["held_out_loss", *errors, *(f"held_out_{score.name}" for score in judge.scores)]
+    return [
+        *moving,
+        "held_out_loss",
+        *errors,
+        *(f"held_out_{score.name}" for score in judge.scores),
+    ]
 
 
 def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:

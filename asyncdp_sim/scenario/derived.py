@@ -13,6 +13,7 @@ from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.acceptance import Acceptance, HonestAnswers
 from asyncdp_sim.learning.adversary import Adversary
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
+from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.learning.reply import Noise
@@ -254,6 +255,11 @@ class ScenarioFacts(CachedSpec):
         return self.spending.noise_for(
             records, updates, xi, self.answer_numbers, values, self.protocol.asked_at_most
         )
+
+    @property
+    def clip_law(self) -> AdaptiveBound | None:
+        """How the clip bound moves from round to round; None where it stays."""
+        return self.spending.clip_law(self.owners.count, self.run.updates)
 
     def honest_answers(self, noise: Noise, n_features: int) -> HonestAnswers:
         """Return what is public of honest answers of p numbers with such noise."""

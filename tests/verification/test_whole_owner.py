@@ -9,8 +9,10 @@ import pytest
 from asyncdp_sim.audits import Audit, audit
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning import answers as answers_module
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.clipping import AdaptiveBound, ClipBounds
 from asyncdp_sim.learning.reply import AnswerModel, WholeAnswers
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, RecordSensitivity
@@ -201,6 +203,7 @@ def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(
 
 LOCAL = {"kind": "parameter-server", "step": 1.0, "local_steps": 3, "local_step": 0.1}
 ASKED = {"protocol": {"kind": "request"}, "run": {"seed": 4, "updates": 6}}
+ADAPTIVE = {"kind": "adaptive-clip", "start": XI, "share": 0.3}
 OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "Laplace noise": ("transcript", {}, {"mechanism": "laplace", "delta": None}),
     "local steps": ("transcript", {"algorithm": LOCAL}, {}),
@@ -212,7 +215,15 @@ OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {},
     ),
     "prices": ("transcript", {}, {"budget": {"kind": "until-spent", "per_answer": 1.0}}),
-}
+    "adaptive clipping": ("model", {}, {"sensitivity": ADAPTIVE}),
+    "adaptive clipping, an owner removed": (
+        "model", {}, {"sensitivity": ADAPTIVE, "adjacency": "added-or-removed"}
+    ),
+    "adaptive clipping, mostly counts": ("model", {}, {"sensitivity": ADAPTIVE | {"share": 0.9}}),
+    "adaptive clipping, local steps": (
+        "model", {"algorithm": LOCAL}, {"sensitivity": ADAPTIVE | {"quantile": 0.8}}
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.long
@@ -230,17 +241,63 @@ def _half(self: GaussianMechanism, influence: RecordSensitivity, *given: Any) ->
 _NOISE = GaussianMechanism.noise
 
 
+def _again(self: Any, rows: Any) -> np.ndarray:
+    kept = vars(self).setdefault("_drawn", [])
+    kept.append(_FOLLOWING(self, rows).copy())
+    return np.asarray(kept[(len(kept) - 1) % 3])
+
+
+_FOLLOWING = answers_module._Rows.following
+
+
+def _exact_count(self: Privacy, n_owners: int, updates: int) -> AdaptiveBound | None:
+    law = _LAW(self, n_owners, updates)
+    return None if law is None else replace(law, noise=0.0)
+
+
+_LAW = Privacy.clip_law
+
+
+def _exact_share(self: ClipBounds, rows: Any) -> None:
+    noise, self._noise = self._noise, np.zeros_like(self._noise)
+    _END(self, rows)
+    self._noise = noise
+
+
+_END = ClipBounds.end_round
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("observer", OBSERVERS)
-@pytest.mark.parametrize("planted", ["noise for a record", "half the noise", "after the sum"])
+@pytest.mark.parametrize("observer", [*OBSERVERS, "adaptive"])
+@pytest.mark.parametrize(
+    "planted", ["noise for a record", "half the noise", "after the sum", "noise of another round"]
+)
 def test_an_audit_refutes_planted_faults(
     planted: str, observer: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if planted == "noise for a record":
+    if planted == "noise of another round":
+        monkeypatch.setattr(answers_module._Rows, "following", _again)
+    elif planted == "noise for a record":
         monkeypatch.setattr(Privacy, "divisors", lambda _, n: np.asarray(n, dtype=float))
     elif planted == "half the noise":
         monkeypatch.setattr(GaussianMechanism, "noise", _half)
     else:  # answers are clipped where they are summed, if at all, and not each as a whole
         exact = lambda self, owners, points: self.gradients.gradient(owners, points)  # noqa: E731
         monkeypatch.setattr(WholeAnswers, "gradient", exact)
-    assert attacked(observer, epsilon=4.0).exceeded
+        votes = AdaptiveBound.clip
+        monkeypatch.setattr(AdaptiveBound, "clip", lambda *given: (given[1], votes(*given)[1]))
+    moving = {"sensitivity": ADAPTIVE} if observer == "adaptive" else {}
+    observer = "model" if observer == "adaptive" else observer
+    assert attacked(observer, epsilon=4.0, **moving).exceeded
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("planted", ["no noise on counts", "an exact share"])
+def test_an_audit_refutes_a_bound_of_private_data(
+    planted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if planted == "no noise on counts":
+        monkeypatch.setattr(Privacy, "clip_law", _exact_count)
+    else:  # where it is believed that counts have noise
+        monkeypatch.setattr(ClipBounds, "end_round", _exact_share)
+    assert attacked("model", epsilon=4.0, sensitivity=ADAPTIVE).exceeded

@@ -24,7 +24,7 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
 from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
 from asyncdp_sim.figures.kit.style import THEORY, VERMILION, canvas
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, estimates
-from asyncdp_sim.privacy.label import gradient_norm
+from asyncdp_sim.privacy.label import bound_moves, gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
 
 Array = npt.NDArray[np.float64]
@@ -71,6 +71,8 @@ class JointModels(Series):
         bounds = sorted({known(each.get("noise_bound")) for each in constants})
         said = ", ".join(f"{bound:.4g}" for bound in bounds if np.isfinite(bound))
         bound = f"{sign} = {said}" if said else "no bound"
+        if bound_moves(self.results[0].manifest):
+            bound = f"{bound} at first"
         return f"{self.name} ({bound}): {named_guarantee(self.results)}"
 
 

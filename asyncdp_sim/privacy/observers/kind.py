@@ -95,7 +95,7 @@ class ObserverKind(Variant):
     hides_owners: ClassVar[bool] = False
     """What it learns of an owner as a whole is known, too."""
     learner_adds_noise: ClassVar[bool] = False
-    """The learner is trusted, and adds noise to sums, which may be correlated over rounds."""
+    """The learner is trusted: it adds noise to sums, and may count answers within a clip bound."""
     sees_models: ClassVar[bool] = False
     """It sees central models and no answer: the audit attacks models too."""
     sees_meetings: ClassVar[bool] = False

@@ -383,6 +383,13 @@ class TrustedLearner(ModelObserver):
     @override
     def check_words(self, scenario: Any) -> Iterator[str]:
         yield "the learner's noise on a sum is drawn in equal parts, one with each answer"
+        law, n_owners = scenario.clip_law, scenario.owners.count
+        if law is not None:
+            walks = law.rate * law.noise / n_owners
+            yield (
+                f"noise on counts: Gaussian with standard deviation {law.noise:.3g} on a count of "
+                f"{n_owners} answers; it changes the clip bound by {100 * walks:.3g} % a round"
+            )
 
     @override
     def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
