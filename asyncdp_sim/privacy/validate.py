@@ -92,6 +92,7 @@ def _correlated(privacy: "Privacy") -> list[Fault]:
          "where the learner adds the noise"),
         (apart < bands, f"where an owner's answers are {bands} updates apart or more: set "
          f"privacy.participation.apart to {bands} or more, given {apart}"),
+        (privacy.bound_moves, "with a clip bound that stays as it is: sensitivity clip"),
     ]  # fmt: skip
     return [Fault(key, f"{bands} bands", f"allowed only {hint}") for wrong, hint in checks if wrong]
 

@@ -179,7 +179,7 @@ def test_noise_that_is_not_paid_for_is_far_from_the_law() -> None:
 
 
 def test_rounds_that_share_noise_are_refused() -> None:
-    with pytest.raises(SpecError, match="set privacy.participation.apart to 4 or more, given 3"):
+    with pytest.raises(SpecError, match="apart to 4 or more, given 3"):
         scenario(privacy={"participation": {"most": 2, "apart": 3}})
 
 
