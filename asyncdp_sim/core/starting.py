@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from asyncdp_sim.core.errors import Fault, InputError
-
 
 @contextmanager
 def loading() -> Iterator[None]:
@@ -54,6 +52,8 @@ def require_working_directory() -> None:
     try:
         os.getcwd()
     except FileNotFoundError:
+        from asyncdp_sim.core.errors import Fault, InputError  # all imports come after `loading`
+
         remedy = "allowed is one that exists: change to it first (cd)"
         fault = Fault("", "a working directory that was deleted", remedy)
         raise InputError([fault], "asyncdp") from None
