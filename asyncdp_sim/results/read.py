@@ -35,17 +35,20 @@ def read_table(directory: Path, name: str) -> Any:
 
 
 def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
-    """Return columns that a table of a result has, as arrays, without pandas.
+    """Return columns of a table of a result as arrays, without pandas.
 
     Raises
     ------
     ResultError
-        If it is not there or damaged.
+        If it is not there or damaged, or lacks a column.
     """
     try:
         table = read_parquet(directory / f"{name}.parquet", wanted)
     except ValueError:
         raise _unreadable(directory, name) from None
+    missing = [column for column in wanted if column not in table.column_names]
+    if missing:
+        raise not_a_result(directory, f"{name}.parquet without {', '.join(missing)}")
     return tuple(from_arrow(table[column]) for column in wanted)
 
 
@@ -71,7 +74,8 @@ def read_parquet(path: Path, wanted: Sequence[str] | None = None) -> Any:
 
     try:
         columns = None if wanted is None else list(wanted)
-        table = pq.ParquetFile(pa.BufferReader(file_bytes(path))).read(columns)
+        file = pq.ParquetFile(pa.BufferReader(file_bytes(path)))
+        table = file.read(columns, use_threads=False)  # threads take longer than a small table
         table.validate(full=True)  # texts are decoded when they are used, if ever
         return table
     except (OSError, ValueError, pa.ArrowException) as error:  # names that are no text, too
@@ -225,13 +229,6 @@ class Result:
         ResultError
             If the table is absent or damaged, or lacks a column.
         """
-        missing = [column for column in wanted if column not in self.names(name)]
-        if missing:
-            raise not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")
-        return self.arrays(name, wanted)
-
-    def arrays(self, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
-        """Return columns that a table has."""
         return read_columns(self._place(name), name, wanted)
 
     def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
