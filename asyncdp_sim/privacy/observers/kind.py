@@ -26,7 +26,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What an observer learned about owners in R replicates.
+    """The knowledge of an observer about owners in R replicates.
 
     Attributes
     ----------
