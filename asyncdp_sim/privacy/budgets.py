@@ -1,4 +1,4 @@
-"""Budgets: over how many answers an owner spreads its ε, in which parts, when it falls silent."""
+"""Budgets: the number of answers that share an owner's ε, and the share of each."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -29,19 +29,19 @@ from asyncdp_sim.spec.registry import FAMILY_IN_TABLES
 from asyncdp_sim.spec.validation import faults_of, show
 
 RARE = 1e-3
-"""Probability that some owner falls silent too early, which is taken for none."""
+"""Accepted probability that any owner stops before the end."""
 
 
 def enough(share: float, members: int, updates: int) -> int:
-    """Return the least K with which owners like this one fall silent before T with P ≤ 10⁻³.
+    """Return the least K with which any such owner stops before T with P ≤ 10⁻³.
 
-    It has K of the first T − 1 updates with probability P(Bin(T − 1, p) ≥ K), and there are k of
-    them.
+    An owner has K of the first T − 1 updates with probability P(Bin(T − 1, p) ≥ K), and there are k
+    such owners.
 
     Parameters
     ----------
     share : float
-        p, with which an update is this owner's.
+        p, the probability that an update is this owner's.
     members : int
         k ≥ 1.
     updates : int
@@ -55,24 +55,24 @@ def enough(share: float, members: int, updates: int) -> int:
 
 
 def pure_answers(per_answer: float, epsilon: float) -> int:
-    """Return how many answers of ε₀ each fit into ε, as decimals: 0.3 holds three of 0.1."""
+    """Return how many answers of ε₀ each are within ε, in decimals: three of 0.1 in 0.3."""
     return int(_decimal(epsilon) // _decimal(per_answer))
 
 
 def pure_part(epsilon: float, parts: int) -> float:
-    """Return ε divided into parts, as decimals: a third of 0.3 is 0.1; ∞ of ∞."""
+    """Return ε divided by ``parts``, in decimals: a third of 0.3 is 0.1; ∞ for ∞."""
     return float(_decimal(epsilon) / parts)
 
 
 def pure_total(per_answer: float, answers: int) -> float:
-    """Return ε of K answers of ε₀ each, as decimals; at most ε where K fits."""
+    """Return ε of K answers of ε₀ each, in decimals; at most ε if K is within the budget."""
     return float(_decimal(per_answer) * answers)
 
 
 def gaussian_answers(multiplier: float, epsilon: float, delta: float) -> int:
-    """Return how many answers of noise multiplier z fit into (ε, δ).
+    """Return how many answers of noise multiplier z are within (ε, δ).
 
-    m answers are as one of z/√m, which must be at least the multiplier of (ε, δ).
+    m answers cost as much as one of z/√m, which must be at least the multiplier of (ε, δ).
     """
     least = gaussian_multiplier(epsilon, delta)
     fits = int((multiplier / least) ** 2)
@@ -90,15 +90,15 @@ _ULP = 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class BudgetSchedule:
-    """Parts s_ik of what adds up over an owner's answers: ε of pure ones, 1/z² of Gaussian ones.
+    """Parts s_ik of an owner's budget: of ε for pure answers, of 1/z² for Gaussian ones.
 
-    The k-th answer that an owner releases has the k-th part, whatever became of those before: what
-    is lost keeps its part, what is not released leaves its part unspent.
+    The k-th released answer of an owner has the k-th part, whatever the outcome of earlier ones. A
+    lost answer has spent its part; an answer that is not released leaves it unspent.
 
     Attributes
     ----------
     parts : tuple of array (K_i,)
-        s_i1 … s_iK of each owner, > 0; Σ_k s_ik ≤ 1, and 1 but for rounding.
+        s_i1 … s_iK of each owner, > 0; Σ_k s_ik ≤ 1, and 1 up to rounding.
     """
 
     parts: tuple[Array, ...]
@@ -115,16 +115,16 @@ class BudgetSchedule:
 
     @cached_property
     def _first(self) -> Counts:
-        """Where each owner's first answer stands among all, (N,)."""
+        """Index of each owner's first answer among all, (N,)."""
         return np.cumsum(self.answers) - self.answers
 
     def places(self, owners: Counts, numbers: Counts) -> Counts:
-        """Return where answers stand among all of all owners, one owner's after another's.
+        """Return indices of answers among those of all owners, which are ordered by owner.
 
         Parameters
         ----------
         owners, numbers : array of int (r,)
-            Whose, and how many that owner had released before, both from 0.
+            The owner, and the number of its earlier releases, both from 0.
         """
         return np.asarray(self._first[owners] + numbers)
 
@@ -134,15 +134,15 @@ class BudgetSchedule:
 
     @cached_property
     def relative(self) -> Array:
-        """K_i s_ik, how many times an equal part each answer has, (ΣK_i,)."""
+        """K_i s_ik, the part of each answer over an equal part, (ΣK_i,)."""
         return np.concatenate(self.parts) * self.of_owners(self.answers.astype(float))
 
     def of_any(self, answers: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return of which owners something is true of an answer, given of which, (ΣK_i,)."""
+        """Return for which owners any answer is flagged, (N,), given flags of answers (ΣK_i,)."""
         return np.asarray(np.logical_or.reduceat(answers, self._first))
 
     def of_one(self, owner: int) -> tuple[float, ...]:
-        """Return the same of one owner (from 0), K_i of them."""
+        """Return the entries of :attr:`relative` of one owner (from 0)."""
         first = int(self._first[owner])
         return tuple(self.relative[first : first + int(self.answers[owner])].tolist())
 
@@ -152,16 +152,16 @@ class BudgetSchedule:
         return np.concatenate([_running(owner_parts) for owner_parts in self.parts])
 
     def equal(self, released: Counts) -> Array:
-        """Return how many answers with equal parts cost what these do, shape (..., N).
+        """Return how many answers with equal parts cost as much as these, shape (..., N).
 
-        K_i Σ_{k ≤ m} s_ik of m answers, and K_i exactly of K_i.
+        K_i Σ_{k ≤ m} s_ik for m answers, and exactly K_i for K_i.
         """
         starts = self._first + np.arange(len(self.parts))
         return np.asarray(self._spent[starts + released])
 
 
 def _parts(weights: Array) -> Array:
-    """Return weights divided by their sum; what they add up to is at most 1."""
+    """Return weights divided by their sum; the results add up to at most 1."""
     parts = weights / fsum(weights.tolist())
     while fsum([*parts.tolist(), -1.0]) > 0:  # exact, but for the last digit of what is left
         parts = parts * (1 - _ULP)
@@ -177,7 +177,7 @@ def _running(parts: Array) -> Array:
 
 
 MOST_ANSWERS = 10**9
-"""That a budget may hold, at a price per answer; what an infinite one is taken to hold."""
+"""Largest number of answers of a budget with a price per answer, and of an infinite budget."""
 
 
 class BudgetKind(Variant):
@@ -186,38 +186,39 @@ class BudgetKind(Variant):
     follows_updates: ClassVar[bool]
     """K_i is T: in a longer run every answer has a smaller part of the budget."""
     named_answers: ClassVar[bool]
-    """K_i can be named without the mechanism, and does not depend on what answers cost."""
+    """K_i is known without the mechanism, and does not depend on the cost of answers."""
     even: ClassVar[bool] = True
     """All answers of an owner have the same part of its budget."""
 
     of_asked: ClassVar[bool] = False
-    """K_i follows T and how often the learner asks owner i, so that it has to choose whom."""
+    """K_i depends on T and on how often the learner asks owner i, so the learner must choose
+    owners."""
 
     @abstractmethod
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...] | None:
-        """Return K_i per owner where it is named; None where it follows from a price."""
+        """Return K_i per owner if it is known; None if it follows from a price."""
 
     def told(self, chances: Sequence[float], asked: int) -> "BudgetKind":  # noqa: ARG002
-        """Return the budget where owners are asked so often, each with its chance p_i."""
+        """Return the budget for ``asked`` requests, each to owner i with its probability p_i."""
         return self
 
     def prices(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
-        """Return ε₀ of one answer per owner where that is named."""
+        """Return ε₀ of one answer per owner if the budget has it, else None."""
         return None
 
     def weights(self, n_owners: int) -> tuple[Array, ...] | None:  # noqa: ARG002
-        """Return what the parts of each owner's answers are in proportion to, (K_i,) each.
+        """Return weights that the parts of each owner's answers are proportional to, (K_i,) each.
 
         None where they are equal.
         """
         return None
 
     def sized(self, answers: int) -> "BudgetKind":
-        """Return the budget of owners that run together for another time: at most ``answers``."""
+        """Return the budget for a run of another length, with at most ``answers`` answers."""
         return PerOwnerCap(answers=answers)
 
     def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
-        """Return what does not fit the number of owners."""
+        """Return faults of fields that do not match the number of owners."""
         return []
 
 
@@ -316,7 +317,7 @@ class AsAsked(BudgetKind):
 
 
 LEAST = 1e-9
-"""Of the largest part that an answer has: a smaller one would be nothing but noise."""
+"""Smallest part over the largest; smaller parts would be nothing but noise."""
 
 
 class Scheduled(BudgetKind):
@@ -371,7 +372,7 @@ class Scheduled(BudgetKind):
         return tuple(np.exp(exponents - exponents.max()) for exponents in rules)
 
     def _exponents(self, owner: int, n_owners: int) -> Array:
-        """Return ln s_k but for a constant, (K_i,)."""
+        """Return ln s_k up to a constant, (K_i,)."""
         growth = per_owner(1.0 if self.growth is None else self.growth, n_owners)[owner]
         power = per_owner(0.0 if self.power is None else self.power, n_owners)[owner]
         k = np.arange(1.0, self.answers_allowed(n_owners, 1)[owner] + 1)
@@ -379,7 +380,7 @@ class Scheduled(BudgetKind):
 
     @override
     def sized(self, answers: int) -> BudgetKind:
-        """Return the same rule for so many answers; a list is of its own, others are equal."""
+        """Return the same rule for ``answers`` answers; equal parts if shares are listed."""
         if self.shares is not None:
             return PerOwnerCap(answers=answers)
         return self.model_copy(update={"answers": answers})
@@ -395,7 +396,7 @@ class Scheduled(BudgetKind):
         return faults if len(faults) > 0 else self._too_small(n_owners)
 
     def _too_small(self, n_owners: int) -> list[Fault]:
-        """Return a fault where some answer has hardly any part."""
+        """Return a fault if a part is below :data:`LEAST` of the largest."""
         least = min(float(weights.min() / weights.max()) for weights in self.weights(n_owners))
         if least >= LEAST:
             return []
@@ -406,4 +407,4 @@ class Scheduled(BudgetKind):
 
 
 Budget = Annotated[Horizon | PerOwnerCap | UntilSpent | Scheduled | AsAsked, FAMILY_IN_TABLES]
-"""Every budget, named by its kind alone or by a table; a new one joins by its line here."""
+"""Every budget, named by its kind alone or by a table; a new one is added here."""

@@ -14,16 +14,16 @@ from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.spec import Privacy
 
 CHOSEN = "settings chosen from private records, not accounted"
-"""Why no ε holds where private records had a say in the settings."""
+"""Reason why no ε holds if settings were chosen from private records."""
 
 
 def reason(sentence: str, **values: Number | Listed | str) -> Noted:
-    """Return why a result is not private, or what its claim rests on."""
+    """Return a reason why a result is not private, or a condition of its claim."""
     return Noted(sentence, tuple(values.items()))
 
 
 def not_vouched_for(outside: Sequence[str]) -> Noted:
-    """Return that a claim rests on these parts from outside, which are code."""
+    """Return the note that a claim depends on these parts of custom code."""
     sentence = (
         "the claim rests on code from outside: no proof covers {parts}, and an audit can show only "
         "how large ε is at least"
@@ -37,32 +37,32 @@ Numbers = npt.NDArray[np.integer]
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The privacy of a run's answers where one record, or one owner, is another.
+    """The privacy of a run's answers if one record, or one owner, is replaced.
 
     Attributes
     ----------
     private : bool or None
-        Whether every owner's answers, and when they come, are (ε_i, δ)-differentially private as
-        the scenario claims; None where that is not shown, because some queries were not checked,
-        or the claim rests on code from outside.
+        Whether every owner's answers and their times are (ε_i, δ)-differentially private as the
+        scenario claims. None if this is not shown, because some queries were not checked or the
+        claim depends on custom code.
     epsilon_true : float or None
-        The largest ε over records that the noise really gives; ∞ where there is none, None where
-        code from outside has a say in it.
+        The largest true ε of the noise over records; ∞ if no finite ε holds, None if it depends on
+        custom code.
     delta : float or None
-        δ at which ε is stated, 0 of pure mechanisms; None where nothing is hidden.
+        δ at which ε is stated, 0 for pure mechanisms; None if no noise is added.
     bound_exceeded : bool or None
-        Whether a record gradient exceeded the declared bound; None where the bound is enforced, or
-        where none did and some queries were not checked.
+        Whether a record gradient exceeded the declared bound. None if the bound is enforced, or if
+        none exceeded it but some queries were not checked.
     because : tuple of Noted
         Why it is not private, or what the claim rests on.
     at_least : bool
-        Whether ``epsilon_true`` is of the table's own records alone, and the least that ε may be:
-        over all records a declared bound may be exceeded by any factor.
+        Whether ``epsilon_true`` covers only the table's own records and is a lower bound: other
+        records may exceed a declared bound by any factor.
     unseen : int or None
-        Answered queries at which a declared bound was not looked at; None where it is enforced.
+        Answered queries at which a declared bound was not checked; None if it is enforced.
     times : float
-        How many times as much as is charged every owner's answers cost, where a bound is enforced;
-        ∞ where they may tell anything.
+        True cost of every owner's answers over their charge, if a bound is enforced; ∞ if they may
+        reveal anything.
     """
 
     private: bool | None
@@ -87,14 +87,14 @@ class Guarantee:
 
 @dataclass(frozen=True, eq=False)
 class ObservedMax:
-    """Record gradients as they were seen where a bound was declared.
+    """The record gradients that were observed under a declared bound.
 
     Attributes
     ----------
     largest : array (N,)
-        The largest record gradient met, per owner, in the norm of the declared bound.
+        The largest observed record gradient per owner, in the norm of the declared bound.
     seen, unseen : int
-        Answered queries that were looked at, and that were not.
+        Answered queries that were checked, and that were not.
     """
 
     largest: Array
@@ -121,48 +121,48 @@ def guarantee(
     observed: float | None = None,
     outside: Sequence[str] = (),
 ) -> Guarantee:
-    """Judge a run's privacy.
+    """Return the guarantee of a run.
 
     Parameters
     ----------
     privacy : Privacy
         What the scenario asks for.
     accountant : Accountant
-        What all answers that owners may release cost.
+        The accountant of the answers.
     xi : float
         Ξ, the bound that the noise was scaled for.
     n_features : int
         p.
     look : ObservedMax or None
-        None where the bound is enforced.
+        None if the bound is enforced.
     public_rows_of_owner : tuple of int
-        How many of each owner's records the learner knows.
+        Number of each owner's records that the learner knows.
     records : array of int (N,)
         n_i.
     noise : AnswerNoise
-        What answers of the run were hidden by.
+        The noise on the answers.
     diverged : int
-        In how many replicates the model became infinite; answers there may tell records by being
-        finite or not, and no bound holds for them.
+        Number of replicates in which the model became infinite. There no bound holds, and which
+        answers are finite may reveal records.
     obfuscated : bool
         Whether owners perturb their answers so that all perturbations cancel (POLAR).
     timing : str, optional
-        What timing tells of records that nobody pays for: who speaks, and when, has no finite ε.
+        What the timing reveals about records without a charge; senders and times have no finite ε.
     unsound : str, optional
-        Why one private record has a say in what is made of others, where it has.
+        Why one private record affects other records, if it does.
     chosen : bool
-        Whether private records had a say in the settings: no finite ε pays for that.
+        Whether settings were chosen from private records; no finite ε covers that.
     owners : sequence of int, optional
-        What owners are called, where that is not 1…N.
+        Numbers of the owners; absent, 1…N.
     observed : float, optional
-        ε against an observer that does not hear everything; absent, against one that does.
+        ε against an observer of only a part; absent, ε is against an observer of every answer.
     outside : sequence of str
         The parts from outside that the claim rests on.
 
     Raises
     ------
     ValueError
-        If a bound was declared and nobody has looked.
+        If a bound was declared and no gradients were observed.
     """
     untimed = [] if timing is None else [reason(f"{UNTIMED}{{why}}", why=timing)]
     called = np.arange(1, len(records) + 1) if owners is None else np.array(owners)
@@ -218,7 +218,7 @@ def foreseen(
     unsound: Sequence[str],
     outside: Sequence[str] = (),
 ) -> bool | None:
-    """Return whether runs of these settings are private as claimed, unless records say otherwise.
+    """Return whether runs with these settings are private as claimed, before records are read.
 
     Parameters
     ----------
@@ -229,14 +229,14 @@ def foreseen(
     timing : str, optional
         What timing tells of records that nobody pays for.
     unsound : sequence of str
-        Why private records have a say in what everybody sees.
+        Why private records affect what every observer sees.
     outside : sequence of str
         The parts from outside that the claim rests on.
 
     Returns
     -------
     bool or None
-        None where the claim rests on a declared bound, or on code from outside.
+        None if the claim depends on a declared bound, or on custom code.
     """
     moved = timing is not None or len(unsound) > 0
     exposed = bool(np.isinf(privacy.asked(n_owners)).any())
@@ -246,7 +246,7 @@ def foreseen(
 
 
 def _beyond(look: ObservedMax | None, xi: float, norm: str, called: Numbers) -> list[Noted]:
-    """Return that a declared bound is exceeded, where it is."""
+    """Return the reason that a declared bound is exceeded, if it is."""
     if look is None or not _exceeded(look, xi):
         return []
     worst = int(called[np.argmax(look.largest)])
@@ -259,7 +259,7 @@ def _beyond(look: ObservedMax | None, xi: float, norm: str, called: Numbers) -> 
 
 
 def _unhidden(accountant: Accountant, called: Numbers) -> list[Noted]:
-    """Return that owners claim nothing, where ε is infinite."""
+    """Return the reason that owners have infinite ε, if any."""
     silent, n_owners = called[np.isinf(accountant.epsilon)], len(accountant.epsilon)
     if len(silent) == 0:
         return []
@@ -272,7 +272,7 @@ def _unhidden(accountant: Accountant, called: Numbers) -> list[Noted]:
 def _silent(
     noise: AnswerNoise, accountant: Accountant, privacy: Privacy, called: Numbers
 ) -> list[Noted]:
-    """Return the fault that owners claim an ε and the mechanism adds no noise."""
+    """Return the reason that owners claim an ε without noise, if any."""
     with np.errstate(over="ignore"):  # for the least ε that there are
         silent, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
         if allotment is not None:
@@ -286,7 +286,7 @@ def _silent(
 
 
 def _large_delta(delta: float, largest: int, noun: str) -> list[Noted]:
-    """Return that a δ allows too much, where it does, of so many records or owners."""
+    """Return the note that δ is not below 1/n, for n records or owners, if so."""
     count = "N" if noun == "owner" else "n"
     sentence = (
         f"δ = {{delta:g}} is not below 1/{count} = {{share:.2g}}: a mechanism that shows one "
@@ -296,7 +296,7 @@ def _large_delta(delta: float, largest: int, noun: str) -> list[Noted]:
 
 
 def _exceeded(look: ObservedMax | None, xi: float) -> bool | None:
-    """Return whether the declared bound was exceeded, as far as is known."""
+    """Return whether the declared bound was exceeded; None if that is not known."""
     if look is None:
         return None
     if np.any(look.largest > xi):
@@ -305,7 +305,7 @@ def _exceeded(look: ObservedMax | None, xi: float) -> bool | None:
 
 
 def _resting(look: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
-    """Return what a claim that is not broken rests on, and what was left out."""
+    """Return the conditions of a claim that is not broken, and unchecked queries."""
     if look.unseen > 0:
         sentence = (
             "{queries} of {answered} answered queries were not checked: the declared bound "
@@ -321,7 +321,7 @@ def _resting(look: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
 
 
 def _published(privacy: Privacy, n_features: int) -> tuple[list[Noted], float]:
-    """Return how the noise is not what is claimed, and how many times ε that makes it."""
+    """Return the reasons that published forms of noise break the claim, and the factor of ε."""
     breaks: list[Noted] = []
     factor = 1.0
     if privacy.noise == "scalar-as-published":
@@ -333,7 +333,7 @@ def _published(privacy: Privacy, n_features: int) -> tuple[list[Noted], float]:
 
 
 def _public(rows_of_owner: tuple[int, ...], called: Numbers) -> Sequence[Noted]:
-    """Return that owners' records are public, if they are."""
+    """Return the reason that owners' records are public, if any."""
     shared = called[np.asarray(rows_of_owner) > 0]
     if len(shared) == 0:
         return []

@@ -1,4 +1,4 @@
-"""The privacy label of results: made from manifests, the same words wherever results go."""
+"""The privacy label of results, made from manifests: the same words wherever results appear."""
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -15,17 +15,17 @@ from asyncdp_sim.spec.base import kind_of, member
 
 Manifest = Mapping[str, Any]
 PLAIN = kind_of(LaplaceMechanism)
-"""The kind of mechanism that manifests need not name."""
+"""The kind of mechanism that manifests may omit."""
 BROKEN = "not private: "
-"""How warnings begin that say why a result is not private as claimed."""
+"""Prefix of warnings that state why a result is not private as claimed."""
 UNSHOWN = "not shown: "
-"""How reasons begin where some queries were not checked, and there is no other reason."""
+"""Prefix of reasons if some queries were not checked and there is no other reason."""
 UNTIMED = "timing not accounted: "
-"""How the reason begins where senders and times reveal something about records."""
+"""Prefix of the reason if senders and times reveal something about records."""
 
 
 def reasons(manifest: Manifest) -> list[str]:
-    """Return why a result is not private as claimed, or not shown to be, in full; else nothing."""
+    """Return all reasons why a result is not private as claimed, or not shown to be."""
     state = is_private(manifest)
     if state is True:
         return []
@@ -36,13 +36,13 @@ def reasons(manifest: Manifest) -> list[str]:
 
 
 def timing_reasons(manifest: Manifest) -> list[str]:
-    """Return why its timing is not accounted, in full; nothing where it is."""
+    """Return all reasons why its timing is not accounted."""
     causes = _after(UNTIMED, manifest)
     return causes if causes or is_timed(manifest) else ["the manifest gives no reason"]
 
 
 def stated_delta(manifest: Manifest) -> float | None:
-    """Return δ at which ε is stated, 0 of pure guarantees; None where nothing is hidden."""
+    """Return δ at which ε is stated, 0 for pure guarantees; None if no noise is added."""
     if "delta" in manifest["summary"]:
         return as_float(of_summary(manifest, "delta"))
     mechanism = _mechanism(manifest)  # older than the summary's delta
@@ -53,19 +53,19 @@ def stated_delta(manifest: Manifest) -> float | None:
 
 
 def mechanism_kind(manifest: Manifest) -> str:
-    """Return the kind of the mechanism, which a scenario names alone or in a table."""
+    """Return the kind of the mechanism, given as a name or as a table."""
     mechanism = manifest["scenario"]["privacy"].get("mechanism", PLAIN)
     return str(mechanism.get("kind") if isinstance(mechanism, Mapping) else mechanism)
 
 
 def gradient_norm(manifest: Manifest) -> str:
-    """Return the norm in which the mechanism wants gradients bounded."""
+    """Return the norm in which the mechanism requires bounded gradients."""
     mechanism = _mechanism(manifest)
     return "l1" if mechanism is None else str(mechanism.norm)
 
 
 def noise_name(manifest: Manifest) -> str | None:
-    """Return what the noise is called; None where there is none."""
+    """Return the name of the noise; None without noise."""
     mechanism = _mechanism(manifest)
     if mechanism is None:
         return mechanism_kind(manifest).partition(" ")[0]  # of one from outside, without digest
@@ -73,14 +73,14 @@ def noise_name(manifest: Manifest) -> str | None:
 
 
 def of_summary(manifest: Manifest, name: str) -> Any:
-    """Return a figure of the summary; None where it has none of that name."""
+    """Return an entry of the summary; None if it has none of that name."""
     return manifest["summary"].get(name)
 
 
 def is_private(manifest: Manifest) -> bool | None:
-    """Return whether a result is private as claimed; None where that is not shown.
+    """Return whether a result is private as claimed; None if that is not shown.
 
-    Who speaks, and when, has no finite ε where nobody pays for it.
+    Senders and times have no finite ε if they are not accounted for.
     """
     private, unseen = (
         of_summary(manifest, "private"),
@@ -111,7 +111,7 @@ def bound_moves(manifest: Manifest) -> bool:
 
 
 def declared_bound(manifest: Manifest) -> float | None:
-    """Return the bound that is taken on trust, where noise is scaled for one."""
+    """Return the declared bound that the noise is scaled for; None without one."""
     bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
     kind = member(Sensitivity, bound.get("kind"))
     trusted = kind is not None and not kind.enforced and _hides(manifest)
@@ -129,15 +129,15 @@ def is_timed(manifest: Manifest) -> bool:
 
 
 def true_epsilon(manifest: Manifest) -> float:
-    """Return the ε that the noise gives; ∞ where nothing is known, or timing is not accounted."""
+    """Return the true ε of the noise; ∞ if it is unknown, or timing is not accounted."""
     epsilon = as_float(of_summary(manifest, "epsilon_true"))
     return inf if epsilon is None or not is_timed(manifest) else epsilon
 
 
 def is_epsilon_shown(manifest: Manifest) -> bool:
-    """Return whether a true ε is known, or that there is none; else code from outside decides it.
+    """Return whether a true ε is known, or known not to exist; else it depends on custom code.
 
-    A manifest that says nothing of it is taken for the worse.
+    A manifest without the entry counts as having none.
     """
     summary = manifest["summary"]
     unsaid = "epsilon_true" in summary and summary["epsilon_true"] is None
@@ -145,7 +145,7 @@ def is_epsilon_shown(manifest: Manifest) -> bool:
 
 
 def _mechanism(manifest: Manifest) -> type[MechanismKind] | None:
-    """Return the mechanism; None of one that is not known here."""
+    """Return the mechanism; None if it is not known here."""
     return member(Mechanism, mechanism_kind(manifest))
 
 
@@ -155,7 +155,7 @@ def _hides(manifest: Manifest) -> bool:
 
 
 def epsilons(manifest: Manifest) -> list[float]:
-    """Return every ε that the scenario claims; ∞ where it claims none."""
+    """Return every ε that the scenario claims; ∞ if it claims none."""
     budget = manifest["scenario"]["privacy"].get("epsilon")
     listed = budget if isinstance(budget, list) else [budget]
     finite = [value / n_copies(manifest) for value in map(as_float, listed) if value is not None]
@@ -170,7 +170,7 @@ def claims(manifest: Manifest) -> bool:
 
 
 def n_copies(manifest: Manifest) -> int:
-    """Return among how many copies of the algorithm ε is divided; 1 where there is one."""
+    """Return the number of copies of the algorithm that share ε."""
     learner = manifest["scenario"]["privacy"].get("learner")
     if learner is None:
         return 1
@@ -178,12 +178,12 @@ def n_copies(manifest: Manifest) -> int:
 
 
 def n_sharers(manifest: Manifest) -> int:
-    """Return κ, the owners that may hold one record."""
+    """Return κ, the number of owners that may hold one record."""
     return int(manifest["scenario"]["privacy"].get("overlap", 1))
 
 
 def stream(manifest: Manifest) -> tuple[Any, Any]:
-    """Return what decides the noise that is drawn: the seed, and whose copy it is."""
+    """Return what determines the drawn noise: the seed, and the learner of the copy."""
     scenario = manifest["scenario"]
     learner = scenario["privacy"].get("learner") or {}
     return scenario.get("run", {}).get("seed"), learner.get("owner")
@@ -229,27 +229,27 @@ _SAME = 1e-5  # relative difference below which an ε is not another one
 
 @dataclass(frozen=True)
 class Label:
-    """The statement on the privacy of one result, or of several that are shown together.
+    """The privacy statement of one result, or of several that are shown jointly.
 
     Attributes
     ----------
     text : str
-        All of it, in sentences.
+        The statement, in sentences.
     private : bool or None
-        Whether every one is private as it claims; None where that is not shown.
+        Whether every result is private as claimed; None if that is not shown.
     epsilon_true : float or None
-        The largest ε that the noise really gives; ∞ where there is none, None where it is not
-        shown.
+        The largest true ε of the noise; ∞ if no finite ε holds, None if it is not shown.
     delta : float, optional
-        The largest δ at which an ε is stated, 0 of pure guarantees; None where nothing is hidden.
+        The largest δ at which an ε is stated, 0 for pure guarantees; None without noise.
     timing_accounted : bool
-        Whether when and whether owners answer is known to tell nothing of records, or is paid for.
+        Whether the times of answers, and their absence, reveal nothing about records or are
+        charged.
     not_for_release : bool
         Whether private records of a real file were read.
     epsilon_at_least : bool
-        Whether ε may be larger for records that are in no table: a bound was declared.
+        Whether ε may be larger for records outside the table, because a bound was declared.
     mixed : tuple of str
-        Which of these values differ among the results that it is of.
+        Names of values that differ among the results.
     """
 
     text: str
@@ -289,7 +289,7 @@ COLUMNS = tuple(each.name for each in fields(Label)[1:-1])
 
 
 def network_metadata(*, timing_accounted: bool) -> dict[str, str]:
-    """Return the metadata of a table of order and times alone, whatever is learned from it."""
+    """Return the metadata of a table that holds only order and times."""
     timed = "" if timing_accounted else " TIMING NOT ACCOUNTED."
     return {
         "asyncdp.label": f"Order and times only; the manifest states what is private.{timed}",
@@ -298,9 +298,9 @@ def network_metadata(*, timing_accounted: bool) -> dict[str, str]:
 
 
 def label(manifests: Sequence[Manifest]) -> Label:
-    """Return the label of what shows these results.
+    """Return the label of a figure, table or screen that shows these results.
 
-    What a manifest does not say is taken for the worse.
+    A missing entry of a manifest counts as the worse case.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
 
 
 def _largest(manifests: Sequence[Manifest]) -> float | None:
-    """Return the largest true ε; None where a finite one is not shown."""
+    """Return the largest true ε; None if a finite one is not shown."""
     epsilons_shown = [
         true_epsilon(epsilon) if is_epsilon_shown(epsilon) else None for epsilon in manifests
     ]
@@ -393,7 +393,7 @@ def _all_private(manifests: Sequence[Manifest]) -> bool | None:
 
 
 def named_guarantee(manifests: Sequence[Manifest]) -> str:
-    """Return what is guaranteed in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
+    """Return the guarantee in a few words, such as ``(ε, 1e-06)-DP, Gaussian noise``."""
     if not any(map(claims, manifests)):
         return "no privacy claimed"
     states = {is_private(manifest) for manifest in manifests}
@@ -414,7 +414,7 @@ def named_guarantee(manifests: Sequence[Manifest]) -> str:
 
 
 def composition(manifests: Sequence[Manifest]) -> str | None:
-    """Return what ε holds for, and the cost of publishing several replicates or cells.
+    """Return the scope of ε, and the cost of publishing several replicates or cells.
 
     Replicates read the same records with independent noise, so that (ε, δ) at most adds up. Cells
     of one seed share their noise, so that two of them may reveal a step exactly; copies with
@@ -423,7 +423,7 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
     Returns
     -------
     str or None
-        None where nothing is hidden, or there is one replicate of one cell only.
+        None without noise, or if there is only one replicate of one cell.
     """
     distinct = list(
         {manifest.get("digest", id(manifest)): manifest for manifest in manifests}.values()
@@ -444,7 +444,7 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
 
 
 def epsilon_words(manifest: Manifest) -> str:
-    """Return ε as the noise gives it: the true one, or the least it may be of a declared bound."""
+    """Return the true ε of the noise in words, or its lower bound for a declared bound."""
     value = true_epsilon(manifest)
     if not is_epsilon_shown(manifest):
         return "ε not shown"
@@ -454,14 +454,15 @@ def epsilon_words(manifest: Manifest) -> str:
 
 
 def hidden_unit(manifest: Manifest) -> str:
-    """Return what is hidden, one of which neighbouring datasets differ by."""
+    """Return the unit of privacy, by which neighbouring datasets differ: record or owner."""
     return str(manifest["scenario"]["privacy"].get("unit") or "record")
 
 
 def stated_unit(manifest: Manifest) -> str | None:
-    """Return what the unit is, where it is an owner, or the data say whose a record is.
+    """Return the unit in words, if it is an owner or the data name the owner of a record.
 
-    Where a column does, persons may have several records; where targets do, nobody had any.
+    If a column names owners, persons may have several records. If targets decide, no real owner had
+    them.
     """
     if hidden_unit(manifest) == "owner":
         privacy = manifest["scenario"]["privacy"]
@@ -502,7 +503,7 @@ def _share(some: Sequence[Manifest], manifests: Sequence[Manifest]) -> str:
 
 
 def _claim(manifests: Sequence[Manifest]) -> str:
-    """Return ε that results claim, and δ with each mechanism."""
+    """Return the claimed ε, and δ with each mechanism."""
     with_each: dict[str, list[float]] = {}
     for manifest in manifests:
         delta, name = stated_delta(manifest), noise_name(manifest)
@@ -530,10 +531,10 @@ def _assumption(manifests: Sequence[Manifest]) -> str:
 
 
 def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
-    """Return the sentences on ε as the noise gives it.
+    """Return the sentences on the true ε of the noise.
 
-    Of enforced bounds, where any differs from its claim; of declared ones always, for it is of the
-    records that the tables have, and over all records there is none.
+    For enforced bounds only if one differs from its claim. For declared bounds always, because that
+    ε covers only the records of the tables; over all records no finite ε holds.
     """
     sentences = []
     manifests = [manifest for manifest in manifests if is_epsilon_shown(manifest)]
@@ -557,7 +558,7 @@ def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
 
 
 def _in_turn(pairs: Sequence[tuple[float, float]]) -> str:
-    """Return the largest true ε of every claim, in the claims' order, or the few that there are."""
+    """Return the largest true ε of every claim in order, or all if they are few."""
     largest = {c: max(t for other, t in pairs if other == c) for c in sorted(dict(pairs))}
     values = list(largest.values())
     if len(values) == 1 or len(values) > MOST_NUMBERS or len(set(values)) == 1:

@@ -1,4 +1,4 @@
-"""The ledger: what each owner has spent, charged at release, delivered or not."""
+"""The ledger: the ε that each owner has spent, charged at release, delivered or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Ledger:
     ----------
     accountant : Accountant
     released : array of int (R, N)
-        Distinct noisy answers whose first transmission began; a retransmission is none, an answer
-        that is computed again is one more.
+        Distinct noisy answers whose first transmission began. A retransmission does not count; an
+        answer that is computed again does.
     spent : array (R, N)
         ε spent; infinite where records of the owner are public.
     zcdp : array (R, N), optional
@@ -48,7 +48,7 @@ class Ledger:
         public: Sequence[int] = (),
         observer: Listener | None = None,
     ) -> "Ledger":
-        """Fold traces; ``public`` counts how many of each owner's records the learner knows.
+        """Fold traces; ``public`` has the number of each owner's records that the learner knows.
 
         ``observer`` is the attacker that ε is stated for; absent, one that receives every answer.
 
@@ -69,14 +69,14 @@ class Ledger:
     def attacker(self, owners: int, times: float) -> Attacker:
         """Return the rates of an attacker that uses all it receives, (R, N).
 
-        The record is one that the owner holds, and κ − 1 others: those that spent the most.
+        The record is held by the owner and κ − 1 others, those that spent the most.
 
         Parameters
         ----------
         owners : int
             κ, owners that hold the record.
         times : float
-            How many times as much as is charged answers cost; ∞ where they may tell anything.
+            True cost of answers over their charge; ∞ if they may reveal anything.
         """
         bare = np.isinf(self.spent) | np.isinf(times)
         if (
@@ -92,7 +92,7 @@ class Ledger:
         return of_pure(_shared(cost, owners), self.accountant.delta)
 
     def ratio(self) -> float | None:
-        """Return the largest share of a budget that was spent; None where none is finite."""
+        """Return the largest spent share of a finite budget; None if no budget is finite."""
         finite = np.isfinite(self.accountant.epsilon)
         if not finite.any():
             return None
@@ -106,14 +106,14 @@ class Ledger:
 
 
 def _shared(cost: Array, owners: int) -> Array:
-    """Return what κ owners spend on a record, of whom each is one and the others spent the most."""
+    """Return the joint spending of each owner and the κ − 1 others that spent the most."""
     dearest = np.sort(cost, axis=-1)[..., ::-1]
     other_costs = dearest[..., : owners - 1].sum(axis=-1, keepdims=True)
     return np.asarray(other_costs + np.minimum(cost, dearest[..., owners - 1 : owners]))
 
 
 def _require_within(budget: Array, charged: Array) -> None:
-    """Raise where more was charged than an owner's budget, but for the rounding of sums."""
+    """Raise if more was charged than an owner's budget, up to the rounding of sums."""
     above = np.argwhere(charged > budget * (1 + 1e-9))
     if len(above) > 0:
         row, owner = above[0]

@@ -1,4 +1,4 @@
-"""Bounds on a record gradient, declared or enforced: how far one record can move an answer.
+"""Bounds on a record gradient, declared or enforced. They limit the effect of one record.
 
 Every bound Ξ is the largest norm of one record's gradient; the sensitivity of a mean of n_i
 gradients under replacement of one record is 2Ξ/n_i. For Laplace noise the norm is L1, for
@@ -30,15 +30,15 @@ class SensitivityKind(Variant):
     """A bound on a record's gradient."""
 
     enforced: ClassVar[bool]
-    """It holds for every record there can be; else it is taken on trust, and watched."""
+    """It holds for every possible record; else it is assumed, and checked on the records."""
     bounds_records: ClassVar[bool]
-    """Records themselves are bounded, and with them whatever is worked out from them."""
+    """Records themselves are bounded, and so is everything computed from them."""
 
     kind: str
     norm: NormChoice | None = None
 
     def measured(self, otherwise: Norm = "l1") -> Norm:
-        """Return the norm that bounds a record's gradient, ``otherwise`` where none is named."""
+        """Return the norm that bounds a record's gradient; ``otherwise`` if none is named."""
         if self.norm is None:
             return otherwise
         return "l1" if self.norm == "l1" else "l2"
@@ -70,7 +70,7 @@ class SensitivityKind(Variant):
         targets: Sequence[Array],
         otherwise: Norm = "l1",  # noqa: ARG002
     ) -> tuple[list[Array], list[Array]]:
-        """Return the records as they are learned from, owner by owner."""
+        """Return the records used for learning, per owner."""
         return list(features), list(targets)
 
     def describe(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str | None:  # noqa: ARG002
@@ -78,7 +78,7 @@ class SensitivityKind(Variant):
         return None
 
     def faults(self, model: Model) -> list[Fault]:  # noqa: ARG002
-        """Return what does not suit a model."""
+        """Return faults for a model."""
         return []
 
 
@@ -190,7 +190,7 @@ class Domain(SensitivityKind):
 
     @override
     def describe(self, model: Model, n_features: int, otherwise: Norm = "l1") -> str:
-        """Return how long a record gradient can be in the domain, in both norms."""
+        """Return the largest record gradient in the domain, in both norms, in words."""
         rows = self.measured(otherwise) if self.rows is None else self.rows
         named = self.model_copy(update={"rows": rows, "norm": None})
         bounds = [named.xi(model, n_features, norm) for norm in ("l1", "l2")]
@@ -201,7 +201,7 @@ class Domain(SensitivityKind):
     def confine(
         self, features: Sequence[Array], targets: Sequence[Array], otherwise: Norm = "l1"
     ) -> tuple[list[Array], list[Array]]:
-        """Return the records brought into the domain, owner by owner."""
+        """Return the records scaled into the domain, per owner."""
         norm = self.measured(otherwise) if self.rows is None else self.rows
         order = 1 if norm == "l1" else 2
         rows = []

@@ -1,4 +1,4 @@
-"""The privacy part of a scenario: what answers may cost, and what hides them."""
+"""The privacy section of a scenario: budgets, noise and bounds."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,23 +44,23 @@ Array = npt.NDArray[np.float64]
 
 
 class OwnLearner(Spec):
-    """The copy, of N, that this run is: the one whose learner is one of the owners.
+    """One of N copies of the algorithm, each with another owner as the learner.
 
-    Every owner answers in all copies, with noise drawn anew in each, so that ε_i is for all of
-    them together. An owner whose answers in its own copy are exact answers N − 1 others, and has
-    ε_i/(N − 1) for each; that hides nothing of it from an observer of its copy's queries or models.
-    One whose own answers are noised too has ε_i/N for each of the N copies.
+    Every owner answers in all copies, with independent noise, so ε_i covers all copies. With ``own
+    = "exact-as-published"`` an owner answers exactly in its own copy and has ε_i/(N − 1) for each
+    of the others. An observer of the queries or models of its own copy then learns its gradient.
+    With ``own = "noised"`` it has ε_i/N for each of the N copies.
     """
 
     owner: Count
     own: Literal["noised", "exact-as-published"] = "noised"
 
     def parts(self, n_owners: int) -> int:
-        """Return into how many parts ε_i is divided, one for each copy it is owed in."""
+        """Return the number of parts of ε_i, one per copy with noise."""
         return n_owners if self.own == "noised" else n_owners - 1
 
     def share(self, budgets: Array) -> Array:
-        """Return what every owner may spend in this copy, (N,), of ``budgets`` for all of them."""
+        """Return the budget of every owner in this copy, (N,), given ``budgets`` for all copies."""
         parts = self.parts(len(budgets))
         shares = np.array([pure_part(budget, parts) for budget in budgets.tolist()])
         if self.own == "exact-as-published":
@@ -68,7 +68,7 @@ class OwnLearner(Spec):
         return shares
 
     def faults(self, n_owners: int) -> list[Fault]:
-        """Return what does not fit the owners."""
+        """Return faults that concern the owners."""
         faults, key = [], "privacy.learner"
         if n_owners < 2:
             faults.append(Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy"))
@@ -129,29 +129,29 @@ class Privacy(Spec):
 
     @property
     def per_owner(self) -> bool:
-        """Whether a whole owner is hidden, and not only each of its records."""
+        """Whether whole owners are hidden, and not only single records."""
         return self.unit == "owner"
 
     @property
     def noun(self) -> str:
-        """What is hidden, one of which neighbouring datasets differ by: a record, or an owner."""
+        """The unit of privacy, by which neighbouring datasets differ: record or owner."""
         return self.unit or "record"
 
     @property
     def a_unit(self) -> str:
-        """The same with its article."""
+        """The unit of privacy with its article."""
         return "an owner" if self.per_owner else "a record"
 
     @property
     def change(self) -> str:
-        """What neighbouring datasets differ by, in words."""
+        """The difference of neighbouring datasets, in words."""
         return f"one {self.noun} {(self.adjacency or 'replaced').replace('-', ' ')}"
 
     def divisors(self, records: npt.ArrayLike) -> Array:
-        """Return what 2Ξ is divided by where one unit moves an owner's answer, shape (N,).
+        """Return the divisors of 2Ξ: one unit moves an owner's answer by 2Ξ over it, shape (N,).
 
-        One of n_i records: n_i. A whole owner, whose answer is at most Ξ long: 1 where another one
-        takes its place, and 2 where none does, whose answer is 0.
+        For one of n_i records it is n_i. For a whole owner, whose answer has norm at most Ξ, it is
+        1 if the owner is replaced, and 2 if it is added or removed, because the other answer is 0.
         """
         numbers = np.asarray(records, dtype=float)
         if not self.per_owner:
@@ -160,7 +160,7 @@ class Privacy(Spec):
 
     @property
     def listener(self) -> ObserverKind:
-        """Whom ε is against."""
+        """The observer that ε is stated against."""
         observer = TranscriptObserver() if self.observer is None else self.observer
         return observer.for_owners() if self.per_owner else observer
 
@@ -172,17 +172,17 @@ class Privacy(Spec):
 
     @property
     def hides(self) -> bool:
-        """Whether anything is claimed to be hidden."""
+        """Whether privacy is claimed."""
         return not self.mechanism.exact
 
     @property
     def stated_delta(self) -> float | None:
-        """δ at which every ε is stated, 0 of pure mechanisms; None where nothing is hidden."""
+        """δ at which every ε is stated, 0 for pure mechanisms; None if no privacy is claimed."""
         return self._delta if self.hides else None
 
     @property
     def bounded(self) -> Sensitivity | None:
-        """What bounds records' gradients; None where nothing is hidden, and nothing is bounded."""
+        """The bound on record gradients; None if no privacy is claimed."""
         return self.sensitivity if self.hides else None
 
     @property
@@ -197,7 +197,7 @@ class Privacy(Spec):
 
     @property
     def record_clip(self) -> float | None:
-        """The norm that record gradients are scaled down to, where they are."""
+        """The norm that record gradients are scaled down to, if they are."""
         return None if self.per_owner else self.clip_bound
 
     @property
@@ -212,7 +212,7 @@ class Privacy(Spec):
 
     @property
     def laplace_variance(self) -> bool:
-        """Whether the variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
+        """Whether the variance of an answer is 2(2ΞK/(nε))² for all ε, K and p."""
         plain = self.accountant is None and self.sampling is None and self.budget.even
         return self.mechanism.laplace_variance and plain and not self.per_owner
 
@@ -222,7 +222,7 @@ class Privacy(Spec):
 
     @property
     def _composed(self) -> tuple[AccountingKind, PairOf, float] | None:
-        """What composes answers, of which pairs, at which δ of an owner; None: the mechanism."""
+        """The accountant, the pairs and an owner's δ; None without an accountant."""
         if self.accountant is None:
             return None
         if self._gaussian_samples is not None:
@@ -234,16 +234,16 @@ class Privacy(Spec):
 
     @property
     def _gaussian_samples(self) -> float | None:
-        """The q of answers over samples that are Gaussian where the record is in, or is not."""
+        """Sampling probability q of Gaussian answers; None for others."""
         return self.sampling if self.mechanism.over_samples == "gaussian" else None
 
     @property
     def _pure_samples(self) -> float | None:
-        """The q of answers over samples that are ε-private where the record is in."""
+        """Sampling probability q of pure answers; None for others."""
         return self.sampling if self.mechanism.over_samples == "pure" else None
 
     def epsilons(self, n_owners: int) -> Array:
-        """Return what each owner may spend, ε_i or its part of it; infinite without noise."""
+        """Return each owner's budget, ε_i or its part with overlap; infinite without noise."""
         asked = self.asked(n_owners)
         if self.overlap == 1:
             return asked
@@ -251,9 +251,9 @@ class Privacy(Spec):
         return np.full(n_owners, part)
 
     def asked(self, n_owners: int) -> Array:
-        """Return ε_i as the scenario promises it, shape (N,); infinite where no noise is added.
+        """Return ε_i of the scenario, shape (N,); infinite without noise.
 
-        Where it is one of N copies, what is promised of this one.
+        For one of N copies, the part of this copy.
         """
         if not self.hides or self.epsilon is None:
             return np.full(n_owners, np.inf)
@@ -261,13 +261,13 @@ class Privacy(Spec):
         return budgets if self.learner is None else self.learner.share(budgets)
 
     def told(self, chances: Sequence[float], asked: int) -> "Privacy":
-        """Return the same where owners are asked so often in all, each with its chance p_i."""
+        """Return the section for ``asked`` requests, each to owner i with its probability p_i."""
         budget = self.budget.told(chances, asked)
         return self if budget is self.budget else self.model_copy(update={"budget": budget})
 
     @property
     def copy_number(self) -> int:
-        """Which of N copies this is, by its learner; 0 where there is but one run."""
+        """The number of this copy, that of its learner; 0 without copies."""
         return 0 if self.learner is None else self.learner.owner
 
     @property
@@ -292,7 +292,7 @@ class Privacy(Spec):
         )
 
     def _fits(self, price: float, epsilon: float) -> int:
-        """Return how many answers of a price a finite budget holds."""
+        """Return how many answers of a price are within a finite budget."""
         if self._composed is None:
             return self.mechanism.fits(price, epsilon, self._delta)
         composed, pair, delta = self._composed
@@ -301,16 +301,16 @@ class Privacy(Spec):
         return min(composed.fits(pair, price, epsilon, delta), MOST_ANSWERS)
 
     def allotment(self, n_owners: int) -> BudgetSchedule | None:
-        """Return what part of its budget each answer has; None where all have the same, or none."""
+        """Return the parts of answers in their owner's budget; None if equal, or without noise."""
         weights = self.budget.weights(n_owners)
         if weights is None or not np.isfinite(self.asked(n_owners)).any():
             return None
         return BudgetSchedule.from_weights([parts[: self.most] for parts in weights])
 
     def allowance(self, n_owners: int, updates: int, gradients: int = 1) -> OwnerBudgets:
-        """Return what owners may spend, and on how many answers, for T updates.
+        """Return the budgets of owners and their numbers of answers, for T updates.
 
-        Where an answer is made of several ``gradients``, on how many of those.
+        If an answer consists of several ``gradients``, gradients are counted instead.
         """
         answers = np.array(self.answers_allowed(n_owners, updates), dtype=np.int64) * gradients
         epsilon, prices = self.epsilons(n_owners), np.array(self.prices(n_owners))
@@ -326,12 +326,12 @@ class Privacy(Spec):
     def _charges(
         self, epsilon: Array, answers: Counts, allotment: BudgetSchedule | None = None
     ) -> Array:
-        """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
+        """Return the charge per owner, (N,), of an answer if K_i jointly spend (ε_i, δ).
 
         Raises
         ------
         SpecError
-            If a record is in no answer with a probability of 1 − δ or more: noise has no scale.
+            If a record is in no answer with probability 1 − δ or more, so noise has no scale.
         """
         if self._composed is None:
             raise TypeError("nothing is composed")
@@ -347,12 +347,12 @@ class Privacy(Spec):
         return composed.charges(pair, epsilon, delta, answers, allotment)
 
     def accountant_for(self, n_owners: int, updates: int, gradients: int = 1) -> Accountant:
-        """Return what answers of so many gradients each cost, for T updates."""
+        """Return the accountant of answers with ``gradients`` gradients each, for T updates."""
         single = self._of_gradients(self.allowance(n_owners, updates, gradients))
         return single if gradients == 1 else SeveralGradients(single, gradients)
 
     def _of_gradients(self, allowed: OwnerBudgets) -> Accountant:
-        """Return what single gradients cost."""
+        """Return the accountant of single gradients."""
         if self._gaussian_samples is not None and allowed.mu is not None:
             pure = Pure(allowed.answers, allowed.epsilon, allowed.mu * allowed.answers)
             return SampledGaussian(pure, sampled_gaussian(self._gaussian_samples), self._delta)
@@ -380,13 +380,13 @@ class Privacy(Spec):
         An answer is one, or several ``gradients``, each of which has as much noise. A sum is of
         ``in_sum`` answers, or of all owners'.
 
-        Where parts of a budget are unequal, of each answer of each owner, in the places that the
-        :meth:`allotment` says.
+        If parts of a budget are unequal, the noise has one entry per answer of each owner, in the
+        order of :meth:`allotment`.
 
         Raises
         ------
         SpecError
-            If ``grid`` is too fine for draws of so large a scale to reach each of its steps.
+            If ``grid`` is too fine for draws of this scale to reach each step.
         """
         moved = self.divisors(records)
         if self.bounded is not None:  # the rest of 1/z² pays for counts
@@ -422,16 +422,16 @@ class Privacy(Spec):
         return bound.moves(float(hides.scale.max()) / bound.count_share**0.5, self.norm)
 
     def faults(self, n_owners: int, model: Model) -> list[Fault]:
-        """Return what does not fit together, or does not fit the owners."""
+        """Return faults of combinations of fields, and of fields that do not match the owners."""
         return misfits(self, n_owners, model)
 
     def prices(self, n_owners: int) -> tuple[float, ...]:
-        """Return ε₀ of an answer where the budget names that, else nothing."""
+        """Return ε₀ of an answer per owner if the budget has it, else nothing."""
         return self.budget.prices(n_owners) or ()
 
 
 def _bare(allowance: OwnerBudgets, probability: float) -> OwnerBudgets:
-    """Return what the noise on a sampled sum may cost, so that answers cost what is allowed."""
+    """Return the ε of noise on sampled sums for answers with the given budgets."""
     single = allowance.price
     if single is None:
         single = allowance.epsilon / allowance.answers

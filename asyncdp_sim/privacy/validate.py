@@ -1,4 +1,4 @@
-"""Faults of a privacy section: whatever does not fit together, the owners or the model."""
+"""Faults of a privacy section: fields that do not match each other, the owners or the model."""
 
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
-    """Return what does not fit together, or does not fit the owners."""
+    """Return faults of combinations of fields, and of fields that do not match the owners."""
     faults = out_of_range(privacy, n_owners)
     if privacy.hides:
         faults += _missing(privacy)
@@ -38,7 +38,7 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
 
 
 def out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
-    """Return what is of other owners than there are: until it is mended, no ε_i is known."""
+    """Return faults of fields for a wrong number of owners; with them no ε_i is known."""
     faults = privacy.budget.faults(n_owners)
     faults += wrong_length("privacy.epsilon", privacy.epsilon, n_owners)
     if privacy.learner is not None:
@@ -98,7 +98,7 @@ def _correlated(privacy: "Privacy") -> list[Fault]:
 
 
 def _undivided(privacy: "Privacy") -> list[Fault]:
-    """Return what a budget is not known to be spent unevenly with."""
+    """Return faults of settings without a proof for unequal parts of a budget."""
     budget, listener = privacy.budget.kind, privacy.listener
     faults = []
     if privacy.mechanism.composition == "own":
@@ -114,7 +114,7 @@ def _undivided(privacy: "Privacy") -> list[Fault]:
 
 
 def _unsampled(privacy: "Privacy", probability: float) -> list[Fault]:
-    """Return what there is no proof for where answers are over samples."""
+    """Return faults of settings without a proof for answers over samples."""
     mechanism, bound, faults = privacy.mechanism, privacy.sensitivity, []
     if mechanism.over_samples is None:
         with_noise = "laplace, or gaussian with an accountant: of no other is a proof known"
@@ -157,7 +157,7 @@ def _missing(privacy: "Privacy") -> list[Fault]:
 
 
 def _unaffordable(privacy: "Privacy", n_owners: int) -> list[Fault]:
-    """Return a fault where answers have a price, and a budget holds not one or any number."""
+    """Return a fault if a budget holds no answer of its price, or too many."""
     prices, key = privacy.prices(n_owners), "privacy.budget.per_answer"
     if len(prices) == 0:
         return []
@@ -178,7 +178,7 @@ def _unaffordable(privacy: "Privacy", n_owners: int) -> list[Fault]:
 
 
 def _beyond(privacy: "Privacy", n_owners: int) -> list[Fault]:
-    """Return faults where noise for an ε cannot be worked out to the last digits."""
+    """Return faults if noise for an ε cannot be computed to full precision."""
     epsilons_by_key = {
         "privacy.epsilon": privacy.asked(n_owners).tolist(),
         "privacy.budget.per_answer": privacy.prices(n_owners),
@@ -194,7 +194,7 @@ def _beyond(privacy: "Privacy", n_owners: int) -> list[Fault]:
 
 
 def _half_private(privacy: "Privacy", n_owners: int) -> list[Fault]:
-    """Return a fault where several owners, but not all, are without noise."""
+    """Return a fault if several owners, but not all, have no noise."""
     exact = int(np.isinf(privacy.asked(n_owners)).sum())
     if exact in (0, n_owners) or (exact == 1 and privacy.overlap == 1):
         return []
@@ -205,7 +205,7 @@ def _half_private(privacy: "Privacy", n_owners: int) -> list[Fault]:
 
 
 def _unfit(privacy: "Privacy", model: Model) -> list[Fault]:
-    """Return what does not suit the mechanism, or a bounded domain the model."""
+    """Return faults of fields that do not match the mechanism or the model."""
     faults, bound, mechanism = [], privacy.sensitivity, privacy.mechanism
     if privacy.noise not in mechanism.shapes:
         hint = f"allowed is {', '.join(mechanism.shapes)} with mechanism {mechanism.kind}"
@@ -225,7 +225,7 @@ def _unfit(privacy: "Privacy", model: Model) -> list[Fault]:
 
 
 def _not_added_up(mechanism: MechanismKind) -> list[Fault]:
-    """Return a fault where it is not known what answers to several copies cost in all."""
+    """Return a fault if the joint cost of answers to several copies is not known."""
     if _adds_up(mechanism):
         return []
     fitting = [

@@ -38,6 +38,14 @@ def test_it_is_built_without_a_warning(site: Path) -> None:
     assert len(pages) == len(sources) + 1 > 60  # the gallery has no source of its own
 
 
+def test_blocks_of_code_and_lists_are_read_as_such(site: Path) -> None:
+    """A block with two words after its ``` is none to the site, nor is a list without a gap."""
+    for path in site.rglob("*.html"):
+        prose = re.sub(r"<pre.*?</pre>", "", path.read_text("utf-8"), flags=re.S)
+        paragraphs = re.findall(r"<p>.*?</p>", prose, re.S)
+        assert [each for each in paragraphs if "```" in each or "\n- " in each] == [], path.name
+
+
 def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     fetched = set()
     for path in site.rglob("*.html"):

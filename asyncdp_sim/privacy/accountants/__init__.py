@@ -1,1 +1,1 @@
-"""Accountants: what answers cost together, and the closed forms that attacks hold them to."""
+"""Accountants: the joint cost of answers, and the closed forms that attacks compare them with."""

@@ -5,9 +5,9 @@ The attacker decides which of two records the owner holds.
 A test for "replaced" with false-alarm rate f has a true-positive rate of at most T(f), the
 trade-off curve of the answers, for every test and every side knowledge.
 
-Gaussian answers of multiplier z are as hard to tell apart as N(0, 1) from N(μ, 1), μ = 1/z; K of
-them have μ√K. The accountant finds (ε, δ) of them as a root; an attack on its claims must not, and
-takes the closed forms that stand here.
+Gaussian answers of multiplier z are as hard to distinguish as N(0, 1) from N(μ, 1), μ = 1/z; K of
+them have μ√K. The accountant computes their (ε, δ) as a root. Attacks on its claims use the closed
+forms of this module instead.
 """
 
 from collections.abc import Callable
@@ -26,9 +26,9 @@ Array = npt.NDArray[np.float64]
 FALSE_POSITIVES = 0.01
 """False-alarm rate f at which the true-positive rate is reported."""
 _LINES = 401
-"""Of the form δ(ε) + e^ε f, each of which is above T(f)."""
+"""Number of lines δ(ε) + e^ε f that are evaluated; each is an upper bound on T(f)."""
 _LEAST = 40.0
-"""The smallest slope that is used is e^−40."""
+"""The smallest slope used is e^−40."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ def of_losses(
 
 
 def words(power: float, advantage: float, owners: int, unit: str = "record") -> str:
-    """Return both in a sentence; ``owners`` hold the record, or it is an owner that is hidden."""
+    """Return both rates in a sentence, for a record of ``owners`` owners or a whole owner."""
     holders = "one owner holds" if owners == 1 else f"{owners} owners hold"
     certain, target = f"which of two records {holders}", f"a given record that {holders}"
     if unit == "owner":
@@ -139,7 +139,7 @@ def _percent(share: float) -> str:
 
 
 _HALVINGS = 200
-"""Of an interval: more than a float's digits, so that the last one decides."""
+"""Bisections of an interval: more than a float has bits."""
 
 
 def delta_of(epsilon: float, mu: float) -> float:

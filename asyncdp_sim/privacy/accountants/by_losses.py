@@ -1,6 +1,6 @@
-"""Answers accounted by their privacy loss distributions: (ε, δ) of all of them, not a sum of ε.
+"""Answers accounted by their privacy loss distributions: their joint (ε, δ), not a sum of ε.
 
-The family ``privacy.accountant`` stands here too: how it is worked out what answers cost together.
+This module also defines the family ``privacy.accountant``: methods that compute the joint cost.
 """
 
 from collections.abc import Sequence
@@ -41,23 +41,23 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class ByLosses:
-    """Answers whose losses are dominated by pairs: ε(δ) of m of them, never below what is true.
+    """Answers whose losses are dominated by pairs: an upper bound on ε(δ) of m of them.
 
-    Where κ owners may hold one record, what each of them spends is stated at δ/κ, so that all of
-    them together spend the sum at δ (basic composition).
+    If κ owners may hold one record, the spending of each is stated at δ/κ, so they jointly spend
+    the sum at δ (basic composition).
 
     Attributes
     ----------
     own : Pure
-        What the mechanism says of its answers: K_i, the owners' ε_i, and Σ of the answers' ε.
+        The mechanism's own accountant: K_i, the owners' ε_i, and the sum of the answers' ε.
     kind : callable
-        What dominates an answer, by what it costs.
+        Returns the pair that dominates an answer of a charge.
     delta : float
         δ in (0, 1).
     sharers : int
         κ ≥ 1.
     allotment : BudgetSchedule, optional
-        Where answers of an owner cost unequally much: K_i s_ik times what they cost in the mean.
+        If answers of an owner cost different amounts: K_i s_ik times the mean charge.
     """
 
     own: Pure
@@ -83,9 +83,9 @@ class ByLosses:
 
     @cached_property
     def charges(self) -> Array:
-        """ε of one answer on its own, at δ = 0, in the mean over an owner's, shape (N,).
+        """ε of a single answer at δ = 0, averaged over an owner's answers, shape (N,).
 
-        K_i times it is at most the total, as products are rounded.
+        K_i times it, rounded, is at most the total.
         """
         charges = self.own.total / self.own.answers
         return np.where(
@@ -121,7 +121,7 @@ class ByLosses:
         return np.array(list(map(self._of, range(len(counts)), charges.tolist(), counts)))
 
     def attacker(self, released: Counts) -> Attacker:
-        """Return what the losses of so many answers of each owner allow, shape (..., N)."""
+        """Return the attacker's limits after ``released`` answers of each owner, shape (..., N)."""
         power, advantage = np.empty(released.shape), np.empty(released.shape)
         for owner in range(released.shape[-1]):
             counts, places = np.unique(released[..., owner], return_inverse=True)
@@ -138,25 +138,25 @@ class ByLosses:
         return _told(*self._asked(owner, float(self.charges[owner]), count))
 
     def losses(self, owner: int, count: int, *, tilted: bool) -> Composition:
-        """Return the losses of so many answers of an owner (from 0), ≥ 1, whose ε is finite.
+        """Return the losses of ``count`` ≥ 1 answers of an owner (from 0) whose ε is finite.
 
         Parameters
         ----------
         owner, count : int
         tilted : bool
-            Whether δ is best where it is about that of the scenario, or where it is large.
+            Whether δ is most accurate near that of the scenario, or where it is large.
         """
         asked = self._asked(owner, float(self.charges[owner]), count)
         return together(*asked, tilted=tilted)
 
     def _asked(self, owner: int, charge: float, count: int) -> tuple[Parts, float, float]:
-        """Return an owner's first answers, δ, and a step that is fine enough for all of them."""
+        """Return the parts of an owner's first answers, δ, and the step for all answers."""
         every = self._parts(owner, charge, max(count, int(self.answers[owner])))
         delta = self.delta / self.sharers
         return self._parts(owner, charge, count), delta, fine_step(every, delta)
 
     def _parts(self, owner: int, charge: float, count: int) -> Parts:
-        """Return an owner's first answers, which cost ``charge`` each in the mean over all."""
+        """Return the parts of an owner's first answers; ``charge`` is the mean charge over all."""
         if self.allotment is None:
             return ((self.kind(charge), count),)
         return unlike(self.kind, charge, self.allotment.of_one(owner)[:count])
@@ -182,29 +182,29 @@ def _told(parts: Parts, delta: float, step: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class SampledGaussian(ByLosses):
-    """Gaussian answers over samples, which are charged by μ = 1/z and not by an ε of their own."""
+    """Gaussian answers over samples; their charge is μ = 1/z, not an ε."""
 
     @override
     def whole(self, charges: Array) -> Array:
-        """Return ε(δ) of K_i answers, each of which is (ε₀, δ)-private, shape (N,)."""
+        """Return ε(δ) of K_i answers that are each (ε₀, δ)-private, shape (N,)."""
         epsilons = [charge_of(self.kind, charge, self.delta, 1) for charge in charges.tolist()]
         return super().whole(np.array(epsilons))
 
 
 POINTS = 41
-"""Of each curve, from ε = 0 to twice what is spent at δ."""
+"""Points of each curve, from ε = 0 to twice the ε spent at δ."""
 
 
 def spending_columns(accountant: Accountant, traces: Sequence[Trace]) -> dict[str, Any] | None:
     """Return ``spending``: an upper bound on δ at values of ε, sorted by owner and ε.
 
-    Of the replicate in which the owner released the most answers.
+    They are for the replicate in which the owner released the most answers.
 
     Returns
     -------
     dict or None
-        None where answers are not composed by their losses. Owners without noise, and those that
-        released nothing, have no rows.
+        None if answers are not composed by their losses. Owners without noise, and owners without
+        releases, have no rows.
     """
     single, gradients = gradients_of(accountant)
     if not isinstance(single, ByLosses):
@@ -236,11 +236,11 @@ def _curve(accountant: ByLosses, owner: int, count: int) -> list[tuple[float, fl
 
 
 LEAST = 1e-300
-"""δ of one owner that floating point holds with room below it."""
+"""Smallest allowed δ of one owner, well above the smallest float."""
 
 
 class AccountingKind(Variant):
-    """Accounts answers otherwise than as the sum of their ε: by their losses, if not overridden."""
+    """A method of accounting other than adding up ε; by default it composes losses."""
 
     def charges(
         self,
@@ -250,41 +250,41 @@ class AccountingKind(Variant):
         answers: Counts,
         allotment: BudgetSchedule | None = None,
     ) -> Array:
-        """Return the charge per owner, (N,), of an answer where K_i spend (ε_i, δ) together.
+        """Return the charge per owner, (N,), of an answer if K_i jointly spend (ε_i, δ).
 
-        Infinite where ε_i is; in the mean over an owner's answers, where an ``allotment`` says how
-        many times as much each costs.
+        Infinite if ε_i is. With an ``allotment``, which gives the ratio of each answer's charge to
+        the mean charge, the mean charge.
         """
         relative = [None if allotment is None else allotment.of_one(i) for i in range(len(epsilon))]
         budgets = zip(epsilon.tolist(), answers.tolist(), relative, strict=True)
         return np.array([e if e == inf else charge_of(pair, e, delta, k, r) for e, k, r in budgets])
 
     def fits(self, pair: PairOf, charge: float, epsilon: float, delta: float) -> int:
-        """Return how many answers of a charge a finite budget holds."""
+        """Return how many answers of a charge are within a finite budget."""
         return answers_of(pair, charge, epsilon, delta, MOST_ANSWERS)
 
     def accountant(
         self, own: Pure, pair: PairOf, delta: float, sharers: int, allotment: BudgetSchedule | None
     ) -> Accountant:
-        """Return what answers cost of which the mechanism says what they cost each.
+        """Return the accountant of answers whose single costs the mechanism knows.
 
         Parameters
         ----------
         own : Pure
-            By which ε of answers adds up.
+            The mechanism's accountant, in which ε adds up.
         pair : callable
-            What dominates an answer, by its ε.
+            Returns the pair that dominates an answer of an ε.
         delta : float
             δ of the scenario.
         sharers : int
             κ, owners that may hold one record.
         allotment : BudgetSchedule, optional
-            Where an owner's answers cost unequally much.
+            If answers of an owner cost different amounts.
         """
         return ByLosses(own, pair, delta, sharers, allotment)
 
     def faults(self, privacy: "Privacy") -> list[Fault]:
-        """Return what there is no proof for."""
+        """Return a fault for each setting without a proof."""
         named, faults = repr(self.kind), []
         mechanism, bound = privacy.mechanism, privacy.sensitivity
         if not privacy.hides:
@@ -339,4 +339,4 @@ class LossDistributions(AccountingKind):
 
 
 Accounting = Annotated[LossDistributions, FAMILY_BY_NAME]
-"""Every way of accounting besides the mechanism's own; a new one joins by its line here."""
+"""Every accountant besides the mechanism's own; a new one is added here."""

@@ -1,15 +1,16 @@
-"""The cost of private answers together: δ(ε) of all of them, never below what is true.
+"""The joint cost of private answers: an upper bound on δ(ε) of all of them.
 
-The losses of an answer are put on multiples of a step. The law of their sum is a product of powers
-of Fourier transforms. What is cut off, and a bound on all rounding, is added to δ.
+The losses of an answer are moved to multiples of a step. The law of their sum is a product of
+powers of Fourier transforms. The probability that is cut off, and a bound on all rounding errors,
+are added to δ.
 
-Floating point holds 16 digits of the largest probability of a law, and δ may be far smaller. So a
-law is tilted first: each probability is multiplied by e^(θ loss) and divided by their sum, e^Λ(θ).
-The tilted sum lies about ε at δ for the θ at which Rényi privacy of order θ + 1 states the least ε,
-(Λ(θ) + ln κ(θ) + ln 1/δ)/θ with κ = (θ/(θ + 1))^θ/(θ + 1) (Canonne, Kamath and Steinke 2020).
-The result is at most that ε, and the factor e^(Λ − θε) turns it back into δ.
-Time and memory are bounded: a step is no finer than there is room for, at the expense of ε.
-Proofs stand in ``docs/privacy/accountants.md``.
+Floating point resolves 16 digits of the largest probability of a law, but δ may be far smaller. So
+a law is tilted first: each probability is multiplied by e^(θ loss) and divided by their sum,
+e^Λ(θ). The tilted sum lies about ε at δ for the θ at which Rényi privacy of order θ + 1 states the
+least ε, (Λ(θ) + ln κ(θ) + ln 1/δ)/θ with κ = (θ/(θ + 1))^θ/(θ + 1) (Canonne, Kamath and Steinke
+2020). Apart from the margins for rounding, the result is at most that ε; the factor e^(Λ − θε)
+converts back to δ. Time and memory are bounded: if a finer step would be needed, the stated ε is
+larger. Proofs: ``docs/privacy/accountants.md``.
 """
 
 from collections import Counter
@@ -28,29 +29,29 @@ from asyncdp_sim.privacy.budgets import pure_answers, pure_total
 Parts = tuple[tuple[Pair, int], ...]
 """Dominating pairs, and how many answers have each."""
 PairOf = Callable[[float], Pair]
-"""The pair of an answer by its charge."""
+"""Returns the pair of an answer of a charge."""
 CONVERGED = 2e-5
-"""Relative: a step is fine enough if half of it lowers the ε of Rényi privacy by less."""
+"""Relative: a step is fine enough if halving it lowers the ε of Rényi privacy by less."""
 CUT = 1e-9
-"""Of δ: the probability that a loss is larger than those that are laid out."""
+"""Probability, as a share of δ, that a loss is larger than the stored ones."""
 TAIL = 2.0**-54
 """The probability that the tilted sum is outside its window."""
 SLACK = 7.0
-"""How far ln δ of Rényi privacy at the tilt may be above the least: tails are lighter there."""
+"""How far ln δ of Rényi privacy at the tilt may exceed the minimum; tails are lighter there."""
 COARSE, CELLS, WINDOW = 2**12, 2**18, 2**21
 """Cells of a law from which orders are found; the most cells; the most steps of all windows."""
 GROUPS = 64
 """The most groups that many unequal answers form; few have 2¹⁶/K."""
 DIGITS = 6
-"""Decimals of a charge, which is rounded down: the same on machines that round otherwise."""
+"""Digits of a charge, which is rounded down: equal on machines with different rounding."""
 _WITHIN = 1 - 2.0**-49
-"""Relative: charges are so much smaller where they would add up to more than ε by rounding."""
+"""Factor for charges that rounding would make add up to more than ε."""
 _STEEP = 4000.0
-"""The most that θ times the largest loss is: a bounded law hardly changes beyond."""
+"""Largest θ times the largest loss: a bounded law hardly changes beyond."""
 _LEAST = 5e-324
 """The smallest float."""
 _FAR = 45.0
-"""θ times a distance above ε, beyond which losses have less than TAIL of δ."""
+"""θ times the distance above ε beyond which losses contribute less than TAIL of δ."""
 
 
 class LossLaw(NamedTuple):
@@ -69,10 +70,10 @@ Laws = tuple[LossLaw, ...]
 
 
 def _law(pair: Pair, answers: int, step: float, beyond: float) -> LossLaw:
-    """Return the law that has the pair's δ at every multiple of the step, and no less between.
+    """Return the law with the pair's δ at every multiple of the step, and at least it between.
 
-    What lies in a cell goes to both its ends, so that its probabilities under P and Q stay as they
-    are (Doroshenko and others 2022, Connect the dots).
+    The mass of a cell goes to its two ends such that its probabilities under P and Q are unchanged
+    (Doroshenko and others 2022, Connect the dots).
     """
     top = pair.top(beyond)
     n = max(1, ceil(top / step))
@@ -89,7 +90,7 @@ def _laws(parts: Parts, delta: float, step: float) -> Laws:
 
 
 def _cut(parts: Parts, delta: float) -> float:
-    """Return the probability that a loss of one answer is larger than those that are laid out."""
+    """Return the probability that a loss of one answer is larger than the stored ones."""
     return CUT * delta / sum(answers for _, answers in parts)
 
 
@@ -127,12 +128,12 @@ def _log_kappa(order: float) -> float:
 
 
 def _renyi(laws: Laws, order: float, delta: float) -> float:
-    """Return ε at δ of Rényi privacy of order θ + 1."""
+    """Return the ε at δ that Rényi privacy of order θ + 1 gives."""
     return (_growth(laws, order) + _log_kappa(order) - log(delta)) / order
 
 
 def _best_order(laws: Laws, delta: float) -> float:
-    """Return about the θ where ε of Rényi privacy is least: θ Λ' − Λ + ln (θ + 1) = ln 1/δ."""
+    """Return the approximate θ with the least Rényi ε: θ Λ' − Λ + ln (θ + 1) = ln 1/δ."""
 
     def gain(order: float) -> float:
         growth, mean, _ = _moments(laws, order)
@@ -151,12 +152,12 @@ class TiltOrders(NamedTuple):
     """Orders θ that belong to an ε at δ."""
 
     best: float
-    """Where Rényi privacy states the least ε."""
+    """The order at which Rényi privacy states the least ε."""
     tilt: float
-    """Of the tilt: somewhat less."""
+    """The order of the tilt, which is smaller."""
     down: float
     up: float
-    """How far from the tilt Chernoff's bounds on the two tails of the tilted sum are best."""
+    """Distances from the tilt at which Chernoff's bounds on the tilted sum's tails are best."""
 
 
 @lru_cache(maxsize=8)
@@ -174,7 +175,7 @@ def _orders(parts: Parts, delta: float, step: float) -> TiltOrders:
 
 
 def _shifts(laws: Laws, tilt: float) -> tuple[float, float]:
-    """Return the shifts down and up with about the best bounds on the tails of the tilted sum."""
+    """Return the shifts down and up with approximately the best bounds on the tails."""
     narrow = sqrt(2 * log(2 / TAIL) / (_moments(laws, tilt)[2] + laws[0].step ** 2))
     shifts = np.geomspace(min(0.1 / _largest(laws), narrow / 4), 4 * narrow, 12).tolist()
     base = _growth(laws, tilt)
@@ -183,12 +184,12 @@ def _shifts(laws: Laws, tilt: float) -> tuple[float, float]:
 
 
 def _reach(laws: Laws, tilt: float, base: float, shift: float) -> float:
-    """Return what the tilted sum exceeds in one direction with probability TAIL/2 at most."""
+    """Return a bound that the tilted sum exceeds in one direction with P ≤ TAIL/2."""
     return (_growth(laws, tilt + shift) - base + log(2 / TAIL)) / abs(shift)
 
 
 def _window(laws: Laws, orders: TiltOrders) -> tuple[int, int]:
-    """Return the first and the last step of the tilted sum that is worked out."""
+    """Return the first and the last computed step of the tilted sum."""
     step, most = laws[0].step, sum(law.answers * (len(law.logs) - 1) for law in laws)
     tilt, base = orders.tilt, _growth(laws, orders.tilt)
     low, high = (_reach(laws, tilt, base, shift) for shift in (-orders.down, orders.up))
@@ -202,15 +203,15 @@ class Composition:
     Attributes
     ----------
     step, first : float, int
-        The sum of losses is worked out at (first + j) step, j = 0 … n − 1.
+        The law of the sum is computed at (first + j) step, j = 0 … n − 1.
     masses : array (n,)
         Its tilted probabilities.
     order, growth : float
         θ and Λ(θ) of the tilt.
     off, factor : float
-        What δ may be too low by before it is turned back: absolute, and relative, ≥ 1.
+        Bounds on the error of δ before it is converted back: absolute, and a factor ≥ 1.
     beyond : float
-        P(some loss is not laid out).
+        P(some loss is larger than the stored ones).
     pure : float
         The sum of the answers' ε, at which δ is 0.
     """
@@ -246,7 +247,7 @@ class Composition:
         return min(self.pure, self.uncapped(delta))
 
     def uncapped(self, delta: float) -> float:
-        """Return the same by the law of losses alone; ∞ where δ is below all that it knows."""
+        """Return the same from the law of losses alone; ∞ if δ is below its errors."""
         from scipy.optimize import brentq  # a slow import
 
         def off(epsilon: float) -> float:
@@ -270,7 +271,7 @@ class Composition:
 
 
 def _alone(law: LossLaw, pure: float) -> Composition:
-    """Return δ(ε) of a single answer, whose law is multiplied by no other."""
+    """Return δ(ε) of a single answer; this needs no Fourier transform."""
     growth, masses = _tilted(law, 0.0)
     factor = exp(UNIT * (4000 + 4 * len(masses)))
     return Composition(
@@ -313,7 +314,7 @@ def _composed(laws: Laws, tilt: float, window: tuple[int, int], pure: float) -> 
 
 
 def _weights(theta: float, step: float, n: int) -> tuple[float, float]:
-    """Return κ, the largest e^(−θx) (1 − e^−x), and what it adds up to over n steps at most."""
+    """Return κ, the largest e^(−θx) (1 − e^−x), and a bound on its sum over n steps."""
     if theta == 0:
         return 1.0, n
     kappa, rate = exp(_log_kappa(theta)), theta * step
@@ -324,18 +325,18 @@ def _weights(theta: float, step: float, n: int) -> tuple[float, float]:
 def together(
     parts: Parts, delta: float, step: float | None = None, *, tilted: bool = True
 ) -> Composition:
-    """Return how private answers are together.
+    """Return the composition of private answers.
 
     Parameters
     ----------
     parts : tuple of (Pair, int)
         Each at least one answer.
     delta : float
-        δ in (0, 1), for which the step is fine enough and the tails are long enough.
+        δ in (0, 1), which sets the step and the length of the tails.
     step : float, optional
         Absent, :func:`fine_step`.
     tilted : bool
-        Whether ε at δ is asked for, or δ where it is large.
+        True to compute ε at δ; False to compute large δ.
     """
     step = fine_step(parts, delta) if step is None else step
     laws = _laws(parts, delta, step)
@@ -348,7 +349,7 @@ def together(
 
 @lru_cache(maxsize=4096)
 def fine_step(parts: Parts, delta: float) -> float:
-    """Return a step of which half would hardly lower ε, or the smallest that there is room for."""
+    """Return a step that is fine enough, or the smallest that memory allows."""
     coarse = _coarse(parts, delta)
     orders = _orders(parts, delta, coarse)
     low, high = _window(_laws(parts, delta, coarse), orders)
@@ -364,16 +365,17 @@ def fine_step(parts: Parts, delta: float) -> float:
 
 
 def _coarse(parts: Parts, delta: float) -> float:
-    """Return the step with which all laws have :data:`COARSE` cells at most."""
+    """Return the step for which all laws jointly have :data:`COARSE` cells."""
     largest = max(pair.top(_cut(parts, delta)) for pair, _ in parts)
     return largest * len(parts) / COARSE
 
 
 @lru_cache(maxsize=64)
 def groups_of(relative: tuple[float, ...]) -> tuple[tuple[float, int], ...]:
-    """Return what unequal answers cost, and how many; hardly more than given, where many differ.
+    """Return groups of unequal answers, (charge, number); charges rise slightly if many differ.
 
-    Answers of a group cost as much as its dearest. Each adds as much to the sum of squares.
+    Each answer of a group costs as much as the most expensive one. Groups add equal amounts to the
+    sum of squares.
     """
     counts = sorted(Counter(relative).items(), reverse=True)
     groups, most = counts, max(GROUPS, 2**16 // len(relative))
@@ -391,7 +393,7 @@ def groups_of(relative: tuple[float, ...]) -> tuple[tuple[float, int], ...]:
 
 
 def unlike(pair_of: PairOf, charge: float, relative: tuple[float, ...]) -> Parts:
-    """Return answers that cost so many times ``charge`` each."""
+    """Return the parts of answers with the charges ``relative`` times ``charge``."""
     return tuple(
         (pair_of(charge * charge_of_group), answers)
         for charge_of_group, answers in groups_of(relative)
@@ -406,7 +408,7 @@ def charge_of(
     answers: int,
     relative: tuple[float, ...] | None = None,
 ) -> float:
-    """Return hardly less than the largest charge with which K answers are (ε, δ)-private together.
+    """Return the largest charge, rounded down, with which K answers are jointly (ε, δ)-private.
 
     Parameters
     ----------
@@ -418,7 +420,7 @@ def charge_of(
     answers : int
         K ≥ 1.
     relative : tuple of float, optional
-        How many times the charge each costs, where they cost unequally much: 1 in the mean.
+        Ratio of each answer's charge to the mean charge, if they differ; the mean is 1.
     """
     least = epsilon / answers if pair_of(epsilon).pure < inf else 0.0  # ε of pure answers adds up
     if answers == 1 and least > 0:  # δ of one answer gives 2δ at most, which is left
@@ -456,13 +458,13 @@ def down(number: float) -> float:
 
 @lru_cache(maxsize=4096)
 def answers_of(pair_of: PairOf, charge: float, epsilon: float, delta: float, most: int) -> int:
-    """Return how many answers of a charge are (ε, δ)-private together, at most ``most``.
+    """Return how many answers of a charge are jointly (ε, δ)-private, at most ``most``.
 
     Parameters
     ----------
     pair_of : callable
     charge, epsilon : float
-        The charge of an answer, which fits ε > 0, finite.
+        The charge of an answer, at most ε; ε > 0, finite.
     delta : float
         δ in (0, 1).
     most : int
@@ -485,9 +487,10 @@ def answers_of(pair_of: PairOf, charge: float, epsilon: float, delta: float, mos
 def _crossing(
     rising: Callable[[float], float], target: float, guess: float, most: float, close: float
 ) -> float:
-    """Return about where a rising function reaches a target; ``most`` where it does not.
+    """Return approximately where a rising function reaches a target; ``most`` if it does not.
 
-    It is bracketed from a guess, and found by Brent's method to ``close``, relative; to ½ for 0.
+    The root is bracketed from a guess and computed by Brent's method, to the relative error
+    ``close``, or to ½ if that is 0.
     """
     from scipy.optimize import brentq  # a slow import
 

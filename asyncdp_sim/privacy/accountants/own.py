@@ -1,15 +1,16 @@
 """Accounting of answers: composition of charges, and noise calibrated to a budget.
 
-An owner's charge per answer is either pure (ε per answer; basic composition adds) or Gaussian
-(a noise multiplier z, the noise's standard deviation over the sensitivity 2Ξ/n_i; K answers are
-as good as one with z/√K, exactly, also where later queries depend on earlier answers). Exact
-(ε, δ) of one Gaussian are those of Balle and Wang (2018); SciPy, which finds their roots, is
-imported only where a scenario's mechanism is Gaussian.
+An owner's charge per answer is either pure (ε per answer; basic composition adds) or Gaussian (a
+noise multiplier z, the noise's standard deviation over the sensitivity 2Ξ/n_i; K answers are
+exactly as private as one with z/√K, even if later queries depend on earlier answers). The exact (ε,
+δ) of one Gaussian answer are those of Balle and Wang (2018). SciPy computes the roots and is
+imported only for a Gaussian mechanism.
 
 Over Poisson samples the replaced record is in an answer with probability q. The denominator q n_i
-is public, and who was drawn is hidden. The others' sample being given, an answer's law is
-(1 − q) P₀ + q P₁ before, and (1 − q) P₀ + q P₂ after a record is replaced: P₀ is without it, half
-as far from P₁ and P₂ as they may be apart. Proofs stand in ``docs/privacy/subsampling.md``.
+is public, and the sample is secret. Given the sample of the other records, an answer's law is (1 −
+q) P₀ + q P₁ before a record is replaced and (1 − q) P₀ + q P₂ after. P₀ is the law without the
+record; its distance to P₁ and P₂ is at most half their largest distance. Proofs:
+``docs/privacy/subsampling.md``.
 """
 
 from abc import ABC, abstractmethod
@@ -33,13 +34,13 @@ Counts = npt.NDArray[np.int64]
 TOLERANCE = 1e-16
 """Absolute tolerance of roots: small compared with every realistic ε and multiplier."""
 SAFE = 1 + 1e-9
-"""Factor by which noise exceeds the root found, so that rounding exceeds no budget."""
+"""Factor by which noise exceeds the computed root, so that rounding exceeds no budget."""
 UPWARDS = 1 + 1e-6
-"""A Gaussian ε is stated this much larger than the exact one, never below what is true of it."""
+"""Factor by which a stated Gaussian ε exceeds the computed one, so it is never too small."""
 _STEEP = 600.0
-"""Half of an ε from which sinh is exponential but for rounding."""
+"""Half of an ε from which sinh equals half an exponential, up to rounding."""
 _DOWN = 1 - 1e-12
-"""ε is stated so much smaller than the root of a closed form, for rounding."""
+"""Factor that makes ε of a closed form smaller, to cover rounding."""
 
 
 class Accountant(Protocol):
@@ -70,15 +71,15 @@ class Accountant(Protocol):
     def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
         """Return ε of a record that the κ largest spenders of ``released`` (N,) share.
 
-        ``owners`` is κ, 1 for a record of one owner; ``factor`` (N,) says how many times as large
-        the sensitivity is as the noise was scaled for.
+        ``owners`` is κ, 1 for a record of one owner. ``factor`` (N,) is the true sensitivity over
+        the sensitivity that the noise was scaled for.
         """
 
     def quieter(self, factor: Array) -> Array:
         """Return ε of K_i answers were the noise 1/``factor`` (N,) as large, shape (N,)."""
 
     def whole(self, charges: Array) -> Array:
-        """Return ε of K_i answers, each of which costs ε₀ = ``charges`` (N,) alone, shape (N,)."""
+        """Return ε of K_i answers that each cost ε₀ = ``charges`` (N,), shape (N,)."""
 
     def attacker(self, released: Counts) -> Attacker:
         """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
@@ -86,7 +87,7 @@ class Accountant(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Pure:
-    """Answers that are ε-differentially private each: ε adds up (Async, Theorem 1).
+    """Answers that are each ε-differentially private: ε adds up (Async, Theorem 1).
 
     Attributes
     ----------
@@ -121,11 +122,11 @@ class Pure:
         return factor
 
     def spent(self, released: Counts) -> Array:
-        """Return (releases/K_i) times the total: exactly it when the last answer is out."""
+        """Return (releases/K_i) times the total: exactly the total after the last answer."""
         return spent(self.total, self.answers, released)
 
     def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
-        """Return the sum of the κ largest spent, each as much larger as ``factor`` makes it."""
+        """Return the sum of the κ largest spent ε, each scaled by ``factor``."""
         return float(np.sort(self.spent(released) * self.times(factor))[-owners:].sum())
 
     def quieter(self, factor: Array) -> Array:
@@ -137,7 +138,7 @@ class Pure:
         return self.answers * charges
 
     def attacker(self, released: Counts) -> Attacker:
-        """Return what ε of so many answers allows, whatever the mechanism is."""
+        """Return the attacker's limits from the ε of ``released`` pure answers."""
         return of_pure(self.spent(released))
 
 
@@ -169,7 +170,7 @@ class Gaussian:
         return self._epsilon(self.zcdp(released))
 
     def zcdp(self, released: Counts) -> Array:
-        """Return ρ = m/(2z_i²); it adds up, and infinite where exact answers were released."""
+        """Return ρ = m/(2z_i²), which adds up; infinite if exact answers were released."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(released == 0, 0.0, released / (2 * np.square(self.multiplier)))
 
@@ -201,14 +202,14 @@ class Gaussian:
 
 
 def spent(total: Array, answers: Counts, released: Counts) -> Array:
-    """Return ε spent: (releases/K_i) of the total, exactly it when the last answer is out.
+    """Return ε spent: (releases/K_i) times the total, exactly the total after the last answer.
 
     Basic composition of pure ε-DP answers (Async, Theorem 1), each charged total/K_i.
 
     Parameters
     ----------
     total : array (N,)
-        ε of K_i answers; an infinite one is spent by the first release.
+        ε of K_i answers; an infinite ε is spent by the first release.
     answers : array of int (N,)
         K_i.
     released : array of int (..., N)
@@ -250,7 +251,7 @@ def gaussian_epsilon(multiplier: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def gaussian_multiplier(epsilon: float, delta: float) -> float:
-    """Return a noise multiplier z that states at most ε, and hardly less; 0 for infinite ε.
+    """Return the noise multiplier z for ε, rounded up; 0 for infinite ε.
 
     Parameters
     ----------
@@ -290,14 +291,14 @@ def _excess(delta: float) -> Callable[[float, float], float]:
 
 
 def amplified(epsilon: float, probability: float) -> float:
-    """Return ε of a sampled answer whose ε is known where the record is in.
+    """Return ε of a sampled answer, given its ε if the record is in the sample.
 
     ln ((1 − q + q a)/(1 − q + q/a)), a = e^(ε/2), at most ln (1 + q(e^ε − 1)).
 
     Parameters
     ----------
     epsilon : float
-        ε ≥ 0 at the full sensitivity, and ε/2 at the half of it.
+        ε ≥ 0 at the full sensitivity; at half the sensitivity it is ε/2.
     probability : float
         q in (0, 1).
     """
@@ -310,7 +311,7 @@ def amplified(epsilon: float, probability: float) -> float:
 
 
 def bare(epsilon: float, probability: float) -> float:
-    """Return the ε of noise on a sampled sum by which the answer costs ε: amplified, turned round.
+    """Return the ε of noise on a sampled sum for an answer of ``epsilon``: inverse of amplified.
 
     ε + 2 asinh(((1 − q)/q) sinh(ε/2)).
 
@@ -331,7 +332,7 @@ def bare(epsilon: float, probability: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class SampledPure(Pure):
-    """Pure answers over samples: their ε, amplified, adds up.
+    """Pure answers over samples: their amplified ε adds up.
 
     Attributes
     ----------
@@ -361,19 +362,19 @@ class SampledPure(Pure):
 
 @dataclass(frozen=True, eq=False)
 class Converted(ABC):
-    """The cost of answers by that of others: m of them cost what :meth:`equal` says of those.
+    """The cost of answers in units of reference answers: m cost as much as :meth:`equal` of those.
 
     Attributes
     ----------
     single : Accountant
-        What those others cost.
+        The accountant of the reference answers.
     """
 
     single: Accountant
 
     @abstractmethod
     def equal(self, released: Counts) -> npt.NDArray[Any]:
-        """Return how many of those others cost as much as so many answers, (..., N)."""
+        """Return how many reference answers cost as much as ``released`` answers, (..., N)."""
 
     @property
     def answers(self) -> Counts:
@@ -392,7 +393,7 @@ class Converted(ABC):
 
     @property
     def multiplier(self) -> Array | None:
-        """z_i of one of those others, of Gaussian ones alone, shape (N,)."""
+        """z_i of a reference answer, if Gaussian, shape (N,)."""
         return self.single.multiplier
 
     def zcdp(self, released: Counts) -> Array | None:
@@ -412,7 +413,7 @@ class Converted(ABC):
         return self.single.quieter(factor)
 
     def whole(self, charges: Array) -> Array:
-        """Return ε of K_i answers, where those others cost ε₀ = ``charges`` (N,) each."""
+        """Return ε of K_i answers, if reference answers cost ε₀ = ``charges`` (N,) each."""
         return self.single.whole(charges)
 
     def attacker(self, released: Counts) -> Attacker:
@@ -422,9 +423,9 @@ class Converted(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Uneven(Converted):
-    """Answers whose parts of a budget differ: m of them cost what K Σ_{k ≤ m} s_k equal ones would.
+    """Answers with unequal parts of a budget: m of them cost as much as K Σ_{k ≤ m} s_k equal ones.
 
-    Exactly, since ε of pure answers adds up, and 1/z² of Gaussian ones; K of them cost the same.
+    This is exact, because ε of pure answers and 1/z² of Gaussian answers add up.
 
     Attributes
     ----------
@@ -435,17 +436,17 @@ class Uneven(Converted):
 
     @override
     def equal(self, released: Counts) -> npt.NDArray[Any]:
-        """Return a number of equal answers, which need not be whole."""
+        """Return a number of equal answers, which need not be an integer."""
         return self.allotment.equal(np.asarray(released))
 
 
 @dataclass(frozen=True, eq=False)
 class SeveralGradients(Converted):
-    """Answers that are made of E noisy gradients each: each of those is charged.
+    """Answers that each consist of E noisy gradients: each gradient is charged.
 
-    What is sent is worked out of the gradients, one taken where those before it led: all of an
-    owner's answers together cost no more than all of its gradients, which are composed adaptively
-    (``docs/privacy/local-steps.md``).
+    A sent answer is a function of its gradients, and each gradient is taken at a point that depends
+    on earlier ones. So all answers of an owner cost at most as much as the adaptive composition of
+    all its gradients (``docs/privacy/local-steps.md``).
 
     Attributes
     ----------
@@ -458,7 +459,7 @@ class SeveralGradients(Converted):
     @property
     @override
     def answers(self) -> Counts:
-        """K_i, where an owner may release E K_i gradients, shape (N,)."""
+        """K_i; an owner may release E K_i gradients, shape (N,)."""
         return self.single.answers // self.gradients
 
     @override
@@ -467,7 +468,7 @@ class SeveralGradients(Converted):
 
 
 def gradients_of(accountant: Accountant) -> tuple[Accountant, int]:
-    """Return what single gradients cost, and of how many an answer is made."""
+    """Return the accountant of single gradients, and the number of gradients in an answer."""
     if isinstance(accountant, SeveralGradients):
         return accountant.single, accountant.gradients
     return accountant, 1

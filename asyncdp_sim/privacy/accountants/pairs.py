@@ -1,9 +1,9 @@
-"""Dominating pairs: two laws that are at least as easy to tell apart as the laws of an answer.
+"""Dominating pairs: two laws at least as easy to distinguish as the laws of an answer.
 
-A pair (P, Q) dominates a mechanism where, for every ε and all neighbouring records, the mechanism's
-two laws have no larger hockey-stick divergence sup_E P(E) − e^ε Q(E). Pairs of adaptively chosen
-answers compose to one that dominates them all (Zhu, Dong and Wang 2022, theorem 10). All pairs here
-are symmetric: (Q, P) is as hard as (P, Q). Proofs stand in ``docs/privacy/accountants.md``.
+A pair (P, Q) dominates a mechanism if, for every ε and all neighbouring datasets, the mechanism's
+two laws have no larger hockey-stick divergence than sup_E P(E) − e^ε Q(E). Pairs of adaptively
+chosen answers compose to one that dominates them all (Zhu, Dong and Wang 2022, theorem 10). All
+pairs here are symmetric: (Q, P) is as hard as (P, Q). Proofs: ``docs/privacy/accountants.md``.
 
 The loss of an outcome is ln P/Q. A pair states the law of its losses as :class:`LossCells`.
 """
@@ -30,10 +30,10 @@ class LossCells:
     Attributes
     ----------
     logs : array (n,)
-        ln P(j step < loss ≤ (j + 1) step), no less than it is.
+        Upper bound on ln P(j step < loss ≤ (j + 1) step).
     upper : array (n,)
-        What share of each has to stand at the upper end of its cell, and the rest at the lower, for
-        both ends together to have the probability of the cell under P and under Q.
+        Share of each cell's mass at its upper end; the rest is at the lower end. Both ends jointly
+        then have the probability of the cell under P and under Q.
     beyond : float
         P(loss > n step) + P(loss < −n step).
     """
@@ -49,15 +49,15 @@ class Pair(ABC):
     @property
     @abstractmethod
     def pure(self) -> float:
-        """The largest loss: ε at δ = 0, ∞ where there is none."""
+        """The largest loss: ε at δ = 0; ∞ if losses are unbounded."""
 
     @abstractmethod
     def top(self, beyond: float) -> float:
-        """Return a loss that, in size, is exceeded with at most this probability."""
+        """Return a bound that |loss| exceeds with at most this probability."""
 
     @abstractmethod
     def cells(self, step: float, count: int) -> LossCells:
-        """Return so many cells."""
+        """Return ``count`` cells of width ``step``."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class SampledGaussianPair(Pair):
     Attributes
     ----------
     mu : float
-        μ = 1/z > 0: how far the record moves an answer that it is in, over the noise.
+        μ = 1/z > 0: the largest change of an answer by a replaced record, over the noise.
     probability : float
         q in (0, 1).
     """
@@ -174,21 +174,22 @@ class SampledGaussianPair(Pair):
 
 
 def _rounded_up(logs: Array, upper: Array) -> LossCells:
-    """Return cells whose numbers are as exact as a few roundings let them be, or more."""
+    """Return cells with their numbers rounded up by a few rounding errors."""
     rounding = UNIT * (16 + 4 * np.abs(np.where(logs > -inf, logs, 0.0)))
     return LossCells(logs + rounding, np.minimum(upper * (1 + 16 * UNIT), 1.0))
 
 
 @lru_cache(maxsize=64)
 def sampled_gaussian(probability: float) -> Callable[[float], SampledGaussianPair]:
-    """Return the pair of an answer over samples by its μ: one function for each q."""
+    """Return a function from μ to the pair of an answer over samples; it is cached for each q."""
     return partial(SampledGaussianPair, probability=probability)
 
 
 def _between(ends: Array) -> tuple[Array, Array]:
-    """Return ln P(a standard normal draw is in each cell), no less than it is, and its error.
+    """Return an upper bound on ln P(a standard normal draw is in each cell), and its error.
 
-    Each cell is measured by the smaller of the two tails, whose logarithm SciPy has to 4 roundings.
+    Each cell is a difference of the smaller of the two tails, whose logarithm SciPy computes to 4
+    roundings.
     """
     from scipy.special import log_ndtr
 
@@ -203,7 +204,7 @@ def _between(ends: Array) -> tuple[Array, Array]:
 def _mixed(
     one: tuple[Array, Array], other: tuple[Array, Array], probability: float
 ) -> tuple[Array, Array]:
-    """Return the same of a draw that is of the second kind with a probability."""
+    """Return the same for a mixture: the second law has this probability."""
     logs, more = log1p(-probability) + one[0], log(probability) + other[0]
     both = np.logaddexp(logs, more)
     return both, np.exp(logs - both) * one[1] + np.exp(more - both) * other[1] + 8 * UNIT

@@ -1,4 +1,4 @@
-"""Mechanisms: what hides answers, one file for each kind."""
+"""Mechanisms: the noise that hides records in answers, one file per kind."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ Mechanism = Annotated[
     LaplaceMechanism | GaussianMechanism | DiscreteLaplaceMechanism | NoMechanism,
     FAMILY_BY_NAME,
 ]
-"""Every mechanism, named by its kind alone or by a table; a new one joins by its line here."""
+"""Every mechanism, named by its kind alone or by a table; a new one is added here."""
 
 __all__ = [
     "AnswerNoise",

@@ -1,8 +1,8 @@
-"""Gaussian noise: (ε, δ), calibrated and composed exactly; in shares, of which enough hide a sum.
+"""Gaussian noise: (ε, δ), calibrated and composed exactly; also in shares that jointly hide a sum.
 
-Of shares on a grid each owner adds some. What is opened is Σ n_i Q_i over owners that answered,
-modulo 2⁶⁴ grid steps. Owner i rounds its sum of gradients n_i ∇f_i to the grid and adds its share,
-rounded too; the sum's noise is Gaussian but for what ``docs/privacy/aggregation.md`` bounds.
+With shares on a grid, the learner opens Σ n_i Q_i over the owners that answered, modulo 2⁶⁴ grid
+steps. Owner i rounds its sum of gradients n_i ∇f_i to the grid and adds its share, rounded too. The
+noise of the sum is Gaussian up to a difference that ``docs/privacy/aggregation.md`` bounds.
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class GaussianNoise(AnswerNoise):
 
     @override
     def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return what ‖s_i w‖₁ ≤ √size ‖s_i w‖₂ exceeds with probability at most 1 − q, (N,)."""
+        """Return a bound that ‖s_i w‖₁ ≤ √size ‖s_i w‖₂ exceeds with P ≤ 1 − q, shape (N,)."""
         from scipy.special import gammaincinv  # ‖w‖₂²/2 is Gamma(size/2, 1)
 
         return np.asarray(self.scale * np.sqrt(2 * size * gammaincinv(size / 2, quantile)))
@@ -137,20 +137,20 @@ class GaussianMechanism(MechanismKind):
 
 
 STEPS = 2.0**20
-"""Grid steps, at least, in the most that one record moves a sum, over √p."""
+"""Grid steps, at least, in the largest change of a sum by one record, over √p."""
 NUMBER_BYTES = 8
-"""Of a masked number: sums are modulo 2⁶⁴."""
+"""Bytes of a masked number: sums are modulo 2⁶⁴."""
 COARSEST = 104.0
-"""Grid steps, at least, in the standard deviation of a share: of fewer nothing is proven."""
+"""Smallest number of grid steps in the standard deviation of a share that the proof covers."""
 MOST = 10_000
 """Largest number of owners for which it is proven that rounding shares reveals nothing."""
 LONGEST = 16.0
-"""Standard deviations that no draw reaches: of a Gaussian one in 10⁵⁶ does, of NumPy's none."""
+"""Standard deviations that no draw exceeds: a Gaussian does with P = 10⁻⁵⁶, NumPy's never."""
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianShares(GaussianNoise):
-    """Noise s_i w on owner i's answer, of which n_i s_i = σ is the same for all owners.
+    """Noise s_i w on owner i's answer; n_i s_i = σ is the same for all owners.
 
     Attributes
     ----------
@@ -167,13 +167,13 @@ class GaussianShares(GaussianNoise):
     grid: float
 
     def summed(self, shares: int) -> "SummedShares":
-        """Return the noise that so many shares are for one owner's answer."""
+        """Return the noise of ``shares`` shares, as noise on one owner's answer."""
         return SummedShares(self.scale * sqrt(shares), each=self, shares=shares)
 
     @property
     @override
     def variance(self) -> Array:
-        """s_i², and what rounding it adds: γ²/(12 n_i²)."""
+        """s_i² plus the variance of rounding, γ²/(12 n_i²)."""
         return np.asarray(np.square(self.scale) + np.square(self.grid / self.records) / 12)
 
     @property
@@ -194,16 +194,16 @@ class GaussianShares(GaussianNoise):
 
 @dataclass(frozen=True, eq=False)
 class SummedShares(GaussianNoise):
-    """Noise on one owner's answer as a sum shows it, all gradients but that owner's being known.
+    """Noise on one owner's answer in a sum, if all other gradients are known.
 
     Attributes
     ----------
     scale : array (N,)
         √m s_i.
     each : GaussianShares
-        Of one owner.
+        The share of one owner.
     shares : int
-        m, in the sum: the owner's, and those of the owners that come next.
+        m, the number of shares: the owner's, and those of the next owners.
     """
 
     each: GaussianShares
@@ -239,15 +239,15 @@ class SummedShares(GaussianNoise):
 
 
 def shared(noise: AnswerNoise, influence: RecordSensitivity, shares: int) -> GaussianShares:
-    """Return noise of which so many shares hide a sum as ``noise`` hides each answer.
+    """Return noise of which ``shares`` shares hide a sum as ``noise`` hides one answer.
 
-    Rounding is paid for: a record moves a sum by 2Ξ + γ√p at most, γ the largest power of two
-    ≤ 2Ξ/(2²⁰ √p).
+    The scale includes rounding: a record moves a sum by at most 2Ξ + γ√p, γ the largest power of
+    two ≤ 2Ξ/(2²⁰ √p).
 
     Parameters
     ----------
     noise : AnswerNoise
-        Gaussian, with one n_i s_i for all owners.
+        Gaussian, with equal n_i s_i for all owners.
     influence : RecordSensitivity
     shares : int
         n − d − t ≥ 1.
@@ -255,7 +255,7 @@ def shared(noise: AnswerNoise, influence: RecordSensitivity, shares: int) -> Gau
     Raises
     ------
     SpecError
-        If a sum could wrap, or if what rounding tells is not proven to be nothing.
+        If a sum could wrap, or if the proof on rounding does not apply.
     """
     moved, root = 2 * influence.xi, sqrt(influence.size)
     grid = 2.0 ** floor(log2(moved / (STEPS * root)))

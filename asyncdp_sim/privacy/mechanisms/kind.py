@@ -1,7 +1,7 @@
-"""The family of mechanisms: what hides answers, and what the rest of the house asks of it.
+"""The family of mechanisms: noise that hides records in answers, and its interface.
 
-An answer is a mean record gradient plus noise. Noise says what is drawn for each answer, the same
-for all owners, and what an owner makes of its gradient with that. Simulated noise is no release
+An answer is a mean record gradient plus noise. A noise class draws random rows, with the same law
+for all owners, and combines a row with an owner's gradient. Simulated noise is not a release
 mechanism: see README.
 """
 
@@ -25,7 +25,7 @@ Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Shape = Literal["vector", "scalar-as-published"]
 _SAME = 1e-9
-"""Relative to the largest number at hand: residuals that close differ by rounding only."""
+"""Relative to the largest number: residuals this close differ by rounding only."""
 
 
 class AnswerNoise(ABC):
@@ -34,13 +34,13 @@ class AnswerNoise(ABC):
     Attributes
     ----------
     scale : array (N,)
-        How large each owner's noise is, ≥ 0; 0 where answers are exact.
+        The scale of each owner's noise, ≥ 0; 0 if answers are exact.
     shape : str
         "vector": coordinates are uncorrelated; "scalar-as-published": all have the same draw.
     """
 
     figure: ClassVar[str | None] = None
-    """Name of ``scale`` in words; None where it is not printed."""
+    """Name of ``scale`` in words; None if it is not printed."""
     scale: Array
     shape: Shape = "vector"
 
@@ -51,24 +51,24 @@ class AnswerNoise(ABC):
 
     @property
     def added(self) -> str | None:
-        """The law of w where an answer is g + ``scale`` w, w the row; None where it is not.
+        """The law of w if an answer is g + ``scale`` w, w the row; None for other noise.
 
-        Of two with the same law, the same streams give the same rows.
+        Two noises with the same law draw the same rows from the same streams.
         """
         return None
 
     @property
     def figures(self) -> dict[str, Array]:
-        """The size of its noise: its name, and a number for each owner (N,)."""
+        """The scale of the noise: its name, and a number per owner (N,)."""
         return {} if self.figure is None else {self.figure: self.scale}
 
     def width(self, size: int) -> int:
-        """Return how many numbers are drawn for an answer of ``size`` numbers."""
+        """Return the number of random numbers for an answer of ``size`` numbers."""
         return size
 
     @abstractmethod
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        """Return what is drawn for the next ``count`` answers, shape (count, width)."""
+        """Return the random numbers of the next ``count`` answers, shape (count, width)."""
 
     def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
         """Return what draws the next rows of a stream, (count, width), for ``size`` numbers."""
@@ -76,24 +76,24 @@ class AnswerNoise(ABC):
 
     @abstractmethod
     def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
+        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten."""
 
     def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return what was added over the scale, if to these gradients, shape (r, size)."""
+        """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((answers - gradients) / self.scale[owners, None])
 
     @abstractmethod
     def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return what ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
+        """Return a bound that ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
 
     @abstractmethod
     def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return ln p(answer | gradient), shape (r,); −∞ where it cannot have come about."""
+        """Return ln p(answer | gradient), shape (r,); −∞ if the answer is impossible."""
 
 
 def alike(left: Array, right: Array | float, size_of: Array) -> npt.NDArray[np.bool_]:
-    """Return where rows are equal but for rounding, shape (r,)."""
+    """Return which rows are equal up to rounding, shape (r,)."""
     tolerance = _SAME * np.maximum(np.abs(size_of).max(axis=1, keepdims=True), 1e-300)
     return np.asarray((np.abs(left - right) <= tolerance).all(axis=1))
 
@@ -109,7 +109,7 @@ def laplace_scale(bound: float, answers: Array, records: Array, epsilon: Array) 
     bound : float
         Ξ ≥ 0, the largest L1 norm of a record gradient.
     answers : array (N,)
-        K_i, answers that share the budget.
+        K_i, the number of answers that share the budget.
     records : array (N,)
         n_i.
     epsilon : array (N,)
@@ -123,7 +123,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class RecordSensitivity:
-    """The distance by which one record moves the answers of each owner: 2Ξ/n_i.
+    """The distance by which one record can move the answers of each owner: 2Ξ/n_i.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class RecordSensitivity:
 
 @dataclass(frozen=True, eq=False)
 class OwnerBudgets:
-    """The budgets of owners, and the answers that they are for.
+    """The budgets of owners, and the numbers of answers that share them.
 
     Attributes
     ----------
@@ -151,12 +151,12 @@ class OwnerBudgets:
     epsilon : array (N,)
         ε_i > 0, possibly infinite: answers are then exact.
     price : array (N,), optional
-        ε₀ of one answer, where that is named; absent, K_i answers spend the budget.
+        ε₀ of one answer, if given; absent, K_i answers spend the budget.
     delta : float
         δ; 0 where none is named.
     mu : array (N,), optional
-        1/z of Gaussian noise, where that was found otherwise: from what answers cost over
-        samples, or what their sum does. Infinite where answers are exact.
+        1/z of Gaussian noise, if it is not calibrated from ε directly: for answers over samples, or
+        for sums. Infinite if answers are exact.
     """
 
     answers: Counts
@@ -170,27 +170,28 @@ class MechanismKind(Variant):
     """A mechanism."""
 
     exact: ClassVar[bool]
-    """Answers are the gradients themselves: nothing is claimed and nothing is hidden."""
+    """Answers are exact gradients: no privacy is claimed."""
     norm: ClassVar[Norm]
-    """In which a record's gradient has to be bounded."""
+    """The norm in which a record's gradient must be bounded."""
     norms: ClassVar[tuple[NormChoice, ...]]
     """Norms that a bound may be stated in."""
     needs_delta: ClassVar[bool]
     """Its ε is stated at a δ > 0."""
     composition: ClassVar[Literal["pure", "gaussian", "own"]]
-    """The textbook's rule for K answers: ε adds up, or 1/z² does; or the accountant alone knows."""
+    """The rule for K answers: ε adds up, 1/z² adds up, or only the mechanism's accountant has
+    it."""
     pair: ClassVar[type[PurePair] | None] = None
-    """What dominates an answer that costs ε, by a proof, where ε of answers can be composed."""
+    """Pair that provably dominates an answer of ε; None if answers cannot be composed."""
     over_samples: ClassVar[Literal["pure", "gaussian"] | None] = None
-    """How answers over Poisson samples are accounted, by a proof; None where there is none."""
+    """How answers over Poisson samples are provably accounted; None without a proof."""
     laplace_variance: ClassVar[bool]
     """The variance of an answer is 2(2ΞK/(nε))², whatever ε, K and p are."""
     shapes: ClassVar[tuple[Shape, ...]]
-    """What ``privacy.noise`` may be."""
+    """Allowed values of ``privacy.noise``."""
     gridded: ClassVar[bool]
     """Answers lie on ``privacy.grid``."""
     calibrated: ClassVar[tuple[float, float]]
-    """Finite ε for which noise is worked out to the last digits, from and to."""
+    """Range of finite ε for which noise is computed to full precision."""
     together: ClassVar[bool] = False
     """Noise is drawn for an answer as a whole: its coordinates are not independent."""
     noise_name: ClassVar[str]
@@ -198,23 +199,23 @@ class MechanismKind(Variant):
 
     @abstractmethod
     def part(self, epsilon: float, parts: int, delta: float) -> float:
-        """Return ε of which so many make ``epsilon`` together."""
+        """Return the ε of which ``parts`` jointly cost ``epsilon``."""
 
     @abstractmethod
     def fits(self, price: float, epsilon: float, delta: float) -> int:
-        """Return how many answers of ε₀ = ``price`` each a finite budget holds."""
+        """Return how many answers of ε₀ = ``price`` each are within a finite budget."""
 
     @abstractmethod
     def accountant(self, allowance: OwnerBudgets) -> Accountant:
-        """Return what answers cost."""
+        """Return the accountant of answers."""
 
     def apart(self, allowance: OwnerBudgets, allotment: BudgetSchedule) -> OwnerBudgets:  # noqa: ARG002
-        """Return what each answer may cost, as if each were an owner's only one.
+        """Return the budget of each answer, as if each were the only answer of an owner.
 
         Raises
         ------
         TypeError
-            If nothing of its answers adds up that could be divided unequally.
+            If the cost of its answers does not add up, so it cannot be divided unequally.
         """
         raise TypeError(f"no unequal parts are known of mechanism {self.model_dump()['kind']}")
 
@@ -226,7 +227,7 @@ class MechanismKind(Variant):
         shape: Shape,
         grid: float | None,
     ) -> AnswerNoise:
-        """Return the noise that hides answers at this cost.
+        """Return the noise of answers with these budgets.
 
         Raises
         ------
@@ -236,7 +237,7 @@ class MechanismKind(Variant):
 
 
 class PureMechanism(MechanismKind):
-    """A mechanism whose answers are ε-differentially private each, at L1 sensitivity."""
+    """A mechanism whose answers are each ε-differentially private, at L1 sensitivity."""
 
     exact = False
     norm: ClassVar[Norm] = "l1"
@@ -260,7 +261,7 @@ class PureMechanism(MechanismKind):
 
     @override
     def apart(self, allowance: OwnerBudgets, allotment: BudgetSchedule) -> OwnerBudgets:
-        """Return s_ik of the ε of all answers for each."""
+        """Return s_ik times the ε of all answers for each."""
         epsilons = allotment.of_owners(total(allowance)) * np.concatenate(allotment.parts)
         return OwnerBudgets(np.ones(len(epsilons), dtype=np.int64), epsilons, None, allowance.delta)
 
@@ -292,7 +293,7 @@ class NoNoise(AnswerNoise):
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        """Return −0, which added changes no bit, shape (count, size); nothing is drawn."""
+        """Return −0, whose addition changes no bit, shape (count, size); nothing is drawn."""
         return np.full((count, size), -0.0)
 
     @override
@@ -301,7 +302,7 @@ class NoNoise(AnswerNoise):
 
     @override
     def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return what was added, shape (r, size): zeros where answers are of these gradients."""
+        """Return answers minus gradients, shape (r, size)."""
         return answers - gradients
 
     @override

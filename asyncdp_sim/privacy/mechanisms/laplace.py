@@ -1,4 +1,4 @@
-"""Laplace noise, the mechanism of the papers; discrete, on a grid, with nothing in low bits."""
+"""Laplace noise, the mechanism of the papers, and discrete Laplace noise on a grid."""
 
 from dataclasses import dataclass
 from math import log
@@ -33,9 +33,9 @@ class LaplaceNoise(AnswerNoise):
     scale : array (N,)
         b_i ≥ 0; 0 where ε_i is infinite.
     shape : str
-        "vector" draws every coordinate on its own; "scalar-as-published" adds one draw to all
-        coordinates, which is not differentially private for any ε (differences between
-        coordinates leak exactly).
+        "vector" draws coordinates independently; "scalar-as-published" adds one draw to all
+        coordinates, which is not differentially private for any ε (differences between coordinates
+        leak exactly).
     """
 
     figure: ClassVar[str | None] = "Laplace with scale"
@@ -67,7 +67,7 @@ class LaplaceNoise(AnswerNoise):
     def norm_quantile(self, size: int, quantile: float) -> Array:
         """Return the q-quantile of ‖b_i w‖₁, shape (N,).
 
-        ‖w‖₁ of ``size`` draws is Gamma(size, 1); of one draw on all of them, size·|w|.
+        ‖w‖₁ of ``size`` draws is Gamma(size, 1); for one draw on all coordinates it is size·|w|.
         """
         if self.shape == "scalar-as-published":
             return self.scale * -size * log(1 - quantile)
@@ -173,7 +173,7 @@ class DiscreteLaplaceNoise(AnswerNoise):
 
     @override
     def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return W γ_i/b_i of answers, if of these gradients, shape (r, size)."""
+        """Return W γ_i/b_i of answers to these gradients, shape (r, size)."""
         grid = self.grid[owners, None]
         steps = np.rint(answers / grid) - np.rint(gradients / grid)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -181,10 +181,10 @@ class DiscreteLaplaceNoise(AnswerNoise):
 
     @override
     def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return what ‖answer − g‖₁ exceeds with probability at most 1 − q, shape (N,).
+        """Return a bound that ‖answer − g‖₁ exceeds with probability at most 1 − q, shape (N,).
 
-        |⌊x⌋ − ⌊y⌋| ≤ |x − y| + 1 and rounding moves a coordinate by γ_i/2: Laplace's, and
-        1.5 γ_i a coordinate.
+        It is that of Laplace noise plus 1.5 γ_i per coordinate, because |⌊x⌋ − ⌊y⌋| ≤ |x − y| + 1
+        and rounding moves a coordinate by at most γ_i/2.
         """
         return LaplaceNoise(self.scale).norm_quantile(size, quantile) + 1.5 * size * self.grid
 
@@ -242,9 +242,9 @@ class DiscreteLaplaceMechanism(PureMechanism):
 def grid_steps(bound: float, records: Array, size: int, scale: Array) -> Array:
     """Return γ_i, the largest power of two ≤ 2Ξ/(1024 p n_i), shape (N,).
 
-    Rounding p coordinates then adds at most a thousandth to the sensitivity 2Ξ/n_i. Where that is
-    finer than b_i/2⁴⁰, it is the least power of two that is not. Nothing in it is private: Ξ, p,
-    n_i and b_i are public.
+    Rounding p coordinates then adds at most a thousandth to the sensitivity 2Ξ/n_i. If this is
+    finer than b_i/2⁴⁰, γ_i is the smallest power of two that is not. γ_i is public, because Ξ, p,
+    n_i and b_i are.
 
     Parameters
     ----------

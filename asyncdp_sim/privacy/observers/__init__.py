@@ -1,4 +1,4 @@
-"""Whom an ε is against: the family of observers, one file each."""
+"""Observers that ε is stated against: one file per kind."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from asyncdp_sim.spec.registry import FAMILY_IN_TABLES
 Observer = Annotated[
     TranscriptObserver | NodeObserver | ModelObserver | AggregateObserver, FAMILY_IN_TABLES
 ]
-"""Every observer, named by its kind alone or by a table; a new one joins by its line here."""
+"""Every observer, named by its kind alone or by a table; a new one is added here."""
 
 __all__ = [
     "AggregateObserver",

@@ -1,4 +1,4 @@
-"""Secure aggregation: an observer that sees the sum of each update's answers, and no answer."""
+"""Secure aggregation: an observer that sees the sum of each update's answers, but no answer."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -54,11 +54,11 @@ class AggregateObserver(ObserverKind):
 
     @override
     def share_of_noise(self, n_owners: int) -> float:
-        """Return 1/√(n − d − t), of the strictest owner's."""
+        """Return 1/√(n − d − t), relative to the noise of the strictest owner."""
         return float(self.enough(n_owners) ** -0.5)
 
     def enough(self, n_owners: int) -> int:
-        """Return n − d − t, shares that hide a sum."""
+        """Return n − d − t, the number of shares that hide a sum."""
         return n_owners - self.dropouts - self.colluders
 
     @override

@@ -1,14 +1,14 @@
-"""Directions of a space that nearly dependent rows span: as many digits as it takes.
+"""Directions of the space of nearly dependent rows, in as many digits as necessary.
 
-Rows of a power of a matrix, one after the other, are dependent to floats long before they are. Here
-they are numbers of many digits: fixed point, in limbs of 20 bits that are whole floats. An array of
-them has a leading axis of L limbs, and is Σ_k limb_k 2^(−20k). Limbs, their products and sums of
-these stay below 2^53, where floats are exact, so that BLAS multiplies them.
+Rows of successive powers of a matrix are dependent in float precision long before they are
+dependent. Here they are fixed-point numbers of many digits, in limbs of 20 bits, each an integer in
+a float. An array of them has a leading axis of L limbs, and is Σ_k limb_k 2^(−20k). Limbs, their
+products and sums of these stay below 2^53, where floats are exact, so that BLAS multiplies them.
 
-Floats give a triangular matrix that makes rows orthonormal as far as floats see; applied to all
-their digits it leaves rows that span the same space, whatever was rounded, and are less dependent
-by a dozen digits. Repeated until floats alone tell the space, and how far off they may be (for
-inverses: Rump 2009, Inversion of extremely ill-conditioned matrices in floating-point).
+Floats give a triangular matrix that makes rows orthonormal up to float precision. Applied to all
+their digits it gives rows that span the same space, whatever was rounded, and are less dependent by
+a dozen digits. This is repeated until floats alone determine the space, with a bound on the error
+(for inverses: Rump 2009, Inversion of extremely ill-conditioned matrices in floating-point).
 """
 
 import numpy as np
@@ -19,23 +19,23 @@ Numbers = npt.NDArray[np.int64]
 BITS = 20
 _BASE = 2.0**BITS
 FINE = 2.0 ** (2 * BITS)
-"""Of a unit, so many parts are what a matrix of :func:`combined` is made of."""
+"""Entries of a matrix of :func:`combined` are multiples of 1/FINE."""
 
 
 def whole(numbers: Numbers, count: int) -> Array:
-    """Return whole numbers in so many limbs."""
+    """Return integers in ``count`` limbs."""
     limbs = np.zeros((count, *numbers.shape))
     limbs[0] = numbers
     return limbs
 
 
 def unit(count: int) -> float:
-    """Return what the last of so many limbs counts in."""
+    """Return the unit of the last of ``count`` limbs."""
     return 2.0 ** (-BITS * (count - 1))
 
 
 def averaged(weights: Numbers, parts: int, rows: Array) -> Array:
-    """Return Σ_j w_ij x_j over ``parts``, less than a last unit off, (L, a, M) of (L, b, M)."""
+    """Return Σ_j w_ij x_j/``parts`` to within a unit of the last limb, (L, a, M) of (L, b, M)."""
     total = _times(weights, rows)
     left = np.zeros(total.shape[1:])
     for limb in total:
@@ -46,7 +46,7 @@ def averaged(weights: Numbers, parts: int, rows: Array) -> Array:
 
 
 def combined(matrix: Array, rows: Array) -> Array:
-    """Return matrix @ rows, (L, r, M), r + 1 last units off at most.
+    """Return matrix @ rows to within r + 1 units of the last limb, (L, r, M).
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def floats(limbs: Array) -> Array:
 
 
 def _carried(limbs: Array) -> Array:
-    """Bring all limbs but the first below 2^20, in place."""
+    """Carry, in place, so that all limbs but the first are below 2^20."""
     for place in range(len(limbs) - 1, 0, -1):
         over = np.rint(limbs[place] / _BASE)
         limbs[place] -= over * _BASE
@@ -105,29 +105,29 @@ def _times(weights: Numbers, rows: Array) -> Array:
 
 EPS = float(np.finfo(float).eps)
 DOUBT = 1e-9
-"""Of leverages, at most."""
+"""Largest accepted error of leverages."""
 _LEAST = float(np.finfo(float).tiny)
 _GONE = 1e-3
-"""Of a row, beyond which digits do not suffice."""
+"""Largest relative error of a row; beyond it more digits are needed."""
 _SMALL = 10
-"""Bits that rows may be short of 1 before they are raised."""
+"""Largest number of leading zero bits of rows before they are raised."""
 _STRAIGHT = 1e4
-"""Of an inverse of rows: from here on they are combined once more."""
+"""Largest entry of an inverse of rows; above it rows are combined once more."""
 _SEEN, _LAST = 1e10, 7
-"""How far floats see, and limbs of what they straighten for the last time."""
+"""Largest inverse in float precision, and the number of limbs in the last pass."""
 
 
 def leverage(rows: Array, off: Array, noise: Array) -> tuple[Array, float] | None:
-    """Return [Aᵀ(A Aᵀ)⁻¹A]_uu of A = rows · diag(noise), (m,), and how far off it may be.
+    """Return [Aᵀ(A Aᵀ)⁻¹A]_uu of A = rows · diag(noise), (m,), and a bound on its error.
 
-    None where digits do not suffice.
+    None if more digits are needed.
 
     Parameters
     ----------
     rows : array (L, r, m)
         Limbs of independent rows; their numbers are less than 1.
     off : array (r,)
-        How many units of the last limb each number of a row may be off.
+        Bound on the error of each number of a row, in units of the last limb.
     noise : array (m,)
         > 0.
     """
@@ -155,13 +155,13 @@ def leverage(rows: Array, off: Array, noise: Array) -> tuple[Array, float] | Non
 
 
 def _shortened(rows: Array, off: Array) -> tuple[Array, Array]:
-    """Return the first limbs of rows."""
+    """Return the first limbs of rows, and their errors."""
     least = unit(len(rows)) / unit(min(_LAST, len(rows)))
     return rows[:_LAST], off * least + 1
 
 
 def _inverse(triangle: Array) -> Array:
-    """Return the inverse of an upper triangle, or of one that is nearly it and has one."""
+    """Return the inverse of an upper triangle, made invertible if it is not."""
     from scipy.linalg import lapack
 
     places = np.diag_indices(len(triangle))
@@ -170,10 +170,10 @@ def _inverse(triangle: Array) -> Array:
 
 
 def _doubt(values: Array, axes: Array, inverse: Array, lost: Array) -> float:
-    """Return how far the axes may lean out of the space of the true rows, as a sine.
+    """Return a bound on the sine of the angle between the axes and the space of the true rows.
 
-    What rows have beside the axes, what was lost of them, and what adding up numbers rounds, over
-    the least length of a combination of rows.
+    It is the part of rows outside the axes, plus their error and the rounding of sums, over the
+    least length of a combination of rows.
     """
     beside = np.linalg.norm(values - (values @ axes) @ axes.T)
     rounded = sum(values.shape) * EPS * len(values) ** 0.5
@@ -181,7 +181,7 @@ def _doubt(values: Array, axes: Array, inverse: Array, lost: Array) -> float:
 
 
 def _straightened(rows: Array, off: Array, steps: Array) -> tuple[Array, Array]:
-    """Return rows combined by a lower triangle, rounded to one whose diagonal is not 0."""
+    """Return rows times a lower triangle, which is rounded to one with a nonzero diagonal."""
     steps = np.tril(steps / np.abs(steps).max(axis=1)[:, None])
     steps = np.rint(steps * FINE) / FINE
     places = np.diag_indices(len(steps))

@@ -26,18 +26,18 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What has been learned of owners in R replicates.
+    """The knowledge of an observer about owners in R replicates.
 
     Attributes
     ----------
     most : array (R, N)
         ε of owner i against the observer that learned most about it.
     zcdp : array (R, N) or None
-        The same as ρ of zero-concentrated privacy; None of mechanisms that are not Gaussian.
+        The same as ρ of zero-concentrated privacy; None for mechanisms that are not Gaussian.
     median : array (R, N) or None
-        ε against the median of the other owners; None where all learn the same.
+        ε against the median of the other owners; None if all learn the same.
     least : array (R, N), optional
-        ε of one pair of datasets, below which no claim is true; None where none is worked out.
+        ε of one pair of datasets, a lower bound on any true claim; None if no pair is computed.
     """
 
     most: Array
@@ -47,21 +47,21 @@ class Learned:
 
 
 class Listener(Protocol):
-    """Who has learned something of owners, once runs are over."""
+    """An observer whose knowledge about owners is computed after a run."""
 
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what it has learned of each owner in these replicates."""
+        """Return what it learned about each owner in these replicates."""
 
 
 def gaussian_epsilons(squared: Array, delta: float) -> Array:
-    """Return ε at δ of Gaussian answers with μ², each."""
+    """Return ε at δ of Gaussian answers, one per value of μ²."""
     values, places = np.unique(squared, return_inverse=True)
     epsilons = [0.0 if mu == 0 else gaussian_epsilon(mu**-0.5, delta) for mu in values.tolist()]
     return np.array(epsilons)[places].reshape(squared.shape)
 
 
 Reasons = list[tuple[bool, str]]
-"""Requirements on a scenario, each after a flag: whether it is not met."""
+"""Requirements on a scenario; each has a flag that is true if it is not met."""
 
 
 def plainly(scenario: Any) -> Reasons:
@@ -84,30 +84,30 @@ class ObserverKind(Variant):
     """An observer of a part of what owners send."""
 
     by_count: ClassVar[bool]
-    """What it learns of an owner follows from how many answers that released, by the accountant.
+    """Its ε for an owner follows from the number of released answers, by the accountant.
 
-    Else it is known once a run is over.
+    Otherwise it is computed after a run.
     """
     sees_sums: ClassVar[bool] = False
-    """It sees no answer, only the sum of those that make an update."""
+    """It sees only the sum of the answers of an update, and no answer."""
     knows_parts: ClassVar[bool] = False
-    """What it learns is known where an owner's answers have unequal parts of its budget, too."""
+    """Its ε is also known if answers have unequal parts of a budget."""
     hides_owners: ClassVar[bool] = False
-    """What it learns of an owner as a whole is known, too."""
+    """Its ε is also known for whole owners."""
     learner_adds_noise: ClassVar[bool] = False
     """The learner is trusted: it adds noise to sums, and may count answers within a clip bound."""
     sees_models: ClassVar[bool] = False
-    """It sees central models and no answer: the audit attacks models too."""
+    """It sees central models and no answer; the audit also attacks models."""
     sees_meetings: ClassVar[bool] = False
-    """It sees meetings of its own: the audit attacks what nodes hear too."""
+    """It sees its own meetings; the audit also attacks the views of nodes."""
 
     @classmethod
     def ways(cls) -> tuple[Self, ...]:
-        """Return the ways of seeing that a forecast sets side by side."""
+        """Return the variants of this observer that a forecast compares."""
         return (cls.model_validate({}),)
 
     name: ClassVar[str] = trait(lambda self: str(self.model_dump()["kind"]))
-    """What it is called in a table."""
+    """Its name in a table."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -115,24 +115,24 @@ class ObserverKind(Variant):
 
     @abstractmethod
     def misfits(self, scenario: Any) -> list[Fault]:
-        """Return what keeps its ε from being known in a scenario."""
+        """Return a fault for each reason why its ε is not known in a scenario."""
 
     def unmet(self, known: str, reasons: Reasons) -> list[Fault]:
-        """Return a fault for each that is missing; ``known`` says what is known of what is left."""
+        """Return a fault for each unmet requirement; ``known`` names the known result."""
         hint = f"{known} is known of {{}} only: allowed is transcript"
         key, value = "privacy.observer.kind", repr(kind_of(type(self)))
         return [Fault(key, value, hint.format(why)) for missing, why in reasons if missing]
 
     def for_owners(self) -> "ObserverKind":
-        """Return the same where whole owners are hidden."""
+        """Return the observer to use if whole owners are hidden."""
         return self
 
     def check_words(self, scenario: Any) -> Iterator[str]:  # noqa: ARG002
-        """Yield further lines that ``check`` prints."""
+        """Yield additional lines for ``check``."""
         yield from ()
 
     def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:  # noqa: ARG002
-        """Return what answers may cost, where it is what they cost against it."""
+        """Return the budgets of answers against this observer."""
         return allowance
 
     def shares(
@@ -149,28 +149,28 @@ class ObserverKind(Variant):
         return 1.0
 
     subtracts: ClassVar[int] = 0
-    """How many owners tell it what they added to a sum."""
+    """Number of owners that reveal their shares of a sum to it."""
 
     def heard(self, noise: AnswerNoise) -> AnswerNoise:
-        """Return the least noise on what it learns from one answer."""
+        """Return the least noise on one answer as this observer sees it."""
         return noise
 
     def aggregation(self, n_owners: int) -> Aggregation | None:  # noqa: ARG002
-        """Return how answers are summed before they are read; None without sums."""
+        """Return how answers are aggregated; None without aggregation."""
         return None
 
     def listening(self, scenario: Any) -> Listener:  # noqa: ARG002
-        """Return the same with what it knows of a scenario that is public."""
+        """Return the observer with the public facts of a scenario."""
         return self
 
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what it has learned of each owner in these replicates: all released answers."""
+        """Return what it learned about each owner: by default all released answers."""
         released = np.stack([trace.released for trace in traces])
         return Learned(accountant.spent(released), accountant.zcdp(released))
 
 
 def of_the_strictest(allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
-    """Return the same for a sum: 1/z of all is that of the strictest."""
+    """Return the budgets for a sum, in which all owners have 1/z of the strictest."""
     multiplier = mechanism.accountant(allowance).multiplier
     if multiplier is None or allowance.mu is not None or multiplier.max() == 0:
         return allowance

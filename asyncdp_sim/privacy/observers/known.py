@@ -1,12 +1,11 @@
-"""Exact knowledge of pools of observers: which rows are new, and which records are isolated.
+"""Exact knowledge of pools of observers: new rows, and nodes whose own vector is known.
 
-Rows are fractions, and are taken modulo a prime: one that is new there is new, and one that is new
-is taken for a known one only if this prime divides a certain determinant. They are kept reduced, so
-that one that has come to a single number is a node's own vector: that is known from then on, and
-leaves the others.
+Rows of fractions are taken modulo a prime. A row that is new modulo the prime is new; a new row is
+missed only if the prime divides a certain determinant. Rows are kept reduced. A row with a single
+number is a node's own vector: it is known from then on, and removed from the others.
 
-A residue is the number nearest to 0 of those that differ by multiples of the prime, at most 2^30.
-Of a product one factor is cut in two halves, so that floats and BLAS multiply without rounding.
+A residue is the representative nearest to 0, at most 2^30 in size. One factor of a product is split
+into two halves, so that floats and BLAS multiply without rounding.
 """
 
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ _SUMMED = 128
 
 
 def applied(weights: Numbers, parts: int, rows: Array) -> Array:
-    """Return Σ_j w_ij x_j over ``parts``."""
+    """Return Σ_j w_ij x_j/``parts``, modulo the prime."""
     shares = residues(weights % PRIME * pow(parts, -1, PRIME) % PRIME)
     products = np.zeros((len(shares), rows.shape[1]))
     take(products, -shares, rows)
@@ -32,12 +31,12 @@ def applied(weights: Numbers, parts: int, rows: Array) -> Array:
 
 
 def residues(numbers: Numbers) -> Array:
-    """Return whole numbers modulo the prime; they are below 2^52."""
+    """Return integers, below 2^52, modulo the prime."""
     return _modulo(numbers.astype(float))
 
 
 def take(rows: Array, held: Array, reduced: Array) -> None:
-    """Take held @ reduced from rows (…, m, M), in place."""
+    """Subtract held @ reduced from rows (…, m, M), in place."""
     if not held.any():
         return
     for at in range(0, held.shape[-1], _SUMMED):
@@ -51,9 +50,9 @@ def take(rows: Array, held: Array, reduced: Array) -> None:
 
 
 def reduce(rows: Array) -> Numbers:
-    """Reduce rows of every lot (…, m, M) by each other, in place; return their pivots (…, m).
+    """Reduce the rows of each lot (…, m, M), in place; return their pivots (…, m).
 
-    A row is 1 alone of its lot at its pivot; −1 is that of a row of which nothing is left.
+    At its pivot a row is 1 and all others of its lot are 0; a zero row has pivot −1.
     """
     if rows.shape[-2] == 1:
         return _of_first_one(rows[..., 0, :])[..., None]
@@ -67,14 +66,14 @@ def reduce(rows: Array) -> Numbers:
 
 
 def _at(rows: Array, pivots: Numbers) -> Array:
-    """Return numbers of rows at pivots; any where there is none, which counts rows of 0."""
+    """Return numbers of rows at pivots; arbitrary ones for pivot −1, whose row is 0."""
     return np.take_along_axis(rows, pivots[..., None, :], axis=-1)
 
 
 def _of_first_one(rows: Array) -> Numbers:
-    """Multiply rows (…, M) so that their first number is 1, in place; return where that is, or −1.
+    """Scale rows (…, M), in place, so that their first nonzero number is 1; return its index or −1.
 
-    A prime has no other multiples than those of its residue 0, which is 0 in floats.
+    Only multiples of the prime have residue 0, so every other first number has an inverse.
     """
     places = (rows != 0).argmax(axis=-1)[..., None]
     first = np.take_along_axis(rows, places, axis=-1).astype(np.int64)
@@ -89,7 +88,7 @@ def _of_first_one(rows: Array) -> Numbers:
 
 
 def _modulo(numbers: Array) -> Array:
-    """Return whole numbers below 2^53 − 2^31 as their residues, in place."""
+    """Replace integers below 2^53 − 2^31 by their residues, in place."""
     multiples = numbers * (1 / PRIME)
     np.rint(multiples, out=multiples)
     multiples *= PRIME
@@ -99,11 +98,11 @@ def _modulo(numbers: Array) -> Array:
 
 Flags = npt.NDArray[np.bool_]
 _NUMBERS = 2**19
-"""That are reduced at a time: more leave the processor's own memory, fewer keep it waiting."""
+"""Numbers reduced at a time: more do not fit the cache, fewer do not use the processor."""
 
 
 class Known:
-    """What a pool of observers knows: nodes' own vectors, and reduced rows of several."""
+    """The knowledge of a pool of observers: own vectors of nodes, and reduced rows."""
 
     def __init__(self, blind: Flags) -> None:
         self._blind, self._open = blind, ~blind
@@ -123,25 +122,25 @@ class Known:
 
     @property
     def partly(self) -> Numbers:
-        """The nodes of which something is known, and not all."""
+        """The nodes that are partly known."""
         return np.flatnonzero(self._rows.any(axis=0))
 
     @property
     def pivots(self) -> Numbers:
-        """As many of these as there are independent rows, which are so there already."""
+        """One pivot node per independent row; on these nodes the rows are independent."""
         return self._pivots
 
     def unknown(self, rows: Array) -> Array:
-        """Return what rows (m, M) have that no combination of those before has.
+        """Return the part of rows (m, M) that no combination of the kept rows has.
 
-        Of the nodes that are no pivots yet, since nothing is left of the others.
+        It is restricted to nodes that are not pivots yet; the rest of it is 0.
         """
         left = rows[:, self._open]
         take(left, rows[:, self._pivots], self._rows[:, self._open])
         return left
 
     def keep(self, left: Array, pivots: Numbers) -> None:
-        """Keep rows of which that is left, and reduced by each other."""
+        """Keep the new parts of rows, which are reduced."""
         new, places = np.zeros((len(left), len(self._open))), np.flatnonzero(self._open)[pivots]
         new[:, self._open] = left
         self._open[places] = False
@@ -153,7 +152,7 @@ class Known:
 
 
 def learn(pools: Sequence[Known], told: Sequence[Array]) -> list[Flags]:
-    """Let every pool keep rows (m, M), which differ by pool; return which are new to it."""
+    """Let every pool keep its rows (m, M); return which are new to it."""
     new_rows = [np.zeros(len(rows), dtype=np.bool_) for rows in told]
     left = [pool.unknown(rows) for pool, rows in zip(pools, told, strict=True)]
     for pool_numbers in _alike([rows.shape for rows in left]):
@@ -170,7 +169,7 @@ def learn(pools: Sequence[Known], told: Sequence[Array]) -> list[Flags]:
 
 
 def _alike(shapes: list[tuple[int, ...]]) -> list[list[int]]:
-    """Return places of shapes by their size, as many together as are reduced at a time."""
+    """Return indices of shapes in groups of similar size that are reduced at a time."""
     lots: list[list[int]] = []
     order = sorted(range(len(shapes)), key=lambda place: shapes[place][::-1], reverse=True)
     for place in order:  # the widest first

@@ -1,16 +1,17 @@
 """An observer of central models, all of them or only the last one, and of no answer.
 
-With Π the projection onto Θ, a round is θ⁺ = Π[φ(θ) + w], φ(θ) = θ − γ(σθ + ∇F(θ)), w Gaussian
-with standard deviation τ on each coordinate, and F convex with an L-Lipschitz gradient: φ is
-Lipschitz with c = max(|1 − γσ|, |1 − γ(σ + L)|). A replaced record moves φ(θ) by at most s. Then
-the last model is at least as hard to tell apart as N(0, 1) from N(μ, 1), for any a_k with
+With Π the projection onto Θ, a round is θ⁺ = Π[φ(θ) + w], φ(θ) = θ − γ(σθ + ∇F(θ)), w Gaussian with
+standard deviation τ on each coordinate, and F convex with an L-Lipschitz gradient: φ is Lipschitz
+with c = max(|1 − γσ|, |1 − γ(σ + L)|). A replaced record moves φ(θ) by at most s. Then last models
+of two neighbouring datasets are at least as hard to distinguish as N(0, 1) from N(μ, 1), for any
+a_k with
 
     μ² = Σ_k a_k²/τ_k²,    z_k = c_k z_{k−1} + s_k − a_k ≥ 0,    z_T = 0,
 
-from the start, where z = 0, or from any round on, with z the diameter of Θ. With C_k the product
-of later c, A_k = Σ_{l≤k} C_l a_l has to stay below M_k = Σ_{l≤k} C_l s_l (and what there was at
+from the start, where z = 0, or from any round on, with z the diameter of Θ. With C_k the product of
+later c, A_k = Σ_{l≤k} C_l a_l has to stay below M_k = Σ_{l≤k} C_l s_l (and what there was at
 first), and to end with it; Σ (ΔA_k)²/(C_k τ_k)² is least where A is the greatest convex minorant of
-M over Σ_{l≤k} (C_l τ_l)². The proof stands in ``docs/privacy/last-model.md``.
+M over Σ_{l≤k} (C_l τ_l)². Proof: ``docs/privacy/last-model.md``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,16 +45,16 @@ from asyncdp_sim.spec.base import trait
 from asyncdp_sim.trace import Trace
 
 _DOWN = 1 - 1e-5
-"""What a lower bound is stated smaller by, for rounding."""
+"""Factor that makes a lower bound smaller, to cover rounding."""
 _UP = 1 + 1e-9
-"""What an upper bound is stated larger by."""
+"""Factor that makes an upper bound larger, to cover rounding."""
 _STARTS = 24
-"""Rounds that are tried as the first of those that hide a record."""
+"""Number of first rounds f that are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rounds:
-    """Who is in the rounds of one replicate, and the noise in them; the unit is 2Ξ/n.
+    """The owners in the rounds of one replicate, and the noise; the unit is 2Ξ/n.
 
     Attributes
     ----------
@@ -61,9 +62,9 @@ class Rounds:
         k, from 1, of the rounds that had answers.
     present : array of bool (K, N)
     share : array (K,)
-        W_k = Σ n_j/n of those present, by which a sum is divided.
+        W_k = Σ n_j/n of the present owners, by which a sum is divided.
     noise : array (K,)
-        Σ z_j² of those present: the variance of Σ (n_j/n) w_j.
+        Σ z_j² of the present owners: the variance of Σ (n_j/n) w_j.
     """
 
     numbers: npt.NDArray[np.int64]
@@ -73,7 +74,7 @@ class Rounds:
 
 
 def in_rounds(trace: Trace, weights: Array, multiplier: Array) -> Rounds:
-    """Return who is in each round of a trace, by its updates.
+    """Return the owners in each round of a trace, from its updates.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def in_rounds(trace: Trace, weights: Array, multiplier: Array) -> Rounds:
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """The public numbers of a descent whose last model is seen.
+    """The public numbers of a descent whose last model is observed.
 
     Attributes
     ----------
@@ -114,8 +115,8 @@ class Descent:
     numbers : int
         p.
     pull : float or None
-        Of unclipped ridge from 0: 2 y_max R over Ξ, by which two records with one row of length R
-        and opposite targets differ; None where no pair is worked out.
+        For unclipped ridge from 0: 2 y_max R/Ξ, the distance of two records with the same row of
+        length R and opposite targets. None if no pair is computed.
     """
 
     weights: Array
@@ -130,7 +131,7 @@ class Descent:
 
     @classmethod
     def from_scenario(cls, scenario: Any) -> "Descent":
-        """Return those of a scenario in which the observer has no misfits."""
+        """Return those of a scenario without faults of the observer."""
         model, rounds, privacy = scenario.model, scenario.algorithm.in_rounds, scenario.privacy
         domain, records = privacy.sensitivity, np.array(scenario.trained_on, dtype=np.float64)
         longest = model.longest(domain.row_norm, domain.rows or privacy.norm)
@@ -148,7 +149,7 @@ class Descent:
         )
 
     def contractions(self, rounds: Rounds) -> Array:
-        """Return c_k, shape (K,): above 1 where a step is longer than 2/(σ + L)."""
+        """Return c_k, shape (K,): above 1 if a step is longer than 2/(σ + L)."""
         gamma = self.steps[rounds.numbers - 1]
         ends = (1 - gamma * self.convexity, 1 - gamma * (self.convexity + self.smoothness))
         return np.asarray(np.maximum(*np.abs(ends)))
@@ -164,18 +165,18 @@ class Descent:
         return np.array(squared_mu)[which.ravel()] * _UP
 
     def pair(self, rounds: Rounds, delta: float, most: Array) -> Array | None:
-        """Return ε of one pair of datasets at δ, shape (N,): no smaller ε is true.
+        """Return ε of one pair of datasets at δ, shape (N,): a lower bound on the true ε.
 
-        All records are (0, 0) but one, which is (x, y) or (x, −y), ‖x‖ = R and |y| = y_max. The
-        last model is then Gaussian for both, of one covariance, unless a projection acts; how
-        probable that is at most is taken off.
+        All records are (0, 0) except one, which is (x, y) or (x, −y), ‖x‖ = R and |y| = y_max. The
+        last model is then Gaussian with the same covariance for both, unless a projection acts. (1
+        + e^ε) times a bound on the probability of that is added to δ.
 
         Parameters
         ----------
         rounds : Rounds
         delta : float
         most : array (N,)
-            ε that is claimed.
+            The claimed ε.
         """
         if self.pull is None:
             return None
@@ -211,14 +212,14 @@ class Descent:
 
 
 def _hidden(moved: Array, noise: Array, diameter: Array) -> float:
-    """Return the least μ² over where to begin, of one owner's record.
+    """Return the least μ² of one owner's record over the first rounds f.
 
     Parameters
     ----------
     moved, noise : array (K,)
         C_k s_k and (C_k τ_k)².
     diameter : array (K,)
-        That of Θ before round k, times c_k and C_k.
+        The diameter of Θ before round k, times c_k and C_k.
     """
     if not moved.any():  # in no round
         return 0.0
@@ -317,10 +318,10 @@ class ModelObserver(ObserverKind):
 
     @override
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what all models tell, of which the last one is a part.
+        """Return what all models reveal; this also bounds what the last one reveals.
 
-        One record of owner u moves the sum of round k by 2Ξ/n, and the noise in it is Σ z_j² of
-        those who are in it, in that unit: μ_u² = Σ_k 1/Σ_j z_j² over the rounds that u is in.
+        One record of owner u moves the sum of round k by 2Ξ/n. In that unit the noise has variance
+        Σ z_j² over the owners in it: μ_u² = Σ_k 1/Σ_j z_j² over the rounds of u.
         """
         noise = _multiplier(accountant)
         rounds_of_each = [in_rounds(trace, np.ones(len(noise)), noise) for trace in traces]
@@ -328,10 +329,10 @@ class ModelObserver(ObserverKind):
 
 
 class TrustedLearner(ModelObserver):
-    """An observer of all central models where the learner hides whole owners in them.
+    """An observer of all central models, in which the learner hides whole owners.
 
-    The learner receives answers of all owners without noise, and adds it to their sum in every
-    round. It is drawn here in equal parts, one with each answer.
+    The learner receives all answers without noise and adds noise to their sum in every round. The
+    simulation draws this noise in equal parts, one with each answer.
     """
 
     by_count = True
@@ -397,7 +398,7 @@ class TrustedLearner(ModelObserver):
 
     @override
     def share_of_noise(self, n_owners: int) -> float:
-        """Return 1/√N, of the strictest owner's."""
+        """Return 1/√N, relative to the noise of the strictest owner."""
         return float(n_owners**-0.5)
 
     @override
@@ -425,7 +426,7 @@ def _always_full(scenario: Any, asked: int) -> bool:
 
 
 class LastModel:
-    """An observer of the last model alone, of a known descent.
+    """An observer of only the last model of a known descent.
 
     Parameters
     ----------

@@ -1,21 +1,21 @@
 """Another node of a gossip graph, which sees its own meetings and no others.
 
-Nodes start with y_i = x_i + s_i w_i, w standard normal, and all that is ever sent is linear in y.
-An observer that knows the noise of a set C sees A y, rows of public numbers; one record moves
-y_u by Δ_u = s_u/z_u at most. With B = A S restricted to the columns of others than C, whose noise
-alone hides anything, it sees a Gaussian of mean shift Δ_u a_u and covariance B Bᵀ, so that two
-neighbouring datasets are as hard to tell apart as N(0, 1) from N(μ, 1) with
+Nodes start with y_i = x_i + s_i w_i, w standard normal, and every sent vector is linear in y. An
+observer that knows the noise of a set C sees A y, A a matrix of public numbers. One record moves
+y_u by at most Δ_u = s_u/z_u. Let B = A S, restricted to the columns of nodes outside C, because
+only their noise hides anything. The observer sees a Gaussian of mean shift Δ_u a_u and covariance B
+Bᵀ. So two neighbouring datasets are as hard to distinguish as N(0, 1) from N(μ, 1) with
 
     μ² = Δ_u² a_uᵀ (B Bᵀ)⁺ a_u = h_u/z_u²,    h_u = [Bᵀ(B Bᵀ)⁺B]_uu in [0, 1],
 
-the leverage of u: how much of its noise direction lies in the row space of B. h_u = 1 where y_u
-is known exactly, which costs what u's own noise gives (1/z_u²), and nothing ever costs more.
+the leverage of u: the share of its noise direction in the row space of B. h_u = 1 if y_u is known
+exactly. The cost is then that of u's own noise, 1/z_u², the largest possible.
 
-Whether a row is new, and whose own vectors are known, is decided exactly, modulo a prime: a row
-whose new part is tiny tells as much as one whose new part is large. Of vectors that are not known,
-the rows are kept in as many digits as it takes to tell their space to 1e-9, and what that leaves
-open is added. Where the most digits do not suffice, every vector with a part in what was heard is
-taken for known, h = 1, which is never too little.
+Which rows are new, and which nodes' own vectors are known, is decided modulo a prime, because a row
+with a tiny new part reveals as much as one with a large new part. Rows of partly known vectors are
+kept in as many digits as determine their space to 1e-9; this error is added to h. If the most
+digits do not suffice, every vector with a part in the received rows counts as known, h = 1, which
+is never too little.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,27 +37,27 @@ from asyncdp_sim.spec.validation import show
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 _LIMBS = (8, 20, 40, 80)
-"""Of 20 bits, that vectors are kept in: more where fewer do not suffice."""
+"""Numbers of limbs of 20 bits for vectors: more are used if fewer do not suffice."""
 _SOME = 128
-"""Received vectors that a pool collects before it keeps the new part; batches are faster."""
+"""Received vectors that a pool collects before it keeps their new part; batches are faster."""
 _NUMBERS = 2**25
-"""Limbs that are kept at a time at most, unless one pool needs more."""
+"""Largest number of limbs kept at a time, unless one pool needs more."""
 
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """What is sent and averaged at one time.
+    """The messages and averages of one time.
 
     Attributes
     ----------
     heard : array of int (m, 2)
-        Listener and speaker, both nodes from 0; all listeners hear vectors as they were before.
+        Receiver and sender, both nodes from 0; the sent vectors are those before the round.
     nodes : array of int (a,)
-        Whose vectors change.
+        The nodes whose vectors change.
     sources : array of int (b,)
         The nodes that their new vectors combine.
     weights : array of int (a, b)
-        How often each counts, over ``parts``.
+        The weight of each source, times ``parts``.
     parts : int
         The common denominator.
     """
@@ -96,7 +96,7 @@ def all_at_once(weights: Numbers, parts: int) -> Round:
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """A vector as it was sent: modulo the prime, and in limbs, so many last units off."""
+    """A vector as it was sent: modulo the prime, and in limbs with an error bound."""
 
     exact: Array
     limbs: Array
@@ -104,23 +104,23 @@ class Message:
 
 
 def leverages(rounds: list[Round], noise: Array, pools: Flags) -> Array:
-    """Return h_u of every node against every pool of observers, shape (V, M); 0 of members.
+    """Return h_u of every node against every pool of observers, shape (V, M); 0 for members.
 
     Parameters
     ----------
     rounds : list of Round
         In their order.
     noise : array (M,)
-        s_u > 0 in one unit for all; 0 of a node that holds no data, and adds none.
+        s_u > 0 in one unit for all; 0 for a node without data, which adds no noise.
     pools : array of bool (V, M)
-        Who puts together what it sees, and knows its own noise.
+        The members of each pool, which share what they receive and know their own noise.
     """
     with one_thread():  # others would wait for each other longer than they work
         return _looked_at(rounds, noise, pools)
 
 
 def _looked_at(rounds: list[Round], noise: Array, pools: Flags) -> Array:
-    """Return the same, with more digits for the pools where fewer do not suffice."""
+    """Return the same, with more digits for pools that need them."""
     leverage_of, doubtful = np.zeros(pools.shape), np.arange(len(pools))
     for count in _LIMBS:
         left = []
@@ -134,7 +134,7 @@ def _looked_at(rounds: list[Round], noise: Array, pools: Flags) -> Array:
 
 
 def _in_parts(pools: Numbers, rounds: list[Round], n_nodes: int, count: int) -> Iterator[Numbers]:
-    """Yield pools, as many at a time as there is room for the vectors that they keep."""
+    """Yield as many pools at a time as the memory for their vectors allows."""
     room = _NUMBERS // (n_nodes * count)
     speakers = sum(len(np.unique(step.heard[:, 1])) for step in rounds)
     size = max(1, len(pools) if speakers <= room else room // n_nodes)
@@ -142,7 +142,7 @@ def _in_parts(pools: Numbers, rounds: list[Round], n_nodes: int, count: int) -> 
 
 
 class _Views:
-    """What some pools of observers know, and all vectors in many digits."""
+    """The knowledge of several pools of observers, and all vectors in many digits."""
 
     def __init__(self, noise: Array, pools: Flags, count: int) -> None:
         start = np.diag((noise > 0).astype(float))  # a node that adds no noise is no unknown
@@ -154,7 +154,7 @@ class _Views:
         self._said: dict[int, Message] = {}
 
     def follow(self, rounds: list[Round]) -> None:
-        """Process rounds as long as a pool may learn more."""
+        """Process rounds until no pool can learn more."""
         for step in rounds:
             if all(knowledge.everything for knowledge in self._known):
                 return
@@ -192,7 +192,7 @@ class _Views:
         return self._said[node]
 
     def _mix(self, each: Round) -> None:
-        """Let vectors be averaged."""
+        """Average the vectors of a round."""
         nodes, sources, weights, parts = each.nodes, each.sources, each.weights, each.parts
         self._off[nodes] = np.abs(weights) @ self._off[sources] / parts + 1
         self._exact[nodes] = applied(weights, parts, self._exact[sources])
@@ -201,9 +201,9 @@ class _Views:
             self._said.pop(node, None)
 
     def judged(self) -> tuple[Array, Flags]:
-        """Return what every pool knows of every node, (V, M), and for which pools that is sure.
+        """Return the leverage of every node for every pool, (V, M), and which pools are certain.
 
-        Where it is not, all that it heard of is taken for known.
+        For other pools every node in a received vector counts as known.
         """
         leverage_of, sure = np.zeros(self._pools.shape), np.ones(len(self._pools), dtype=np.bool_)
         for place, messages in enumerate(self._bases()):
@@ -217,9 +217,9 @@ class _Views:
         return leverage_of, sure
 
     def _bases(self) -> list[list[Message]]:
-        """Return for every pool messages that span what it knows of those it knows in part.
+        """Return for every pool messages that span its knowledge of partly known nodes.
 
-        They are independent without the vectors that it knows: as many as its reduced rows.
+        They are independent after known vectors are removed: as many as its reduced rows.
         """
         places = [knowledge.pivots for knowledge in self._known]
         messages = [
@@ -241,7 +241,7 @@ class _Views:
         return messages
 
     def _told(self, messages: list[Message], columns: Numbers) -> Array | None:
-        """Return h of the nodes that are partly known, rounded up; None where digits lack."""
+        """Return h of the partly known nodes, rounded up; None if more digits are needed."""
         rows = np.array([message.limbs[:, columns] for message in messages])
         off = np.array([message.off for message in messages])
         result = leverage(rows.transpose(1, 0, 2), off, self._noise[columns])
@@ -250,7 +250,7 @@ class _Views:
 
 _SENT = (ExchangeOutcome.applied, ExchangeOutcome.lost, ExchangeOutcome.in_flight)
 _ALL = 1 - 1e-9
-"""A leverage from which on a vector is taken for known: upwards, as every rounding here."""
+"""Leverage from which a vector counts as known: rounded up, like everything here."""
 
 
 class NodeObserver(ObserverKind):
@@ -290,7 +290,7 @@ class NodeObserver(ObserverKind):
         return faults + self._misnamed(scenario.owners.count)
 
     def _misnamed(self, n_owners: int) -> list[Fault]:
-        """Return a fault where colluders are no owners, or are named twice."""
+        """Return a fault if colluders are not owners, or are named twice."""
         named = () if self.colluding is None else self.colluding
         if max(named, default=1) <= n_owners and len(set(named)) == len(named):
             return []
@@ -299,7 +299,7 @@ class NodeObserver(ObserverKind):
 
     @override
     def learned(self, accountant: Accountant, traces: Sequence[Trace]) -> Learned:
-        """Return what each owner's record costs against the others, from these traces.
+        """Return the cost of each owner's record against the other nodes, from these traces.
 
         μ of owner u against a view is √h_u/z_u (:mod:`asyncdp_sim.privacy.observers.node`), ε at
         δ that of one Gaussian answer with multiplier 1/μ, and ρ = μ²/2.
@@ -327,7 +327,7 @@ class NodeObserver(ObserverKind):
         Parameters
         ----------
         multiplier : array (N,)
-            z_i > 0, the noise over how far a record moves the vector.
+            z_i > 0, the noise over the largest change of the vector by one record.
         trace : Trace
             Of gossip.
         """
@@ -350,9 +350,9 @@ class NodeObserver(ObserverKind):
 
 
 def meetings(trace: Trace) -> list[Round]:
-    """Return senders and receivers of vectors in gossip, in order, from 0; the learner is N.
+    """Return the meetings of gossip in order; nodes count from 0, the learner is N.
 
-    Meetings that the end of the run cut short are the last ones: the vectors were on their way.
+    Meetings that the end of the run cut short come last; their vectors count as sent.
     """
     sent = trace.came_to(*_SENT)
     rows = trace.exchanges[sent]
