@@ -70,35 +70,6 @@ def test_randomised_response_is_refuted_about_as_often_as_stated() -> None:
     )
 
 
-@pytest.mark.parametrize("fault", ["one guess more is right", "the share itself"])
-def test_a_bound_that_says_too_much_is_seen(fault: str, monkeypatch: Patch) -> None:
-    """Planted: an off-by-one, and the estimate in place of the limit."""
-    right = bounds.shown
-
-    def more(count: int, guesses: int, doubt: float) -> Any:
-        if fault == "one guess more is right":
-            return right(min(count + 1, guesses), guesses, doubt)
-        with np.errstate(divide="ignore"):
-            return np.log(count / np.float64(guesses - count))
-
-    epsilon = float(bounds.shown(40, 50, DOUBT)) - 1e-6
-    monkeypatch.setattr(bounds, "shown", more)
-    assert too_many(false_alarms(epsilon))
-
-
-def test_choosing_what_is_guessed_by_the_coins_is_seen(monkeypatch: Patch) -> None:
-    """Planted: abstains, now and then, where the guess would be wrong."""
-
-    def peeked(scores: Any, coins: Any) -> tuple[int, int]:
-        wrong = np.flatnonzero((scores > 0) != coins)
-        kept = np.delete(np.arange(len(coins)), wrong[: len(wrong) // 4])
-        return len(kept), int(np.count_nonzero((scores[kept] > 0) == coins[kept]))
-
-    assert not too_many(false_alarms(1.0))
-    monkeypatch.setitem(globals(), "judged", peeked)
-    assert too_many(false_alarms(1.0))
-
-
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.0])
 def test_whatever_abstention_all_outcomes_together_keep_the_confidence(epsilon: float) -> None:
     """All 2⁷ · 2⁷ coins and responses, and for each response any coins that are guessed."""
