@@ -12,33 +12,18 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from tests.scenes import text
 
-SCENE = """
-schema = 1
-id = "alone"
-[run]
-updates = 60
-replicates = 3
-alone = true
-[owners]
-count = 4
-records = [5, 10, 40, 80]
-[data]
-kind = "gaussian"
-features = 3
-heterogeneity = 0.3
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 3.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "declared", bound = 5.0 }
-[sweep]
-"privacy.epsilon" = [1.0, 2000.0]
-"""
+SCENE = text(
+    id="alone",
+    run={"updates": 60, "replicates": 3, "alone": True},
+    owners={"count": 4, "records": [5, 10, 40, 80]},
+    data={"kind": "gaussian", "features": 3, "heterogeneity": 0.3},
+    model={"kind": "ridge", "regularisation": 0.01},
+    algorithm={"kind": "async-gossip", "rho": 3.0},
+    privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
+    sweep={"privacy.epsilon": [1.0, 2000.0]},
+)
 
 
 @pytest.fixture(scope="module")
