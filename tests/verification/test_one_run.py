@@ -28,11 +28,6 @@ ROUNDING = 1e-12
 Patch = pytest.MonkeyPatch
 
 
-@pytest.fixture
-def command(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
 def size(chance: float, epsilon: float, guesses: int, doubt: float) -> float:
     """Return how often guesses, right with this chance each, show more than ε: exactly."""
     right = np.arange(guesses + 1)

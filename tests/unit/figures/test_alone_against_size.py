@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Sweep
-from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import text
+from tests.unit.figures.made import texts
 
 SCENE = text(
     id="alone",
@@ -33,10 +32,6 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
     sweep(load(place / "s.toml")[0], place / "sweep")
     opened = Sweep.read(place / "sweep")
     return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
-
-
-def texts(picture: Picture) -> list[str]:
-    return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
 def test_it_draws_what_the_tables_hold(lines: list[CurveLine]) -> None:

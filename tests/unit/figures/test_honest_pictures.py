@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
 
 from asyncdp_sim.figures import Sweep, plan
-from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import panels, style
 from asyncdp_sim.figures.runs import held_out, profit
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -14,6 +12,7 @@ from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import text
+from tests.unit.figures.made import texts
 
 HONEST = text(
     id="honest",
@@ -35,10 +34,6 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
     sweep(load(place / "s.toml")[0], place / "sweep")
     opened = Sweep.read(place / "sweep")
     return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
-
-
-def texts(picture: Picture) -> list[str]:
-    return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
 def changed(line: CurveLine, **summary: object) -> CurveLine:
