@@ -8,6 +8,12 @@ wait for each other longer than they work.
 
 import gc
 import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.cli.command import Command
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read where numpy is imported
 gc.disable()  # while modules are read and tests collected: all of that stays
@@ -17,3 +23,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 10, 10)
     gc.enable()
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "Command":
+    from tests.cli.command import Command  # most tests do without the command line
+
+    return Command(monkeypatch, capsys)

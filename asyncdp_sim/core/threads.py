@@ -30,8 +30,8 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 @lru_cache(maxsize=1)
-def _libraries(modules: int) -> "ThreadpoolController":  # noqa: ARG001
-    """Return the libraries of linear algebra that this many imported modules have loaded.
+def _libraries(_: int) -> "ThreadpoolController":
+    """Return the libraries of linear algebra that so many imported modules have loaded.
 
     Looking for them takes milliseconds, and only an import brings new ones.
     """

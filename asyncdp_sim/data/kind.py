@@ -55,7 +55,7 @@ class DataKind(Variant):
     classes: ClassVar[tuple[str, ...]] = ()
     """The declared classes of the target, in their order; without members where none are."""
 
-    def read_for(self, labels: int, *, intercept: bool) -> Self:  # noqa: ARG002
+    def read_for(self, labels: int, *, intercept: bool) -> Self:
         """Return the data as a model reads them.
 
         Parameters
@@ -97,10 +97,10 @@ class DataKind(Variant):
 
     def redraws(
         self,
-        count: int,  # noqa: ARG002
-        n_owners: int,  # noqa: ARG002
-        records: tuple[int, ...] | None,  # noqa: ARG002
-        streams: Streams,  # noqa: ARG002
+        count: int,
+        n_owners: int,
+        records: tuple[int, ...] | None,
+        streams: Streams,
     ) -> Iterator[Dataset]:
         """Yield the records with that drawn again, ``count`` times; none where nothing is."""
         return iter(())

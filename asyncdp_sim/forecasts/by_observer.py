@@ -10,7 +10,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import figure
 from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
@@ -130,8 +130,8 @@ def _budgets(asked: Scenario, quieter: float, delta: float) -> tuple[float, ...]
 def _outcome(
     known: Population, scenario: Scenario, heterogeneity: float | None
 ) -> tuple[float | None, int | None]:
-    which = "common" if known.common else "own"
-    data = population(scenario, which, private=known.private, dataset=known.dataset)  # type: ignore[arg-type]
+    which: Moments = "common" if known.common else "own"
+    data = population(scenario, which, private=known.private, dataset=known.dataset)
     result = moment_forecast(data, heterogeneity)
     if not isinstance(result, MomentForecast) or data.objective is None:
         return None, None

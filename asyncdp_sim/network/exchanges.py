@@ -247,6 +247,6 @@ class Exchanges:
             self.recorder.exchange(exchange, *ended)
 
 
-def _nobody(end_tick: int) -> Iterable[Exchange]:  # noqa: ARG001
+def _nobody(_: int) -> Iterable[Exchange]:
     """Return nothing: every open exchange is the learner's."""
     return ()

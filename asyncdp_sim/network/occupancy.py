@@ -144,7 +144,7 @@ class _NotedProcessor(Processor):
         self._notes.end(spell)
 
 
-class _NotedPort:
+class _NotedPort(Port):
     """Access to a shared channel: its owner listens until it sends."""
 
     def __init__(self, notes: OccupationNotes, owner: int, port: Port) -> None:
@@ -152,6 +152,7 @@ class _NotedPort:
         self._owner = owner
         self._port = port
 
+    @override
     def transmit(
         self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
     ) -> Waiting[Fate]:

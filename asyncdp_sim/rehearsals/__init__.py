@@ -116,7 +116,7 @@ def _replicates(ready: Ready, unit: float, progress: Progress | None) -> list[Re
 def _teller(scenario: Scenario, number: int, progress: Progress | None) -> Any:
     before, total = (number - 1) * scenario.run.updates, scenario.run.replicates
     if progress is None:
-        return lambda updates: None  # noqa: ARG005
+        return lambda _: None
     all_updates = total * scenario.run.updates
     return lambda updates: progress("rehearsing: updates", before + updates, all_updates)
 

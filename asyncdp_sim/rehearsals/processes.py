@@ -90,9 +90,11 @@ class Crew:
         return message
 
     def _started(self, work: Callable[..., None], *given: Any) -> BaseProcess:
-        process = self._context.Process(target=work, args=(self._packed, *given), daemon=True)
+        process: BaseProcess = self._context.Process(
+            target=work, args=(self._packed, *given), daemon=True
+        )
         process.start()
-        return process  # type: ignore[no-any-return]
+        return process
 
 
 def _learn(packed: bytes, pipe: Connection) -> None:

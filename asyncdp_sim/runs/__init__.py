@@ -129,7 +129,7 @@ def reproduce(
     workers: int = 1,
     settings: Sequence[str] = (),
     allow_code: bool = False,
-    on_note: OnNote = lambda note: None,  # noqa: ARG005
+    on_note: OnNote = lambda _: None,
     progress: Progress | None = None,
 ) -> RunResult:
     """Make a result again from its manifest, and compare all of it with what lies on disk.

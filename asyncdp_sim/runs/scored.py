@@ -329,7 +329,7 @@ def _objectives(
     if not judged:
         return objective, judge, notes
     try:
-        judge.least  # noqa: B018
+        _ = judge.least
     except DataError:
         far = outlying(rows.scored[0])
         if not dataset.real or not any(flags.any() for flags in far):
@@ -355,7 +355,7 @@ def _without(
     count = sum(int(np.count_nonzero(rows)) for rows in far)
     rest = scenario.model.objective(blank(scored[0], far), blank(scored[1], far))
     judge = ScoredOnAll(objective, rest)
-    judge.least  # noqa: B018
+    _ = judge.least
     return judge, (
         FormattedMessage(
             "θ* of all records is not found: f, θ* and ψ leave out {count} with numbers above "

@@ -116,7 +116,7 @@ def processes(workers: int) -> Iterator[Map]:
         def mapped(
             function: Callable[..., Any],
             *items: Sequence[Any],
-            on_done: Callable[[int], None] = lambda place: None,  # noqa: ARG005
+            on_done: Callable[[int], None] = lambda _: None,
         ) -> list[Any]:
             """Map, and tell the place of each piece as soon as it is done."""
             waited: list[Future[Any]] = []

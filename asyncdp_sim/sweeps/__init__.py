@@ -165,7 +165,7 @@ def reproduce_all(
     workers: int = 1,
     settings: Sequence[str] = (),
     allow_code: bool = False,
-    on_note: OnNote = lambda note: None,  # noqa: ARG005
+    on_note: OnNote = lambda _: None,
     progress: Progress | None = None,
 ) -> int:
     """Make a result, or a sweep with its cells and traces, again; return how many results agree.

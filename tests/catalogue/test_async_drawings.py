@@ -7,7 +7,6 @@ import pytest
 
 from analysis.papers import stars
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.trace import Trace
 from scenarios.papers import FIGURES, async_drawings
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
@@ -64,20 +63,6 @@ def test_a_learner_that_is_not_locked_is_seen(tmp_path: Path) -> None:
     )
     [found] = judged((pushed,), tmp_path)
     assert found.verdict == "fails"
-
-
-@pytest.mark.long
-def test_a_run_that_is_another_than_the_drawn_one_is_seen(
-    swept: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = async_drawings.result(swept, "request")
-    other: Trace = async_drawings.trace(async_drawings.result(swept, "broadcast"))
-    assert async_drawings.otherwise(right) == 0
-    monkeypatch.setattr(async_drawings, "trace", lambda _: other)
-    assert async_drawings.otherwise(right) > 0
-    # Of a broadcast, whose answers overlap and which refuses nobody, the rest does not hold either.
-    assert async_drawings.overlapping(right) == 0  # no lock at all
-    assert async_drawings.strangers(right) == other.n_updates
 
 
 @pytest.mark.long

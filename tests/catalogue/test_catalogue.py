@@ -13,73 +13,11 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command
+from tests.tables import table
 
 ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
-PROMISED = {
-    "data-market",
-    "async-02",
-    "async-05",
-    "async-06",
-    "async-07",
-    "async-08",
-    "async-10",
-    "async-11",
-    "collab-02",
-    "collab-03",
-    "collab-06",
-    "collab-07",
-    "collab-08",
-    "collab-11",
-    "collab-optimum",
-    "hospital-sound",
-    "absence-in-waves",
-    "accuracy-by-routing",
-    "absence-that-lasts",
-    "availability-and-fairness",
-    "bias-of-absence",
-    "budgets-per-answer",
-    "broadcast-vs-request",
-    "channel-load",
-    "every-owner-a-learner",
-    "exclude-the-small-and-shy",
-    "fraud-svm",
-    "gossip-graphs",
-    "honest-curves",
-    "hospital-outage",
-    "joules-against-accuracy",
-    "lending-convergence",
-    "lending-sound",
-    "lending-three-budgets",
-    "lending-timing",
-    "correlated-noise",
-    "hide-the-owner",
-    "lossy-rural-links",
-    "mobile-diurnal",
-    "polar-convergence",
-    "polar-min-wait",
-    "polar-server-graphs",
-    "privacy-over-distance",
-    "price-of-a-collision",
-    "price-of-soundness",
-    "owner-learner-collude",
-    "owners-that-lie",
-    "spending-unevenly",
-    "statistics-or-gradients",
-    "steps-against-staleness",
-    "sync-or-async",
-    "twenty-small-banks",
-    "unlike-owners",
-    "value-of-aggregation",
-    "value-of-collaboration",
-    "value-of-composition",
-    "value-of-local-steps",
-    "value-of-subsampling",
-    "vary-availability",
-    "vary-owners",
-    "whom-to-ask",
-    "wifi-contention",
-}
+TABLE = table(__file__, "catalogue.toml")
 FEW = ("run.replicates=2", "run.updates=20")
 SMALL = ("owners.records=400", *FEW)
 """Settings that make an entry quick."""
@@ -89,85 +27,6 @@ DRAWN = {
     "sync-or-async": pytest.mark.long,
 }
 """Entries whose pictures are drawn by a run of tests or a long one; of others at night."""
-BESIDES = {
-    "async-05": ('sweep."owners.records"=[300, 400]', 'sweep."privacy.epsilon"=[1.0, 10.0]'),
-    "async-06": ('sweep."owners.records"=[300, 400]', 'sweep."privacy.epsilon"=[1.0, 10.0]'),
-    "async-07": ('sweep."owners.count"=[2, 3]', 'sweep."privacy.epsilon"=[1.0, 10.0]'),
-    "async-08": ('data.split="in-order"',),
-    "async-10": ('data.split="in-order"', 'sweep."privacy.epsilon"=[1.0, 10.0]'),
-    "async-11": ('data.split="in-order"',),
-    "collab-02": ("privacy.epsilon=1000.0", "algorithm.step=100.0"),
-    "collab-03": (
-        "privacy.epsilon=1000.0",
-        "algorithm.step=100.0",
-        'sweep."owners.records"=[300, 400]',
-        'sweep."privacy.epsilon"=[1.0, 10.0]',
-    ),
-    "collab-06": (
-        "privacy.epsilon=1000.0",
-        "algorithm.step=100.0",
-        'sweep."owners.records"=[[400, 300, 300], [400, 400, 400]]',
-        'sweep."privacy.epsilon"=[[1.0, 0.1, 0.1], [1.0, 10.0, 10.0]]',
-    ),
-    "collab-08": ('sweep."owners.records"=[300, 400]', 'sweep."privacy.epsilon"=[1.0, 10.0]'),
-    "collab-11": (
-        'sweep."owners.records"=[[400, 300, 300], [400, 400, 400]]',
-        'sweep."privacy.epsilon"=[[1.0, 0.1, 0.1], [1.0, 10.0, 10.0]]',
-    ),
-    "collab-optimum": ("algorithm.rho=4e5", 'sweep."run.seed"=[1]'),
-    "hospital-sound": ('data.split="in-order"',),
-    "availability-and-fairness": ('sweep."run.seed"=[1, 2]',),
-    "budgets-per-answer": ('sweep."privacy.epsilon"=[0.1, 1.0]', "privacy.budget.answers=2"),
-    "channel-load": ("run.until=60.0", 'sweep."clock.rate"=[0.1, 0.02]'),
-    "exclude-the-small-and-shy": (
-        'sweep."availability.probability"=[[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], '
-        "[1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]]",
-    ),
-    "honest-curves": ('sweep."privacy.epsilon"=[1.0, 10.0]',),
-    "joules-against-accuracy": (
-        "privacy.budget.answers=20",
-        'sweep.variant=[{ name = "all in rounds, 20 answers" }]',
-    ),
-    "owner-learner-collude": ('sweep.variant=[{ name = "few", "run.updates" = 10 }]',),
-    "owners-that-lie": (
-        'sweep."adversary.owners"=[[], [1, 2]]',
-        'sweep."adversary.factor"=[10.0]',
-    ),
-    "price-of-a-collision": ('sweep."clock.rate"=[0.01, 0.1]', "privacy.budget.answers=2"),
-    "price-of-soundness": ('sweep."privacy.epsilon"=[0.1, 1.0]',),
-    "spending-unevenly": ('sweep."privacy.budget.growth"=[0.8, 1.2]', "privacy.budget.answers=20"),
-    "statistics-or-gradients": ('sweep."owners.count"=[3]',),
-    "unlike-owners": (
-        "data.split.rows=4000",
-        'sweep."data.split.dirichlet"=[1e3]',
-        'sweep.availability=[{ kind = "bernoulli", probability = 0.5 }]',
-        "run.replicates=1",
-    ),
-    "value-of-collaboration": (
-        'sweep."privacy.epsilon"=[0.3, 3.0]',
-        "privacy.budget.answers=3",
-    ),
-    "value-of-composition": ('sweep."privacy.epsilon"=[1.0]',),
-    "correlated-noise": (
-        "owners.count=9",
-        "protocol.owners=3",
-        "run.updates=6",
-        "privacy.participation.apart=3",
-        "sweep.variant=[{ name = 'correlated', 'privacy.correlation' = { bands = 3 } }]",
-    ),
-    "hide-the-owner": ('sweep."owners.count"=[4, 5]',),
-    "value-of-aggregation": ('sweep."owners.count"=[4, 5]',),
-    "value-of-local-steps": (
-        "data.split.rows=4000",
-        "sweep.variant=[{ name = 'E = 2', 'algorithm.local_steps' = 2, "
-        "'algorithm.local_step' = 9.0 }]",
-    ),
-    "value-of-subsampling": (
-        "privacy.budget.answers=2",
-        "sweep.variant=[{ name = 'q = 0.3', 'privacy.sampling' = 0.3 }]",
-    ),
-    "vary-owners": ('sweep."owners.count"=[3, 100]',),
-}
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""
 
 
@@ -180,13 +39,13 @@ def small(found: Entry) -> Scenario:
     data = found.scenario().data
     by_target = data.says_records and data.split_column is None  # then the split says how many
     little = FEW if by_target else SMALL
-    return found.scenario((*little, *public, *mild, *BESIDES.get(found.name, ())))
+    return found.scenario((*little, *public, *mild, *TABLE["besides"].get(found.name, ())))
 
 
 def test_the_list_is_not_empty() -> None:
     names = [found.name for found in ENTRIES]
     assert len(names) >= 3
-    assert set(names) >= PROMISED
+    assert set(names) >= set(TABLE["promised"])
     assert names == sorted(set(names))
     files = Path(entry("lending-sound").file).parent.glob("*.toml")
     assert {file.stem for file in files} == set(names)

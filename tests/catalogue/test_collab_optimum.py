@@ -1,13 +1,10 @@
 """Algorithm 1 without noise: the verdicts on it, and the closed form of what it leaves."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import gammaln
 
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.scenario import Scenario
 from scenarios.papers import FIGURES, collab_optimum
 from scenarios.papers.collab_optimum import SMOOTH
 from scenarios.papers.figure import AS_PUBLISHED
@@ -49,21 +46,6 @@ def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept: Sweep, name: s
     first = vectors.T @ objective.optimum
     expected = (first**2 * np.exp(2 * logs)) @ values / objective.fitness(objective.optimum)
     assert psi == pytest.approx(expected, rel=1e-6)
-
-
-def test_a_step_that_is_a_hundredth_too_long_is_seen(
-    swept: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """So would one more update be: the loop from k = 0, or to T + 1."""
-    right, steps = collab_optimum.result(swept, STRONG), collab_optimum.steps
-
-    def longer(scenario: Scenario) -> object:
-        return replace(steps(scenario), sizes=1.01 * steps(scenario).sizes)
-
-    monkeypatch.setattr(collab_optimum, "steps", longer)
-    assert collab_optimum.off(right) > collab_optimum.CLOSE
-    monkeypatch.setattr(collab_optimum, "exact", lambda _: np.roll(collab_optimum.psi(right)[1], 1))
-    assert collab_optimum.off(right) > collab_optimum.CLOSE
 
 
 def test_theta_star_is_the_solver_s(swept: Sweep) -> None:

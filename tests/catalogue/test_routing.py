@@ -59,21 +59,6 @@ def test_joules_are_watts_times_the_times_of_the_table(
 
 
 @pytest.mark.long
-def test_delays_of_another_network_are_seen(
-    verified: tuple[dict[str, Judged], Sweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, sweep = verified
-    assert routing.off_delays(sweep) < 0.15
-    sound = routing.closed_network
-
-    def one_more(tasks: int, *parts: object) -> object:
-        return sound(tasks + 3, *parts)
-
-    monkeypatch.setattr(routing, "closed_network", one_more)
-    assert routing.off_delays(sweep) > 0.2
-
-
-@pytest.mark.long
 def test_a_target_that_is_not_reached_is_never(
     verified: tuple[dict[str, Judged], Sweep],
 ) -> None:

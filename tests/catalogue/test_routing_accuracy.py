@@ -38,15 +38,6 @@ def test_the_gain_is_early(verified: tuple[dict[str, Judged], Sweep]) -> None:
 
 
 @pytest.mark.long
-def test_choices_that_are_taken_for_each_other_are_seen(
-    verified: tuple[dict[str, Judged], Sweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(routing, "EVEN", routing.CHOSEN)
-    assert routing.gained(verified[1], 1.0) == 0
-    assert routing.lasts(verified[1]) == 0
-
-
-@pytest.mark.long
 def test_means_are_over_replicates(verified: tuple[dict[str, Judged], Sweep]) -> None:
     """By hand, for one k; and the best step is as good as every one."""
     results = routing.cells(verified[1], routing.CHOSEN)

@@ -48,17 +48,6 @@ def test_two_are_off_as_the_chain_says_and_five_by_less(drawn: Sweep) -> None:
     assert f"| {off:.2f} |" in page
 
 
-@pytest.mark.long
-def test_a_fixed_point_of_other_windows_would_be_seen(
-    drawn: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Planted fault: a first window of twice as many slots."""
-    sound = dcf.fixed_point
-    monkeypatch.setattr(dcf, "fixed_point", lambda n, w, m: sound(n, 2 * w, m))
-    table = FIGURE.picture(drawn).table
-    assert (abs(table["off"]) > 4 * (table["off_high"] - table["off"]) + 1).all()
-
-
 def test_what_the_file_says_is_in_the_figures() -> None:
     said = " ".join(entry(ENTRY).scenario().description.split())
     chain = entry(ENTRY).scenario(('sweep."owners.count"=[2]',)).base()

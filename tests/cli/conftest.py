@@ -1,12 +1,6 @@
 import pytest
 
 from asyncdp_sim.forecasts.advice import tune
-from tests.cli.command import Command
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
 
 
 @pytest.fixture

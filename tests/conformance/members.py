@@ -94,11 +94,6 @@ def said(spec: Spec) -> str:
 
 
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
-OPTIONAL = (
-    "rate_bytes", "request_airtime", "capture_ratio", "frame", "failures", "theta_max",
-    "local_steps", "local_step", "intercept",
-)  # fmt: skip
-"""Fields that may be absent in every member that has them."""
 TEXTS = ("path", "public_path", "target", "column", "owner_column", "unit")
 
 WRONG = table(__file__, "members.toml")
@@ -116,11 +111,11 @@ def spread(item: Any) -> Iterator[Any]:
         yield None if item == "null" else item
 
 
-def not_bad(kind: str, name: str) -> list[Any]:
+def not_bad(member: type[Plugin], name: str) -> list[Any]:
     """Return which of the bad numbers are none for a field of a member."""
-    fine = {"true": True, "absent": None, "negative": -1.0}
-    found = [fine[what] for what in fine if f"{kind}.{name}" in WRONG["not_so_bad"][what]]
-    if name in OPTIONAL:
+    fine, field = {"true": True, "negative": -1.0}, f"{kind_of(member)}.{name}"
+    found: list[Any] = [fine[what] for what in fine if field in WRONG["not_so_bad"][what]]
+    if member.model_fields[name].default is None:
         found.append(None)
     return [*found, "much"] if name in TEXTS else found
 
@@ -135,7 +130,7 @@ def bad_fields(member: type[Plugin]) -> Iterator[dict[str, Any]]:
         if field.default is PydanticUndefined:
             yield {k: v for k, v in good.items() if k != name}
         for bad in BAD_NUMBERS:
-            fine = not_bad(kind_of(member), name)
+            fine = not_bad(member, name)
             given = bad is good[name]  # and is accepted, such as None of an optional field
             if not given and not any(bad is value or bad == value for value in fine):
                 yield {**good, name: bad}

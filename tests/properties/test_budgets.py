@@ -18,7 +18,6 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, ByLosses, LossDistributions
 from asyncdp_sim.privacy.accountants.own import (
-    SeveralGradients,
     gaussian_epsilon,
     gaussian_multiplier,
     gradients_of,
@@ -370,18 +369,6 @@ def test_overspending_is_seen(budget: Budget) -> None:
     wrong = Case(case.network, case.privacy.model_copy(update={"budget": budget}))
     with pytest.raises((AssertionError, InvariantError)):  # users' runs hold it too
         nobody_spends_more_than_its_budget(wrong, trace)
-
-
-def test_charging_one_gradient_of_several_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    case, trace = one()
-    local = Case(case.network, case.privacy, 3)
-    for holds in CHECKS:
-        holds(local, trace)
-    monkeypatch.setattr(
-        SeveralGradients, "spent", lambda self, released: self.single.spent(released)
-    )
-    with pytest.raises(AssertionError):
-        what_is_spent_is_the_price_times_the_releases(local, trace)
 
 
 def test_other_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from asyncdp_sim.runs import Ready
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 
 PLAIN: dict[str, Any] = {
     "id": "rehearsed",
@@ -24,106 +25,10 @@ PLAIN: dict[str, Any] = {
     "compute": {"kind": "exponential", "mean": 0.3},
     "run": {"updates": 20, "seed": 3},
 }
-SHORT = {"kind": "exponential", "mean": 0.1}
-COMES_AND_GOES = {
-    "kind": "on-off",
-    "on": {"kind": "exponential", "mean": 1.0},
-    "off": {"kind": "exponential", "mean": 0.7},
-}
-ONLINE = str(EXAMPLES / "online.csv")
 SERVER = {"kind": "parameter-server", "step": 0.1}
-WAYS: dict[str, dict[str, Any]] = {
-    "refuse": {},
-    "queue": {"protocol": {"kind": "request", "busy": "queue"}},
-    "queue of own ticks": {"protocol": {"kind": "request", "busy": "queue", "own_tick": "queue"}},
-    "retry": {"protocol": {"kind": "request", "busy": "retry", "retry": SHORT}},
-    "timeout": {"protocol": {"kind": "request", "timeout": 0.4}},
-    "late answers": {
-        "protocol": {"kind": "request", "timeout": 0.3},
-        "compute": SHORT,
-        "latency": {"answer": {"kind": "exponential", "mean": 0.3}},
-    },
-    "overlap within a budget": {
-        "protocol": {"kind": "push", "own_tick": "overlap"},
-        "compute": {"kind": "constant", "value": 5.0},
-        "privacy": {
-            "epsilon": 5.0,
-            "budget": {"kind": "per-owner-cap", "answers": 3},
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-        },
-    },
-    "vanish": {
-        "protocol": {"kind": "request", "timeout": 0.6, "offline": "vanish"},
-        "availability": COMES_AND_GOES,
-    },
-    "latency": {"latency": {"request": SHORT, "query": SHORT, "answer": SHORT}},
-    "loss": {
-        "channel": {
-            "kind": "ideal", "loss": 0.3, "loss_query": 0.1, "loss_request": 0.2,
-            "retransmissions": 1,
-        },
-    },
-    "loss with a timeout": {
-        "channel": {"kind": "ideal", "loss": 0.4, "retransmissions": 2},
-        "protocol": {"kind": "request", "timeout": 0.7, "busy": "queue"},
-    },
-    "fresh answers": {
-        "channel": {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"}
-    },
-    "fresh answers with a timeout": {
-        "channel": {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"},
-        "protocol": {"kind": "request", "timeout": 0.7},
-    },
-    "push": {"protocol": {"kind": "push"}, "latency": {"query": SHORT, "answer": SHORT}},
-    "push overlap": {
-        "protocol": {"kind": "push", "own_tick": "overlap"},
-        "channel": {"kind": "ideal", "loss": 0.2},
-    },
-    "push vanish": {
-        "protocol": {"kind": "push", "offline": "vanish"},
-        "availability": COMES_AND_GOES,
-    },
-    "bernoulli": {"availability": {"kind": "bernoulli", "probability": 0.5}},
-    "rounds": {"protocol": {"kind": "rounds"}, "algorithm": SERVER},
-    "rounds with a deadline": {
-        "protocol": {"kind": "rounds", "deadline": 0.4},
-        "algorithm": SERVER,
-        "channel": {"kind": "ideal", "loss": 0.2},
-        "availability": COMES_AND_GOES,
-    },
-    "rounds of whoever listens": {
-        "protocol": {"kind": "rounds"},
-        "algorithm": SERVER,
-        "availability": {"kind": "bernoulli", "probability": 0.5},
-    },
-    "intervals": {
-        "owners": {"count": 3, "records": 20},
-        "availability": {"kind": "intervals", "path": ONLINE, "unit": 0.5, "period": 12.0},
-    },
-    "intervals that end": {
-        "owners": {"count": 3, "records": 20},
-        "availability": {"kind": "intervals", "path": ONLINE},
-    },
-    "other clocks": {"clock": {"kind": "gamma", "rate": [0.5, 1.0, 2.0, 4.0], "cv": 0.5}},
-    "budget": {
-        "privacy": {
-            "epsilon": 5.0,
-            "budget": {"kind": "per-owner-cap", "answers": 3},
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-        }
-    },
-    "until": {"run": {"updates": 1000, "seed": 3, "until": 3.0}},
-    "buffer": {
-        "protocol": {"kind": "push"},
-        "algorithm": {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 3},
-    },
-    "batches": {
-        "privacy": {"mechanism": "none"},
-        "protocol": {"kind": "rounds"},
-        "algorithm": {**SERVER, "batch": 5},
-        "channel": {"kind": "ideal", "loss": 0.3},
-    },
-}  # fmt: skip
+WAYS: dict[str, dict[str, Any]] = table(__file__, "ways.toml")
+for _way in ("intervals", "intervals that end"):
+    WAYS[_way]["availability"]["path"] = str(EXAMPLES / "online.csv")
 """What differs from the plain scenario, by what it is about."""
 
 

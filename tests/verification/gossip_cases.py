@@ -165,7 +165,7 @@ class _TwoPoint:
         return found
 
 
-def enumerated(case, steps=None, gradients=None):
+def enumerated(case):
     """Return mean and second moment of θ_L about θ* for every k by replaying every outcome.
 
     All owner sequences times all sign patterns of two-point noise, weighted by their
@@ -183,10 +183,7 @@ def enumerated(case, steps=None, gradients=None):
         patterns = np.zeros((1, t))
     scopes = [_Signs(row) for row in np.tile(patterns, (len(sequences), 1))]
     noise = _TwoPoint(case.scale, case.noise)
-    steps = case.steps if steps is None else steps
-    path = replay(
-        traces, steps, AnswerModel(o if gradients is None else gradients, noise), scopes, 1
-    )
+    path = replay(traces, case.steps, AnswerModel(o, noise), scopes, 1)
     deviation = path.central - o.optimum
     mean = np.einsum("r,kra->ka", weight, path.central)
     return mean, np.einsum("r,kra,krb->kab", weight, deviation, deviation)

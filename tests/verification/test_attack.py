@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.audits import check as attack_module
 from asyncdp_sim.audits.check import Claim, Pair, attack
 from asyncdp_sim.privacy.accountants.attacker import delta_of, epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
@@ -45,22 +44,6 @@ def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
     count = false_alarms(1)
     assert not too_many(count)
     assert count > 0  # the hardest case comes near
-
-
-@pytest.mark.no_evidence
-@pytest.mark.long
-def test_choosing_and_measuring_on_the_same_runs_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: no split. The best of sixteen events by chance is then taken at its word."""
-
-    def unsplit(scores: dict[str, Pair], claim: Claim, doubt: float) -> attack_module.Finding:
-        doubled = {
-            name: (np.repeat(first, 2), np.repeat(second, 2))
-            for name, (first, second) in scores.items()
-        }
-        return attack_module.attack(doubled, claim, doubt)
-
-    monkeypatch.setitem(globals(), "attack", unsplit)
-    assert too_many(false_alarms(1))
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0, 300.0])

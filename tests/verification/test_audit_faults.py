@@ -68,11 +68,6 @@ COMPOSED = "each by their noise, compose to"
 Patch = pytest.MonkeyPatch
 
 
-@pytest.fixture
-def command(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)
-
-
 @pytest.fixture(autouse=True)
 def _nothing_is_kept() -> Iterator[None]:
     yield

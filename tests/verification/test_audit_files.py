@@ -154,8 +154,3 @@ def test_dropping_rows_as_published_is_refuted(tmp_path: Path) -> None:
     more = 'encoding = "as-published"\npreprocessing = "pca"'
     found = audited(written(tmp_path, table, "csv", "hospital", 4, more))
     assert found.exceeded, found.lines()
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)

@@ -6,7 +6,6 @@ errors asked for take.
 """
 
 from collections import Counter
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,14 +13,13 @@ import pytest
 
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import busy_ticks
-from asyncdp_sim.network.channels.uplink import Link
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .chains import growth
 from .features import Chain, Features, simulated
 from .networks import own_seed, runs
 from .shared import shared
-from .zscores import require, score, seen, two_stages
+from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -127,8 +125,8 @@ def allowed(name):
     return ERRORS.get(name, 0.01)
 
 
-def measure(these, seed, count=RUNS, built=None):
-    """Return scores of all that the chain of a network counts; ``built`` is what is simulated."""
+def measure(these, seed, count=RUNS):
+    """Return scores of all that the chain of a network counts."""
     chain = Chain(these)
     exact = growth(chain.moves, chain.start(), chain.held)
     exact = dict(sorted(exact.items(), key=lambda item: item[0] != "update"))
@@ -138,7 +136,7 @@ def measure(these, seed, count=RUNS, built=None):
         exact.pop("in flight", None)  # an answer computed anew counts what it missed at once
     total = max(g.spread / (AIM * allowed(name) * g.rate) ** 2 for name, g in exact.items())
     length = total / RUNS
-    found = [tally(trace) for trace in runs(simulated(built or these, length), seed, count)]
+    found = [tally(trace) for trace in runs(simulated(these, length), seed, count)]
     return [
         score(name, [each[name] for each in found], g.rate * length + g.offset)
         for name, g in exact.items()
@@ -166,51 +164,6 @@ def test_at_least_thirty_pairs_have_every_feature_three_times():
 def test_pair(pair):
     for each in sound(pair):
         require([each], error=allowed(each.name))
-
-
-@pytest.mark.no_evidence
-class TestPlantedBugs:
-    """What happens to a message is in the chain; a simulator that does otherwise is seen."""
-
-    def test_the_lock_released_at_once_when_a_query_will_be_lost(self, monkeypatch):
-        """The learner is free before the query has travelled."""
-
-        def patience(self, exchange):
-            losses = self.losses
-            self._fated = losses.query is not None and next(losses.query)
-            if self._fated:
-                self._give_up(exchange, None)
-
-        def query_received(self, message, travelled):  # noqa: ARG001
-            return not self._fated
-
-        def query_lost(self, exchange, patience):  # noqa: ARG001
-            yield from ()
-
-        monkeypatch.setattr(Link, "patience", patience)
-        monkeypatch.setattr(Link, "query_received", query_received)
-        monkeypatch.setattr(Link, "query_lost", query_lost)
-        assert shown(("query time", "queries lost")) > 5
-
-    def test_computing_once_for_answers_sent_afresh(self):
-        pair = ("request time", "computed again")
-        assert shown(pair, simulated_as=replace(features(pair), fresh=False)) > 5
-
-    def test_one_phase_for_two(self):
-        """Under ``queue``: a learner that refuses is blind to the law of its service."""
-        erlang = replace(features(("Erlang computation", "queue")), phases=4, answer=0.0)
-        assert seen(measure(erlang, seed=77, count=60, built=replace(erlang, phases=1))) > 5
-
-    def test_all_rates_equal(self):
-        pair = ("unequal rates", "request time")
-        rates = (1.5, 1.5)
-        assert shown(pair, simulated_as=replace(features(pair), rates=rates)) > 5
-
-
-def shown(pair, simulated_as=None):
-    """Return the largest |z| against the chain of a pair."""
-    these = features(pair)
-    return seen(measure(these, seed=77, count=24, built=simulated_as))
 
 
 @pytest.mark.nightly

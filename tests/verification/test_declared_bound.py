@@ -42,6 +42,7 @@ from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.tables import table
 
 pytestmark = pytest.mark.oracle(
     "the largest gradient met under a declared bound",
@@ -54,63 +55,7 @@ pytestmark = pytest.mark.oracle(
 Parts = dict[str, Any]
 LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
 LOSSY = {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"}
-ONE_MODEL = {"step": 0.5, "initial": "uniform"}
-WAYS: dict[str, Parts] = {
-    "request": {},
-    "request, losses": {"latency": LATE, "channel": LOSSY},
-    "request, queue, timeout": {
-        "latency": LATE, "protocol": {"kind": "request", "busy": "queue", "timeout": 0.5},
-    },
-    "push": {"latency": LATE, "protocol": {"kind": "push", "own_tick": "overlap"}},
-    "push, as read": {
-        "latency": LATE, "protocol": {"kind": "push"},
-        "algorithm": {
-            "kind": "async-gossip", "rho": 60.0, "apply_at": "as-read", "initial": "uniform",
-        },
-    },
-    "push over ALOHA": {"protocol": {"kind": "push"}, "channel": {"kind": "aloha", "airtime": 0.2}},
-    "broadcast": {"latency": LATE, "protocol": {"kind": "broadcast", "interval": 0.4}},
-    "broadcast, newest only": {
-        "latency": LATE,
-        "protocol": {"kind": "broadcast", "interval": 0.4, "superseded": "discard"},
-    },
-    "broadcast, all copies": {
-        "latency": LATE, "channel": LOSSY,
-        "protocol": {"kind": "broadcast", "interval": 0.4, "payload": "all-copies"},
-    },
-    "dispatch": {
-        "compute": {"kind": "exponential", "mean": 0.3},
-        "protocol": {"kind": "dispatch", "tasks": 3},
-    },
-    "fedasync": {
-        "latency": LATE, "protocol": {"kind": "push"},
-        "algorithm": {"kind": "fedasync", "mixing": 0.4, **ONE_MODEL},
-    },
-    "fedbuff": {
-        "latency": LATE, "protocol": {"kind": "push"},
-        "algorithm": {"kind": "fedbuff", "server_step": 0.4, "buffer": 3, **ONE_MODEL},
-    },
-    "collab-1": {
-        "latency": LATE, "protocol": {"kind": "rounds", "deadline": 0.7},
-        "algorithm": {"kind": "collab-1", "rho": 100.0, "initial": "uniform"},
-    },
-    "collab-2": {
-        "latency": LATE, "protocol": {"kind": "rounds"}, "channel": {"kind": "ideal", "loss": 0.2},
-        "algorithm": {"kind": "collab-2", **ONE_MODEL},
-    },
-    "parameter server": {
-        "protocol": {"kind": "rounds"}, "algorithm": {"kind": "parameter-server", **ONE_MODEL},
-    },
-    "gossip, ring": {
-        "latency": LATE,
-        "protocol": {"kind": "gossip", "graph": {"kind": "ring"}, "clock": {"kind": "poisson"}},
-        "algorithm": {"kind": "gossip-graph", "rho": 60.0, "initial": "uniform"},
-    },
-    "gossip, star": {
-        "protocol": {"kind": "gossip", "graph": {"kind": "star"}, "clock": {"kind": "poisson"}},
-        "algorithm": {"kind": "gossip-graph", "rho": 60.0, "initial": "uniform"},
-    },
-}  # fmt: skip
+WAYS: dict[str, Parts] = table(__file__, "declared_bound.toml")
 MODELS: dict[str, Parts] = {
     "ridge": {"kind": "ridge"},
     "logistic": {"kind": "logistic"},

@@ -4,8 +4,6 @@ E ψ in the middle and at the end, of replays whose rounds all owners answer, ag
 of the scenario says, which knows neither the algorithms' code nor the owners' own second moments.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -15,10 +13,9 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.synchronous import moments
 
 from .shared import shared
-from .zscores import require, score, seen
+from .zscores import require, score
 
 pytestmark = pytest.mark.oracle(
     "E ψ of rounds in the middle and at the end",
@@ -96,31 +93,3 @@ def expected(name):
 @pytest.mark.long
 def test_replays_come_to_what_the_forecast_says():
     require(scores(), error=0.01)
-
-
-def curve(name, *, power=2, late=0):
-    """Return E ψ with (n_i/n)^power in the noise, and the average's weights so many rounds late."""
-    found = expected(name)
-    algorithm, objective = found.algorithm, found.objective
-    variance = found.known.problem.task.reply.noise.variance
-    schedule = algorithm.schedule(algorithm.step, T)
-    if late > 0:
-        kept = np.concatenate([schedule.kept[late:], schedule.kept[-late:]])
-        schedule = replace(schedule, kept=kept)
-    told = moments(
-        objective.hessian,
-        objective.optimum,
-        schedule,
-        float(objective.weights**power @ variance),
-        initial=algorithm.initial,
-    )
-    return told.judged.expected_excess() / objective.least
-
-
-@pytest.mark.no_evidence
-@pytest.mark.parametrize(
-    ("name", "bug"), [*((name, {"power": 1}) for name in ALGORITHMS), ("collab-2", {"late": 1})]
-)
-def test_the_oracle_sees_a_wrong_recursion(name, bug):
-    assert seen(scored(name, curve(name))) < 4
-    assert seen(scored(name, curve(name, **bug))) > 5

@@ -10,7 +10,7 @@ which begin with nothing under way are off by less than the standard error state
 import numpy as np
 import pytest
 
-from asyncdp_sim.measures.energy import Energy, expected, transferred, used
+from asyncdp_sim.measures.energy import Energy, expected, used
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Ideal
@@ -19,12 +19,11 @@ from asyncdp_sim.network.graphs import Edges
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds
 from asyncdp_sim.theory.predict.occupation import occupation
-from asyncdp_sim.theory.predict.protocols import DispatchFacts
-from asyncdp_sim.trace.occupation import Spells, State
+from asyncdp_sim.trace.occupation import State
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import Score, require, score, seen, two_stages
+from .zscores import Score, require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -202,38 +201,6 @@ def test_shares_of_time_are_those_of_every_owner(name):
     error = watts.std(axis=0, ddof=1) / np.sqrt(len(watts))
     assert (abs(watts.mean(axis=0) - exact) <= 4 * error + 1e-3 * exact).all()
     assert (error <= 0.02 * exact).all()
-
-
-@pytest.mark.parametrize("name", ["shared work", "ample owners", "tasks queue, queries travel"])
-def test_stages_that_overlap_are_not_one_after_the_other(name, monkeypatch):
-    """Planted bug, in the formula: x_i E[stage] though several stages hold at a time."""
-    monkeypatch.setattr(DispatchFacts, "occupied", lambda *_: None)
-    assert seen(measure(name)) > 5
-
-
-@pytest.mark.no_evidence
-def test_requests_that_weigh_nothing_are_seen(monkeypatch):
-    """Planted bug: bytes of requests are forgotten where a run is accounted."""
-
-    def light(rows, net):
-        sent, received = transferred(rows, net)
-        if isinstance(rows, dict):  # of the formula, not of a run
-            return sent, received
-        return sent - rows["requests"] * net.payload.header_bytes, received
-
-    monkeypatch.setattr("asyncdp_sim.measures.energy.transferred", light)
-    assert seen(measure("lock")) > 5
-
-
-@pytest.mark.no_evidence
-def test_a_bug_in_precedence_is_seen():
-    """Planted bug: who sends is said to compute, where both hold; seen by identities alone."""
-    spells = Spells(1)
-    spells.note(1, State.computing, 0, 10)
-    spells.note(1, State.sending, 5, 20)
-    nothing = np.zeros(0, dtype=[("kind", "i1"), ("owner", "i4"), ("message", "i8")])
-    row = spells.occupation(nothing, 30)[0]
-    assert [row[state.name] for state in State] == [15, 5, 0, 0, 0, 10]
 
 
 @pytest.mark.nightly

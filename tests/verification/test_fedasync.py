@@ -4,8 +4,6 @@ With i_k uniform and independent, E θ_{k+1} = E θ_k − αη ∇f(E θ_k), wha
 quadratic, E θ_k = θ* − (I − 2αηH)^k θ* from θ_0 = 0, with 2H the Hessian of f.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 
 from .networks import network
 from .shared import shared
-from .zscores import require, score, seen
+from .zscores import require, score
 
 pytestmark = pytest.mark.oracle(
     "the mean model",
@@ -44,15 +42,15 @@ def problem():
     return Quadratic.from_records(features, targets, SIGMA, None)
 
 
-def measure(seed, runs=RUNS, algorithm=None, scale=0.05):
+def measure(seed):
     """Return scores of every coordinate of the final model."""
     objective, streams = problem(), Streams(seed)
-    algorithm = FedAsync(step=STEP, mixing=MIXING) if algorithm is None else algorithm
+    algorithm = FedAsync(step=STEP, mixing=MIXING)
     net = network(N, UPDATES)
-    scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
+    scopes = [streams.within("replicate", number) for number in range(1, RUNS + 1)]
     traces = [simulate(net, scope) for scope in scopes]
     steps = algorithm.steps(Setting(objective.weights, P, UPDATES, SIGMA, None))
-    noise = LaplaceNoise(np.full(N, scale))
+    noise = LaplaceNoise(np.full(N, 0.05))
     final = replay(traces, steps, AnswerModel(objective, noise), scopes, UPDATES).final
     zero = np.zeros((1, P))
     slope = gradient(objective, zero)
@@ -80,22 +78,3 @@ def scores():
 @pytest.mark.long
 def test_the_mean_model_is_that_of_gradient_descent():
     require(sound(5), error=0.003)
-
-
-@pytest.mark.no_evidence
-def test_owners_weighed_alike_are_seen(monkeypatch):
-    """Planted bug: the answer of an owner is not weighed by its share of the records."""
-    made = FedAsync.steps
-
-    def steps(self, setting):
-        return made(self, replace(setting, weights=np.full(N, 1 / N)))
-
-    monkeypatch.setattr(FedAsync, "steps", steps)
-    assert seen(measure(5, 100)) > 5
-
-
-@pytest.mark.no_evidence
-@pytest.mark.long
-def test_a_step_four_percent_long_is_seen():
-    found = measure(5, RUNS, FedAsync(step=1.04 * STEP, mixing=MIXING), scale=0.0)
-    assert seen(found) > 5

@@ -1,6 +1,5 @@
 """Exact moments of answers over samples: their spread, enumerated, and ψ against simulation."""
 
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -110,19 +109,6 @@ def replace_sampling(way: str) -> float:
     found = moment_forecast(population(whole, None, private=False))
     assert isinstance(found, MomentForecast)
     return float(found.psi[-1])
-
-
-@pytest.mark.long
-def test_a_spread_over_1_in_q_records_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: Var of q-th parts taken as 1/q and not (1 − q)/q, as if records came in singly."""
-    true = SampleSpread.from_records.__func__
-
-    def wrong(cls, features, targets, optimum, probability):  # type: ignore[no-untyped-def]
-        found = true(cls, features, targets, optimum, probability)
-        return replace(found, fourth=found.fourth / (1 - probability))
-
-    monkeypatch.setattr(SampleSpread, "from_records", classmethod(wrong))
-    assert abs(score(*seen(("privacy.sampling=0.4",)))) > 5
 
 
 @pytest.mark.long

@@ -3,11 +3,8 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.kernel import Moment, Priority
 from asyncdp_sim.core.units import to_ticks, to_units
 from asyncdp_sim.network.channels import Tdma
-from asyncdp_sim.network.channels.air import Air, Transmission
-from asyncdp_sim.network.channels.slotted import SlottedMedium
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Push
@@ -108,42 +105,6 @@ def scores():
 @pytest.mark.parametrize("name", CASES)
 def test_rates_and_access(name):
     require(sound(name), error=0.003)
-
-
-class ClosedAir(Air):
-    """Planted bug: what ends at a tick is still there for what starts at it.
-
-    So it is in SimPy's own order, where the start may have been scheduled before the end.
-    """
-
-    def send(self, ticks, power=1.0):
-        now = self.kernel.now
-        mine = Transmission(now, now + ticks, power)
-        for other in self._on:
-            if other.end >= now:
-                other.clear = mine.clear = False
-        self._on.append(mine)
-        yield Moment(self.kernel, mine.end, Priority.CLOCK_TICK)
-        self._on.remove(mine)
-        return mine
-
-
-@pytest.mark.no_evidence
-def test_closed_intervals_are_seen():
-    class Closed(Tdma):
-        def open(self, kernel, streams, n_owners):  # noqa: ARG002
-            return SlottedMedium(ClosedAir(kernel), to_ticks(self.slot), n_owners)
-
-    net = network(
-        3,
-        1000,
-        until=20.0,
-        clock=SaturatedClock(),
-        channel=Closed(slot=0.125, airtime=0.125),
-        protocol=Push(),
-    )
-    trace = next(runs(net, 1, 1))
-    assert np.mean(trace.exchanges["outcome"] == ExchangeOutcome.collided) > 0.9
 
 
 @pytest.mark.no_evidence

@@ -443,13 +443,15 @@ def _in_rounds(
     algorithm = scenario.algorithm.in_rounds
     if algorithm is None:
         raise TypeError("_refuse() lets no such scenario pass")
-    options = {"noise": scenario.privacy.noise, "initial": algorithm.initial}
-    courses = [Course.from_objective(objective, updates=length, **options) for length in lengths]  # type: ignore[arg-type]
+    course = partial(
+        Course.from_objective, objective, noise=scenario.privacy.noise, initial=algorithm.initial
+    )
+    courses = [course(updates=length) for length in lengths]
     choices = [(courses[-1], algorithm.step)]
-    for course in courses * tuned:
-        first = algorithm.schedule(np.ones(1), course.updates).sizes[0, 0]
-        unit = float(first) * float(course.hessian.max())
-        choices += [(course, stride / unit) for stride in STRIDES.tolist()]
+    for shorter in courses * tuned:
+        first = algorithm.schedule(np.ones(1), shorter.updates).sizes[0, 0]
+        unit = float(first) * float(shorter.hessian.max())
+        choices += [(shorter, stride / unit) for stride in STRIDES.tolist()]
     total = float(objective.records.sum())
     return EqualSizeCost.in_rounds(choices, objective.n_owners, total, algorithm.schedule)
 

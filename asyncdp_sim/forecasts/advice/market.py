@@ -87,20 +87,6 @@ class Purchase:
         return float(self.paid.sum())
 
 
-def demand(scenario: Scenario, *, moments: Moments = None, private: bool = False) -> Demand:
-    """Return what noise costs a scenario, by exact moments; its own ε do not matter.
-
-    Raises
-    ------
-    SpecError
-        If exact moments do not apply, or noise is not Laplace's at a fixed number of answers.
-    DataError
-        As :func:`~asyncdp_sim.forecasts.forecast`.
-    """
-    data = population(scenario.base(), moments, private=private)
-    return priced(data, broken(data))
-
-
 def priced(known: Population, doubts: Sequence[str]) -> Demand:
     """Return what noise costs by moments, clipping taken as inactive.
 
@@ -299,7 +285,7 @@ def buy(
     Raises
     ------
     SpecError
-        As :func:`demand` and :func:`cheapest`, or if at these budgets the projection onto Θ may
+        As :func:`priced` and :func:`cheapest`, or if at these budgets the projection onto Θ may
         act, of which the moments know nothing.
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.

@@ -102,7 +102,7 @@ class AlgorithmSpec(Variant):
         """Return the same with other steps."""
         return self.model_copy(update={self.step_field: step})
 
-    def step_of(self, n_owners: int, updates: int, sigma: float) -> float | None:  # noqa: ARG002
+    def step_of(self, n_owners: int, updates: int, sigma: float) -> float | None:
         """Return the step Nρ/(T²σ) of N owners, T updates and σ; None where steps are others."""
         return None
 

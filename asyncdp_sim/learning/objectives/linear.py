@@ -126,10 +126,6 @@ class LinearObjective(JudgedRows):
         """Return f(θ) for points of shape (…, p)."""
         return self.least + self.excess(theta)
 
-    def relative_fitness(self, theta: Array) -> Array:
-        """Return ψ(θ) = f(θ)/f(θ*) − 1 ≥ 0 for points of shape (…, p)."""
-        return self.excess(theta) / self.least
-
     @cached_property
     def _unclipped(self) -> Records:
         return LinearRecords(self.features, self.targets, loss=self.loss)

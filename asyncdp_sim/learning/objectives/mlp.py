@@ -229,10 +229,6 @@ class PerceptronObjective(JudgedRows):
         """
         return self.fitness(theta) - self.least
 
-    def relative_fitness(self, theta: Array) -> Array:
-        """Return ψ(θ) = f(θ)/f(θ*) − 1, negative where θ is better than θ*."""
-        return self.excess(theta) / self.least
-
     @cached_property
     def _unclipped(self) -> PerceptronRecords:
         return PerceptronRecords(self.net, self.features, self.targets, self.loss)

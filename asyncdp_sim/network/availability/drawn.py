@@ -63,7 +63,7 @@ class Bernoulli(AvailabilityKind):
     def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline:
         recorder.all_by_tick()
         shares, draws = self.online_share(n_owners), uniforms(source)
-        return lambda owner, tick: recorder.attended(owner, next(draws) < shares[owner - 1])  # noqa: ARG005
+        return lambda owner, _: recorder.attended(owner, next(draws) < shares[owner - 1])
 
     @override
     def online_share(self, n_owners: int) -> tuple[float, ...]:
@@ -79,7 +79,7 @@ def _attends(
     probability: float,
     recorder: Recorder,
     owner: int,
-    tick: int,  # noqa: ARG001
+    _: int,
 ) -> bool:
     return recorder.attended(owner, next(draws) < probability)
 

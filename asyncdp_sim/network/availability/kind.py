@@ -43,7 +43,7 @@ class AvailabilityKind(Variant):
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Start whatever brings owners on and off line."""
 
-    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:  # noqa: ARG002
+    def lazily(self, n_owners: int, source: Source, recorder: Recorder) -> IsOnline | None:
         """Return a function that decides whether an owner is online at a tick.
 
         None where no owner is ever offline, or where owners receive a signal when they come and go.
@@ -62,7 +62,7 @@ class AvailabilityKind(Variant):
         share = self.online_share(n_owners) or ()
         return tuple(owner for owner, owner_share in enumerate(share, start=1) if owner_share == 0)
 
-    def faults(self, n_owners: int) -> list[Fault]:  # noqa: ARG002
+    def faults(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners."""
         return []
 

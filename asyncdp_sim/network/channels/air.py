@@ -145,7 +145,7 @@ class Air:
             signal.fire(tick, TRANSMISSION_BEGINS)
 
     def _end_at(self, transmission: Transmission, tick: int) -> None:
-        def end(event: object) -> None:  # noqa: ARG001
+        def end(_: object) -> None:
             over = transmission.over
             if over is not None and transmission.end == tick:
                 transmission.over = None

@@ -50,7 +50,7 @@ class AlohaMedium(Medium):
         return AlohaPort(self._air, self._ratio, powers)
 
 
-class AlohaPort:
+class AlohaPort(Port):
     """An owner that sends at once."""
 
     def __init__(self, air: Air, ratio: float | None, powers: Iterator[float] | None) -> None:
@@ -58,11 +58,9 @@ class AlohaPort:
         self._ratio = ratio
         self._powers = powers
 
+    @override
     def transmit(
-        self,
-        ticks: int,
-        begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
+        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
     ) -> Waiting[Fate]:
         """Transmit now."""
         if self._powers is None or self._ratio is None:

@@ -92,13 +92,14 @@ class CsmaMedium(Medium):
         return Persistent(self, p, draws)
 
 
-class NonPersistent:
+class NonPersistent(Port):
     """An owner that gives up, or comes back later, when it detects another transmission."""
 
     def __init__(self, air: Air, waits: Backoff | None) -> None:
         self._air = air
         self._waits = waits
 
+    @override
     def transmit(
         self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
     ) -> Waiting[Fate]:
@@ -114,7 +115,7 @@ class NonPersistent:
         return (yield from air.attempt(ticks, begun))
 
 
-class Persistent:
+class Persistent(Port):
     """An owner that waits until the channel is idle, and then sends with probability p."""
 
     def __init__(self, medium: CsmaMedium, p: float, draws: Iterator[float] | None) -> None:
@@ -123,11 +124,9 @@ class Persistent:
         self._p = p
         self._draws = draws
 
+    @override
     def transmit(
-        self,
-        ticks: int,
-        begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
+        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
     ) -> Waiting[Fate]:
         """Listen until the channel is idle, then transmit or wait a slot."""
         kernel, air = self._air.kernel, self._air

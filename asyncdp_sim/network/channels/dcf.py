@@ -111,7 +111,7 @@ class DcfMedium(Medium):
         self._under_way = False
 
 
-class DcfPort:
+class DcfPort(Port):
     """An owner that counts slots, from a window that its collisions double."""
 
     def __init__(
@@ -123,11 +123,9 @@ class DcfPort:
         self._draws = draws
         self._collisions = 0
 
+    @override
     def transmit(
-        self,
-        ticks: int,
-        begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
+        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
     ) -> Waiting[Fate]:
         """Count slots down, then transmit."""
         window = self._window << min(self._collisions, self._doublings)

@@ -70,7 +70,7 @@ class ChannelKind(Variant):
         """The channel that transmissions share, if any."""
         return None
 
-    def waits(self, own: Scope, purpose: str) -> Backoff | None:  # noqa: ARG002
+    def waits(self, own: Scope, purpose: str) -> Backoff | None:
         """Return an owner's waits before it tries again; None where it does not wait."""
         return None
 
@@ -91,7 +91,7 @@ class ChannelKind(Variant):
             for fault in self.packet_loss(message).faults(f"channel.loss{message}", n_owners)
         ]
 
-    def faults_of_airtime(self, airtime: float) -> list[Fault]:  # noqa: ARG002
+    def faults_of_airtime(self, airtime: float) -> list[Fault]:
         """Return why a message of this airtime (time units) cannot be sent, if it cannot."""
         return []
 

@@ -96,13 +96,14 @@ class ParallelMedium(Medium):
         return ParallelPort([medium.port(owner) for medium in self._media], uniforms(source))
 
 
-class ParallelPort:
+class ParallelPort(Port):
     """An owner that chooses a channel for every transmission."""
 
     def __init__(self, ports: Sequence[Port], draws: Iterator[float]) -> None:
         self._ports = ports
         self._draws = draws
 
+    @override
     def transmit(
         self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
     ) -> Waiting[Fate]:

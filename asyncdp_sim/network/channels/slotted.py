@@ -48,7 +48,7 @@ class SlottedMedium(Medium):
         return SlottedPort(self._air, self._slot * self._frame, self._slot * (owner - 1), own=True)
 
 
-class SlottedPort:
+class SlottedPort(Port):
     """An owner that sends when its next slot begins, now if it does so now.
 
     Parameters
@@ -67,11 +67,9 @@ class SlottedPort:
         self._own = own
         self._free = 0
 
+    @override
     def transmit(
-        self,
-        ticks: int,
-        begun: Callable[[], bool],
-        deferred: Callable[[], None],  # noqa: ARG002
+        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
     ) -> Waiting[Fate]:
         """Wait for the slot, then transmit."""
         kernel = self._air.kernel

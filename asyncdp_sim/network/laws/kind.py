@@ -65,7 +65,7 @@ class LawKind(Variant):
         """Third central moment."""
         return self.central_moments[1]
 
-    def in_a_row(self, count: int) -> "LawKind | None":  # noqa: ARG002
+    def in_a_row(self, count: int) -> "LawKind | None":
         """Return the law of so many durations, one after another; None where it has no name."""
         return None
 

@@ -93,11 +93,11 @@ class ProtocolKind(Variant):
         """Where gradients are taken: at the learner's model, or at a mean with the owner's own."""
         return "average" if self.at_mean or self.sends_copies else "central"
 
-    def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:  # noqa: ARG002
+    def selection_probabilities(self, n_owners: int) -> tuple[float, ...] | None:
         """Return the chance with which the learner asks each owner; None if that is not its own."""
         return None
 
-    def refuses_at_once(self, network: Any) -> bool:  # noqa: ARG002
+    def refuses_at_once(self, network: Any) -> bool:
         """Return whether a request to a locked learner is refused at the tick, and all is over."""
         return False
 
@@ -109,11 +109,11 @@ class ProtocolKind(Variant):
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
         """Start what owners do not begin themselves."""
 
-    def attempt(self, owner: Owner, learner: Learner) -> Activity:  # noqa: ARG002
+    def attempt(self, owner: Owner, learner: Learner) -> Activity:
         """Act at a tick of an owner's clock; do nothing where owners only answer."""
         yield from ()
 
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:  # noqa: ARG002
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
         """Return what does not fit the number of owners, or other parts of the network.
 
         Parameters

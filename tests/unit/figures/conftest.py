@@ -8,31 +8,17 @@ from asyncdp_sim.figures import draw_all
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from tests.scenes import text
 from tests.unit.figures.looks import faults
 
-SMALL = """
-schema = 1
-id = "drawn"
-source = "synthetic"
-[run]
-updates = 60
-replicates = 7
-[owners]
-count = 3
-records = 40
-[data]
-kind = "gaussian"
-features = 3
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 20.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 5.0 }
-"""
+SMALL = text(
+    id="drawn",
+    source="synthetic",
+    run={"updates": 60, "replicates": 7},
+    data={"kind": "gaussian", "features": 3},
+    model={"kind": "ridge", "regularisation": 0.01},
+    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
+)
 SWEPT = """
 [sweep]
 "privacy.epsilon" = [0.5, 1.0, inf]

@@ -8,8 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import tomli_w
+from matplotlib.text import Text
 
 from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from tests.manifests import of_run
 
@@ -108,3 +110,8 @@ def finished(directory: Path, columns: Mapping[str, Sequence[Any]]) -> Sweep:
     table = {"cell": list(range(count)), **columns, "status": ["done"] * count}
     pq.write_table(pa.table(table), directory / "cells.parquet")
     return Sweep.read(directory)
+
+
+def texts(picture: Picture) -> list[str]:
+    """Return all that is written in a picture."""
+    return [text.get_text() for text in picture.figure.findobj(Text)]

@@ -2,43 +2,27 @@
 
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Sweep
-from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from tests.scenes import text
+from tests.unit.figures.made import texts
 
-SCENE = """
-schema = 1
-id = "alone"
-[run]
-updates = 60
-replicates = 3
-alone = true
-[owners]
-count = 4
-records = [5, 10, 40, 80]
-[data]
-kind = "gaussian"
-features = 3
-heterogeneity = 0.3
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 3.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "declared", bound = 5.0 }
-[sweep]
-"privacy.epsilon" = [1.0, 2000.0]
-"""
+SCENE = text(
+    id="alone",
+    run={"updates": 60, "replicates": 3, "alone": True},
+    owners={"count": 4, "records": [5, 10, 40, 80]},
+    data={"kind": "gaussian", "features": 3, "heterogeneity": 0.3},
+    model={"kind": "ridge", "regularisation": 0.01},
+    algorithm={"kind": "async-gossip", "rho": 3.0},
+    privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
+    sweep={"privacy.epsilon": [1.0, 2000.0]},
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +32,6 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
     sweep(load(place / "s.toml")[0], place / "sweep")
     opened = Sweep.read(place / "sweep")
     return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
-
-
-def texts(picture: Picture) -> list[str]:
-    return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
 def test_it_draws_what_the_tables_hold(lines: list[CurveLine]) -> None:

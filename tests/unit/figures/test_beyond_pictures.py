@@ -9,13 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from made import curve, finished, made, scenario
-from matplotlib.text import Text
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.outcomes import answers_paid
-from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.sweeps import break_even, fairness
 from asyncdp_sim.results import Result, Sweep
+from tests.unit.figures.made import texts
 
 R = 2
 """Replicates; columns of owners are given for one, and alike in both."""
@@ -41,10 +40,6 @@ def written(
 def read(directory: Path, rows: Sequence[Mapping[str, Any]]) -> Sweep:
     """Finish a sweep of these cells and open it."""
     return finished(directory, {name: [row[name] for row in rows] for name in rows[0]})
-
-
-def texts(picture: Picture) -> list[str]:
-    return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
 def of_budgets(directory: Path) -> Sweep:

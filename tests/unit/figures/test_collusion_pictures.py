@@ -1,6 +1,7 @@
 """Pictures of what colluders know, and the programs that measure it."""
 
 import tomllib
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -13,40 +14,28 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from scenarios import curious_servers
+from tests.scenes import text
 
 INF = float("inf")
-SWEPT = """
-schema = 1
-id = "collude"
-[run]
-updates = 40
-replicates = 2
-[owners]
-count = 2
-records = 10
-[data]
-kind = "gaussian"
-features = 2
-[model]
-kind = "ridge"
-regularisation = 0.1
-[protocol]
-kind = "rounds"
-[algorithm]
-kind = "collab-1"
-rho = 20.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 5.0 }
-[sweep]
-"privacy.epsilon" = [[1.0, 1.0], [inf, 1.0]]
-[[sweep.variant]]
-name = "rounds"
-[[sweep.variant]]
-name = "gossip"
-"protocol.kind" = "request"
-algorithm = { kind = "async-gossip", rho = 9.0 }
-"""
+SWEPT = text(
+    id="collude",
+    run={"updates": 40, "replicates": 2},
+    owners={"count": 2, "records": 10},
+    protocol={"kind": "rounds"},
+    algorithm={"kind": "collab-1", "rho": 20.0},
+    privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
+    sweep={
+        "privacy.epsilon": [[1.0, 1.0], [inf, 1.0]],
+        "variant": [
+            {"name": "rounds"},
+            {
+                "name": "gossip",
+                "protocol.kind": "request",
+                "algorithm": {"kind": "async-gossip", "rho": 9.0},
+            },
+        ],
+    },
+)
 
 
 @pytest.mark.long

@@ -3,44 +3,27 @@
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
 
 from asyncdp_sim.figures import Sweep, plan
-from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import panels, style
 from asyncdp_sim.figures.runs import held_out, profit
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from tests.scenes import text
+from tests.unit.figures.made import texts
 
-HONEST = """
-schema = 1
-id = "honest"
-[run]
-updates = 40
-replicates = 5
-alone = true
-[owners]
-count = 3
-records = [20, 40, 80]
-[data]
-kind = "gaussian"
-features = 3
-heterogeneity = 0.3
-held_out = 0.25
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 3.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "declared", bound = 5.0 }
-[sweep]
-"privacy.epsilon" = [20.0, 200.0]
-"""
+HONEST = text(
+    id="honest",
+    run={"updates": 40, "replicates": 5, "alone": True},
+    owners={"records": [20, 40, 80]},
+    data={"kind": "gaussian", "features": 3, "heterogeneity": 0.3, "held_out": 0.25},
+    model={"kind": "ridge", "regularisation": 0.01},
+    algorithm={"kind": "async-gossip", "rho": 3.0},
+    privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
+    sweep={"privacy.epsilon": [20.0, 200.0]},
+)
 PICTURES = (held_out.curves, profit.by_owner)
 
 
@@ -51,10 +34,6 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
     sweep(load(place / "s.toml")[0], place / "sweep")
     opened = Sweep.read(place / "sweep")
     return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
-
-
-def texts(picture: Picture) -> list[str]:
-    return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
 def changed(line: CurveLine, **summary: object) -> CurveLine:

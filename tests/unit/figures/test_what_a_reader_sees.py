@@ -8,24 +8,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from matplotlib.collections import LineCollection
-from matplotlib.text import Text
 
 from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.axes import lettered, listed, wrapped
-from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, profit, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
 from tests.manifests import changed
-from tests.unit.figures.made import curve, finished, made, scenario
+from tests.unit.figures.made import curve, finished, made, scenario, texts
 from tests.unit.figures.test_small_multiples import updated
-
-
-def texts(picture: Picture) -> list[str]:
-    return [text.get_text() for text in picture.figure.findobj(Text)]
 
 
 def of_cells(directory: Path, psi: list[float]) -> list[Result]:

@@ -2,6 +2,10 @@
 
 from asyncdp_sim.forecasts.advice.coalitions import by_themselves
 from asyncdp_sim.forecasts.advice.contest import ends
+from asyncdp_sim.forecasts.advice.market import Demand, priced
+from asyncdp_sim.forecasts.moments import broken
+from asyncdp_sim.forecasts.population import Moments, population
+from asyncdp_sim.scenario import Scenario
 
 
 def banks(records=(400, 900, 300), epsilon=(1.0, 2.0, 0.5), updates=60, rho=30.0):
@@ -30,3 +34,9 @@ def trial(known, coalition, numbers):
     """Return ψ at the end of simulated runs of a coalition's members alone, (R,)."""
     scenario, dataset = by_themselves(known, coalition)
     return ends(scenario, numbers, dataset=dataset)
+
+
+def demand(scenario: Scenario, moments: Moments = None) -> Demand:
+    """Return what noise costs a scenario, whatever its own ε are."""
+    known = population(scenario.base(), moments, private=False)
+    return priced(known, broken(known))

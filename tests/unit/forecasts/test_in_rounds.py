@@ -10,14 +10,13 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts import forecast, grid, words
 from asyncdp_sim.forecasts.advice.coalitions import best_of_each_size, costs
 from asyncdp_sim.forecasts.advice.invite import invite
-from asyncdp_sim.forecasts.advice.market import demand
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.moments import Recursions, exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from tests.unit.forecasts.banks import banks
+from tests.unit.forecasts.banks import banks, demand
 
 T = 30
 ALGORITHMS = {

@@ -8,9 +8,9 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.market import Demand, buy, cheapest, demand
+from asyncdp_sim.forecasts.advice.market import Demand, buy, cheapest
 from asyncdp_sim.scenario import Scenario, load
-from tests.unit.forecasts.banks import banks
+from tests.unit.forecasts.banks import banks, demand
 
 WANTED = Demand(0.05, np.array([0.4, 0.02, 0.1, 0.003]))
 PRICES = np.array([1.0, 8.0, 0.2, 3.0])

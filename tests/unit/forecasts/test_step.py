@@ -7,14 +7,13 @@ import pytest
 
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.coalitions import costs
-from asyncdp_sim.forecasts.advice.market import demand
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.step import step_lines, swept_step
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import contraction
-from tests.unit.forecasts.banks import banks
+from tests.unit.forecasts.banks import banks, demand
 
 RHO, T, N, SIGMA = 30.0, 60, 3, 0.1
 STEP = N * RHO / (T**2 * SIGMA)

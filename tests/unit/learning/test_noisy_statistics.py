@@ -26,6 +26,7 @@ from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 from tests.together import together
 
 NO_POINTS = np.zeros((1, 2))
@@ -223,44 +224,14 @@ def test_an_answer_counts_its_own_bytes() -> None:
     assert scenario().network.query_numbers is None
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "horizon": ({"budget": {"kind": "horizon"}}, r"privacy\.budget: given 5 answers; an owner an"),
-    "many answers": (
-        {"budget": {"kind": "per-owner-cap", "answers": [1, 1, 1, 1, 2]}},
-        r"privacy\.budget: given 2 answers; an owner answers once: allowed is \{ kind = \"per-own",
-    ),
-    "clip": (
-        {"sensitivity": {"kind": "clip", "bound": 1.0}},
-        r"privacy\.sensitivity\.kind: given 'clip'; .*: allowed is domain",
-    ),
-    "declared": (
-        {"sensitivity": {"kind": "declared", "bound": 1.0}},
-        r"privacy\.sensitivity\.kind: given 'declared'",
-    ),
-    "l2": ({"sensitivity": {**DOMAIN, "norm": "l2-as-published"}}, r"privacy\.sensitivity\.norm"),
-    "rows": ({"sensitivity": {**DOMAIN, "rows": "l2"}}, r"privacy\.sensitivity\.rows: given 'l2'"),
-    "scalar": ({"noise": "scalar-as-published"}, r"privacy\.noise: given 'scalar-as-published'"),
-    "gaussian": (
-        {"mechanism": "gaussian", "delta": 1e-6},
-        r"privacy\.mechanism: given 'gaussian'; algorithm noisy-statistics is scaled for laplace",
-    ),
-    "discrete": (
-        {"mechanism": "discrete-laplace"},
-        r"privacy\.mechanism: given 'discrete-laplace'; algorithm noisy-statistics is scaled",
-    ),
-    "price": (
-        {"budget": {"kind": "until-spent", "per_answer": 5.0}},
-        r"privacy\.budget: given 4 answers; an owner answers once",
-    ),
-}
+REFUSED = table(__file__, "statistics_refused.toml")
 
 
 @together
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_does_not_fit_is_refused_by_name(case: str) -> None:
-    changed, said = REFUSED[case]
-    privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE, **changed}
-    with pytest.raises(SpecError, match=said) as caught:
+    privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE, **REFUSED[case]["changed"]}
+    with pytest.raises(SpecError, match=REFUSED[case]["said"]) as caught:
         scenario(privacy=privacy)
     assert len(caught.value.faults) == 1
 

@@ -51,7 +51,6 @@ def test_excess_is_a_plain_difference_and_may_be_negative(monkeypatch):
     points = models(6).reshape(2, 3, -1)
     assert np.array_equal(here.excess(points), here.fitness(points) - here.least)
     assert float(here.excess(here.optimum)) == 0
-    assert np.array_equal(here.relative_fitness(points), here.excess(points) / here.least)
     monkeypatch.setitem(here.__dict__, "optimum", models(1)[0])
     monkeypatch.setitem(here.__dict__, "least", float(here.fitness(models(1)[0])))
     assert float(here.excess(objective(Squared()).optimum)) < 0

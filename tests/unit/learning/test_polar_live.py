@@ -99,26 +99,3 @@ def test_live_equals_replay_where_servers_are_ahead_and_ties_are_drawn(batch):
     assert len({trace.n_updates for trace in traces}) > 1
     ahead = [trace.exchanges["end_k"].max() - trace.n_updates for trace in traces]
     assert max(ahead) >= 2
-
-
-def test_a_late_server_s_model_is_read_as_it_is_and_not_as_the_fastest_s():
-    """What live must not do: step all servers at once, with the first or with the last of them."""
-
-    class Hasty(LiveLearning):
-        """Steps all servers with the first."""
-
-        def server_step(self, server):
-            ahead = max(self._state.steps)
-            super().server_step(server)
-            if max(self._state.steps) > ahead:
-                for other in set(range(3)) - {server - 1}:
-                    self._steps.advance_server(self._state, other)
-
-    net = network("minimum-wait", LATENCIES["one server far away"])
-    finals = []
-    for kind in (LiveLearning, Hasty):
-        [scope] = scopes(1)
-        live = kind(steps_of(net), reply(), scope, 1, "central")
-        simulate(net, scope, learning=live)
-        finals.append(live.trajectory().final)
-    assert not np.allclose(*finals, rtol=0, atol=1e-6)

@@ -97,22 +97,6 @@ def test_replay_is_the_obvious_twin(read, more):
     assert np.ptp(twin) > 0.2
 
 
-def test_the_twin_sees_a_weight_at_the_wrong_step(monkeypatch):
-    algorithm, protocol = polar(), servers()
-    trace = simulate(network(protocol), scopes()[0])
-    steps = steps_of(algorithm, protocol)
-    kept = type(steps)._draw
-
-    def late(self, state):
-        kept(self, state)
-        state.weights[:] = np.roll(state.weights, 1, axis=2)
-
-    monkeypatch.setattr(type(steps), "_draw", late)
-    found = replay([trace], steps, exact(), scopes(), 1)
-    twin = reference(algorithm, protocol, trace, scopes()[0])
-    assert not np.allclose(found.models(0), twin, rtol=0, atol=1e-3)
-
-
 def iterations(steps, state, answers, trace):
     """Yield k after letting every client answer iteration k + 1 of a trace's reads."""
     used = trace.updates

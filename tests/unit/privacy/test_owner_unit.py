@@ -17,6 +17,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 from tests.whole_owners import RECORDS
 from tests.whole_owners import WHOLE_OWNERS as BASE
 
@@ -112,59 +113,13 @@ def test_live_learning_is_its_replay(algorithm: Any, observer: str) -> None:
     assert replayed.fingerprints == live.fingerprints
 
 
-REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-    ({"sensitivity": {"kind": "declared", "bound": 1.0}}, {}, "sensitivity.kind: given 'declared'"),
-    (
-        {"sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}},
-        {"model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 1.0}},
-        "sensitivity.kind: given 'domain'; allowed with privacy.unit owner: clip",
-    ),
-    (
-        {"observer": {"kind": "model", "sees": "last"}},
-        {},
-        "owner: transcript or model or aggregate",
-    ),
-    (
-        {"observer": "model", "budget": {"kind": "per-owner-cap", "answers": 4}},
-        {},
-        "sum is known of owners that answer in every round only",
-    ),
-    (
-        {"observer": "model"},
-        {
-            "protocol": {"kind": "rounds", "deadline": 2.0},
-            "compute": {"kind": "exponential", "mean": 0.2},
-        },
-        "sum is known of rounds without a deadline only",
-    ),
-    (
-        {"observer": "model"},
-        {"availability": {"kind": "bernoulli", "probability": 0.5}},
-        "sum is known of owners that are always online only",
-    ),
-    (
-        {"observer": "model"},
-        {"channel": {"kind": "ideal", "loss": 0.2}},
-        "sum is known of messages that are not lost only",
-    ),
-    (
-        {"observer": "model", "mechanism": "laplace"},
-        {},
-        "sum is known of Gaussian noise, given laplace only",
-    ),
-    ({"overlap": 2}, {}, "privacy.overlap: given 2; allowed with privacy.unit owner: 1"),
-    ({"sampling": 0.5, "accountant": "pld"}, {}, "privacy.sampling: given 0.5; allowed with"),
-    ({"unit": "record", "adjacency": "added-or-removed"}, {}, "privacy.adjacency: given 'added"),
-    ({"unit": "person"}, {}, "privacy.unit: given 'person'"),
-]
+REFUSED = table(__file__, "owner_unit.toml")["refused"]
 
 
-@pytest.mark.parametrize(("privacy", "changed", "why"), REFUSED)
-def test_what_is_not_known_to_hide_an_owner_is_refused(
-    privacy: dict[str, Any], changed: dict[str, Any], why: str
-) -> None:
-    with pytest.raises(SpecError, match=re.escape(why)):
-        made(privacy, **changed)
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_not_known_to_hide_an_owner_is_refused(case: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match=re.escape(case["why"])):
+        made(case["privacy"], **case["changed"])
 
 
 def test_a_record_is_the_unit_where_nothing_is_said() -> None:

@@ -14,34 +14,21 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.manifests import changed
+from tests.scenes import text
 
-SCENARIO = """
-schema = 1
-id = "labelled"
-[run]
-updates = 12
-replicates = 2
-alone = true
-[owners]
-count = 2
-records = 30
-[data]
-kind = "gaussian"
-features = 2
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-delta = 1e-5
-mechanism = "laplace"
-sensitivity = { kind = "declared", bound = 1e-3 }
-[sweep]
-"privacy.mechanism" = ["laplace", "gaussian"]
-"""
+SCENARIO = text(
+    id="labelled",
+    run={"updates": 12, "replicates": 2, "alone": True},
+    owners={"count": 2, "records": 30},
+    model={"kind": "ridge", "regularisation": 0.01},
+    algorithm={"kind": "async-gossip", "rho": 1.0},
+    privacy={
+        "delta": 1e-05,
+        "mechanism": "laplace",
+        "sensitivity": {"kind": "declared", "bound": 0.001},
+    },
+    sweep={"privacy.mechanism": ["laplace", "gaussian"]},
+)
 
 SAID = Label("Private: ε = 1.", True, 1.0, 0.0, True, False)
 

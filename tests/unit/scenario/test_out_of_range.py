@@ -1,6 +1,5 @@
 """Owners that there are not, named by any part: a fault says so, whatever stands beside it."""
 
-from itertools import product
 from typing import Any
 
 import pytest
@@ -12,34 +11,9 @@ from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import members
+from tests.tables import table
 
-LEARNERS = [
-    {"owner": owner, "own": own} for owner, own in product((1, 7), ("noised", "exact-as-published"))
-]
-OUT_OF_RANGE: dict[str, dict[str, Any]] = {
-    "learner": {"privacy": {"learner": LEARNERS[2]}},
-    "learner that answers exactly": {"privacy": {"learner": LEARNERS[3]}},
-    "budgets of others": {"privacy": {"epsilon": [1.0, 2.0]}},
-    "budget of one": {"privacy": {"epsilon": [1.0], "learner": LEARNERS[1]}},
-    "caps": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": [1, 2]}}},
-    "overlap": {"privacy": {"overlap": 9}},
-    "liars": {"adversary": {"kind": "flip", "owners": [7]}},
-    "outages": {
-        "availability": {
-            "kind": "outages",
-            "groups": [[1, 7]],
-            "gap": {"kind": "exponential", "mean": 1.0},
-            "length": {"kind": "exponential", "mean": 1.0},
-        }
-    },
-    "chances": {"availability": {"kind": "bernoulli", "probability": [0.5, 0.5]}},
-    "computing": {"compute": [{"kind": "constant", "value": 1.0}] * 2},
-    "losses": {"channel": {"kind": "ideal", "loss": [0.1, 0.2]}},
-    "records": {"owners": {"records": [5, 5]}},
-    "rates": {"clock": {"kind": "poisson", "rate": [1.0, 2.0]}},
-    "judges": {"owners": {"score_on": [7]}},
-    "colluders": {"privacy": {"observer": {"kind": "node", "colluding": [7]}}},
-}
+OUT_OF_RANGE = table(__file__, "out_of_range.toml")
 
 
 def scenario(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:

@@ -20,58 +20,12 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
+from tests.tables import table
 from tests.together import together
 
 NAMES = ["A", "B", "C", "D", "E"]
 EXPONENTIAL = {"kind": "exponential", "mean": 0.05}
-COUPLED_BY_NOTHING: dict[str, dict[str, Any]] = {
-    "ideal": {},
-    "lossy": {
-        "channel": {
-            "kind": "ideal", "loss": [0.0, 0.2, 0.0, 0.5, 0.1], "retransmissions": 2,
-            "resend": "fresh",
-        },
-    },
-    "on-off": {"availability": {"kind": "on-off", "on": EXPONENTIAL, "off": EXPONENTIAL}},
-    "bernoulli": {
-        "availability": {"kind": "bernoulli", "probability": [0.1, 0.9, 0.5, 0.7, 0.3]},
-    },
-    "diurnal": {
-        "availability": {
-            "kind": "diurnal", "period": 3.0, "low": 0.1, "high": 0.9, "phase": "uniform",
-        },
-    },
-    "phases": {
-        "availability": {
-            "kind": "diurnal", "period": 3.0, "low": 0.1, "high": 0.9,
-            "phase": [0.1, 0.2, 0.3, 0.4, 0.5],
-        },
-    },
-    "churn": {
-        "availability": {"kind": "churn", "join": EXPONENTIAL, "lifetime": EXPONENTIAL},
-    },
-    "outages": {
-        "availability": {
-            "kind": "outages", "groups": [[1], [1, 2], [4, 3], [5, 2]], "gap": EXPONENTIAL,
-            "length": EXPONENTIAL,
-        },
-    },
-    "gamma": {"clock": {"kind": "gamma", "rate": [1.0, 2.0, 3.0, 4.0, 5.0], "cv": 0.5}},
-    "phased": {
-        "clock": {
-            "kind": "deterministic", "rate": [1.0, 2.0, 3.0, 4.0, 5.0],
-            "phase": [0.1, 0.2, 0.3, 0.4, 0.5],
-        },
-    },
-    "scripted": {
-        "clock": {"kind": "scripted", "times": [[1.0], [2.0, 3.0], [], [0.5, 4.0], [6.0]]},
-    },
-    "laws": {
-        "compute": [{"kind": "exponential", "mean": mean} for mean in (0.1, 0.2, 0.3, 0.4, 0.5)],
-        "latency": {"answer": EXPONENTIAL, "rate_bytes": [1e3, 2e3, 3e3, 4e3, 5e3]},
-    },
-    "star": {"topology": {"kind": "star", "latency": [0.01, 0.02, 0.03, 0.04, 0.05]}},
-}  # fmt: skip
+COUPLED_BY_NOTHING = table(__file__, "coupled_by_nothing.toml")
 
 
 def scenario(owners: dict[str, Any] | None = None, **parts: Any) -> Scenario:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.scenario import Scenario, load
-from tests.cli.command import Command
 from tests.cli.scenes import SWEEP
 
 
@@ -25,8 +24,3 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Return every file of a folder."""
     files = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(monkeypatch, capsys)

@@ -88,7 +88,7 @@ class EncodingKind(Variant):
         rule = self.needs_public() if public_records == 0 else None
         return [] if rule is None else [Fault(key, f"{self.kind!r}, without public rows", rule)]
 
-    def without_rare(self, public: "pd.Series", least: int) -> Self:  # noqa: ARG002
+    def without_rare(self, public: "pd.Series", least: int) -> Self:
         """Return the encoding with no code of its own for what fewer public cells have."""
         return self
 
