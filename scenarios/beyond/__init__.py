@@ -4,7 +4,7 @@ Only what was read is here, and every statement is quoted with its place; ``docs
 what was read of each, what came out, and which results of others are not here.
 """
 
-from scenarios.beyond import absence, lasting, muffliato, routing, routing_accuracy, waves
+from scenarios.beyond import absence, devices, lasting, muffliato, routing, routing_accuracy, waves
 from scenarios.papers.figure import PaperFigure
 
 RESULTS: tuple[PaperFigure, ...] = (
@@ -14,6 +14,7 @@ RESULTS: tuple[PaperFigure, ...] = (
     *lasting.RESULTS,
     *routing.RESULTS,
     *routing_accuracy.RESULTS,
+    *devices.RESULTS,
 )
 """In the order of their page."""
 
