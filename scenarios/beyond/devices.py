@@ -26,9 +26,10 @@ def fast_over_slow(sweep: Sweep, column: str) -> float:
 
 def composed(sweep: Sweep) -> Range:
     """Return the ratio of ε that Gaussian composition gives their numbers of answers."""
-    privacy = load(sweep.cells[0].result.directory / "scenario.toml")[0].privacy
-    whole = gaussian_multiplier(float(np.max(privacy.epsilon)), privacy.delta)
-    answers = np.array(_means(sweep.cells[0].result, "answers_released"))
+    ran = sweep.cells[0].result
+    privacy = load(ran.directory / "scenario.toml")[0].privacy
+    whole = gaussian_multiplier(float(ran.columns("owners", "epsilon")[0].max()), privacy.delta)
+    answers = np.array(_means(ran, "answers_released"))
     part = answers / privacy.budget.answers  # type: ignore[union-attr]
     fast, slow = (gaussian_epsilon(whole / each, privacy.delta) for each in np.sqrt(part))
     return fast / slow * (1 - SETTLED), fast / slow * (1 + SETTLED)
