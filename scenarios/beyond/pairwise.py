@@ -35,16 +35,12 @@ Array = npt.NDArray[np.float64]
 SQUARED = (0.0, 1.0, 4.0, 9.0, 16.0)
 """r²; without pairwise noise it is gossip alone."""
 LARGE = 1e6
-USERS = {
-    "ring": nx.cycle_graph(16),
-    "torus": nx.grid_2d_graph(4, 4, periodic=True),
-    "complete": nx.complete_graph(16),
-}
+USERS = {"ring": nx.cycle_graph(16), "torus": nx.grid_2d_graph(4, 4, periodic=True)}
+USERS |= {"complete": nx.complete_graph(16)}
 """The graphs of the published experiment; its grid has no borders."""
 STEPS, DELTA = 3500, 1e-5
-PUBLISHED: dict[str, list[list[float]]] = tomllib.loads(
-    Path(__file__).with_name("published_noise.toml").read_text("utf-8")
-)
+_NOISE = Path(__file__).with_name("published_noise.toml")
+PUBLISHED: dict[str, list[list[float]]] = tomllib.loads(_NOISE.read_text("utf-8"))
 
 
 def built(directory: Path) -> tuple[Scenario, Any]:
