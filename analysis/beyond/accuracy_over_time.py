@@ -77,6 +77,3 @@ def accuracy_over_time(
     }
     results = [each for _, cells in choices for each in cells]
     return Picture(name, figure, table, caption, label(results))
-
-
-__all__ = ["SCORE", "accuracy_over_time", "best_step", "mean_accuracy"]

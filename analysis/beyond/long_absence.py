@@ -77,6 +77,3 @@ def long_absence(
         "predicted": np.concatenate([np.interp(x, lengths, curve), [e.exact for e in flat]]),
     }
     return Picture(name, figure, table, caption, label(list(results)))
-
-
-__all__ = ["Ending", "long_absence"]

@@ -66,6 +66,3 @@ def message_sums(
         "nothing was heard are left out."
     )
     return Picture(name, figure, table, caption, label(list(results)))
-
-
-__all__ = ["MessageSums", "message_sums"]

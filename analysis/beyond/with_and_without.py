@@ -55,6 +55,3 @@ def with_and_without(
     }
     table["kind"] = np.repeat([pair.name for pair in pairs], len(degrees))
     return Picture(name, figure, table, caption, label(list(results)))
-
-
-__all__ = ["Pair", "with_and_without"]

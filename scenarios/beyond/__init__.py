@@ -4,17 +4,21 @@ Only what was read is here, and every statement is quoted with its place; ``docs
 what was read of each, what came out, and which results of others are not here.
 """
 
-from scenarios.beyond import absence, lasting, muffliato, routing, routing_accuracy, waves
+from scenarios.beyond import (
+    absence,
+    devices,
+    hidden_users,
+    lasting,
+    muffliato,
+    pairwise,
+    routing,
+    routing_accuracy,
+    waves,
+)
 from scenarios.papers.figure import PaperFigure
 
-RESULTS: tuple[PaperFigure, ...] = (
-    *muffliato.RESULTS,
-    *absence.RESULTS,
-    *waves.RESULTS,
-    *lasting.RESULTS,
-    *routing.RESULTS,
-    *routing_accuracy.RESULTS,
-)
+_ROWS = (
+    muffliato, pairwise, hidden_users, absence, waves, lasting, routing, routing_accuracy, devices,
+)  # fmt: skip
+RESULTS: tuple[PaperFigure, ...] = tuple(figure for each in _ROWS for figure in each.RESULTS)
 """In the order of their page."""
-
-__all__ = ["RESULTS"]

@@ -73,6 +73,3 @@ def _moved(
     a, c = 1 - step * sigma - step * means[0], step * means[1]
     squared = [a**2 + part * spread[0, 0], 2 * (a * c - part * spread[0, 1])]
     return np.array([[*squared, c**2 + part * spread[1, 1]], [0.0, a, c]])
-
-
-__all__ = ["Crowd", "crowd", "in_rounds"]

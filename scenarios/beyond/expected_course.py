@@ -78,6 +78,3 @@ def expected_course(scene: Scenario, objective: Quadratic, count: int) -> Course
     known = stale_course(process, found.owners, found.staleness, ks, weights, **how)
     excess = known.excess(scene.noise_for(objective.records).variance)
     return Course(found.times[:, ks], excess / objective.least)
-
-
-__all__ = ["Course", "course", "expected_course"]

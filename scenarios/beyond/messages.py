@@ -93,6 +93,3 @@ def first_alone(rounds: Sequence[Round]) -> list[Round]:
         heard |= {listener for listener, _ in new}
         found.append(replace(each, heard=np.array(new, dtype=np.int64).reshape(-1, 2)))
     return found
-
-
-__all__ = ["counts", "first_alone", "new_messages", "sums"]

@@ -176,16 +176,3 @@ def minimiser(objective: Quadratic, weights: Array) -> Array:
     p = pull.shift.shape[1]
     curvature = np.einsum("i,ijk->jk", weights, pull.factor) + objective.sigma * np.eye(p)
     return np.asarray(np.linalg.solve(curvature, weights @ pull.shift))
-
-
-__all__ = [
-    "LongRun",
-    "Moves",
-    "copies",
-    "long_run",
-    "minimiser",
-    "one_model",
-    "rounds",
-    "shares",
-    "while_it_lasts",
-]

@@ -102,5 +102,3 @@ def _even(said: Scenario) -> Energy:
 TIME = Price()
 BOARD, WORK, EVEN = Price(_board), Price(_work), Price(_even)
 """The entry's boards; without watts while idle; and with as many joules for each answer."""
-
-__all__ = ["BOARD", "EVEN", "TIME", "WORK", "Price", "drawn"]

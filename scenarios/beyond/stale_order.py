@@ -190,6 +190,3 @@ def _felt(
         back = weight[:, None, None] * process.slope[i]
         felt[read[:, k - 1], every] -= np.einsum("rjab,rbc->rjac", felt[k], back)
     return np.einsum("rjab,rjab->rj", felt[0], felt[0]), gain
-
-
-__all__ = ["CentralMap", "StaleCourse", "central_map", "stale_course"]

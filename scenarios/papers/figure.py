@@ -10,7 +10,7 @@ from typing import Any
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.scenario.catalogue import entry
+from asyncdp_sim.scenario.catalogue import Entry, entry
 from scenarios.papers.claims import OURS, SENTENCES, Claim, Printed, result
 
 Settings = tuple[str, ...]
@@ -54,12 +54,12 @@ class PaperFigure:
     source : str
         As in the scenario, such as ``Async, figure 5``.
     entry : str
-        Id of the catalogue's scenario, which has a sweep.
+        Id of the catalogue's scenario, or a file in ``scenarios``; it has a sweep.
     claims : tuple of Claim
-    pictures : callable
-        Draws a finished sweep, in the paper's manner.
     variants : mapping
         Settings by name; ``as-published`` has none.
+    pictures : callable
+        Draws a finished sweep, in the paper's manner; nothing by default.
     small : tuple of str
         Settings that make a run of seconds of it.
     small_of : mapping
@@ -77,8 +77,8 @@ class PaperFigure:
     source: str
     entry: str
     claims: tuple[Claim, ...]
-    pictures: Callable[[Sweep], Sequence[Picture]]
     variants: Mapping[str, Settings]
+    pictures: Callable[[Sweep], Sequence[Picture]] = lambda _: ()
     small: Settings = ()
     small_of: Mapping[str, Settings] = field(default_factory=dict)
     full: Settings = ()
@@ -92,8 +92,14 @@ class PaperFigure:
     @property
     def together(self) -> str:
         """What figures that take least time in one process have in common."""
-        data = entry(self.entry).scenario().data.kind
+        data = self.origin.scenario().data.kind
         return data if data == "hospital" else self.entry  # its records and moments take longest
+
+    @property
+    def origin(self) -> Entry:
+        """The scenario that runs it."""
+        file = Path(__file__).parents[1] / self.entry
+        return Entry(file) if file.suffix == ".toml" else entry(self.entry)
 
     def scenario(self, variant: str, *, full: bool, more: Settings = ()) -> Scenario:
         """Load the scenario of a variant.
@@ -104,7 +110,7 @@ class PaperFigure:
             If a setting does not fit.
         """
         size = self.full if full else self.small_of.get(variant, self.small)
-        return entry(self.entry).scenario((*self.variants[variant], *size, *more))
+        return self.origin.scenario((*self.variants[variant], *size, *more))
 
     def repeats(self, variant: str) -> bool:
         """Return whether a variant asks for nothing else than what is run as published."""
@@ -137,7 +143,8 @@ def read_figures(file: Path, names: Mapping[str, Any]) -> tuple[PaperFigure, ...
             groups[name] = _claims(table, groups)
             continue
         table["claims"] = _claims(table["claims"], groups)
-        table["pictures"], variants = groups[table["pictures"]], table["variants"]
+        table |= {"pictures": groups[table["pictures"]]} if "pictures" in table else {}
+        variants = table["variants"]
         table["variants"] = groups[variants] if isinstance(variants, str) else variants
         table["printed"] = tuple(
             SENTENCES[each] if isinstance(each, str) else Printed(**each)

@@ -72,6 +72,30 @@ def of_accuracy(found: Found) -> list[str]:
     return [*(f"| 0.10 to 0.30 | {told(each, 2)} | " for each in gains), f"| 0 | {alike} | "]
 
 
+def of_pairs(found: Found) -> list[str]:
+    quantities = (
+        "local noise, everything being sent to all: error at equal μ², over a curator's",
+        "gossip alone: error at equal mean μ² of pairs, over a curator's",
+        "pairwise noise: error at equal mean μ² of pairs, over a curator's",
+        "error of pairwise noise over that of gossip alone",
+    )
+    return [
+        " | ".join(told(found[f"{graph}: {each}"], 2) for graph in muffliato.GRAPHS)
+        for each in quantities
+    ]
+
+
+def of_users(found: Found) -> list[str]:
+    return [
+        f"| {each.published:g} | {each.ours:.3g} ± {each.error:.2g} | " for each in found.values()
+    ]
+
+
+def of_devices(found: Found) -> list[str]:
+    updates, loss = list(found.values())[:2]
+    return [f"| {told(updates, 2)} | ", f"| {told(loss, 2)} | "]
+
+
 ROWS: dict[str, Callable[[Found], list[str]]] = {
     "muffliato": of_muffliato,
     "fedawe-bias": of_bias,
@@ -79,6 +103,9 @@ ROWS: dict[str, Callable[[Found], list[str]]] = {
     "fedawe-waves": of_waves,
     "routing": of_routing,
     "routing-accuracy": of_accuracy,
+    "decor": of_pairs,
+    "hidden-users": of_users,
+    "five-devices": of_devices,
 }
 
 

@@ -1,4 +1,4 @@
-"""Five devices of unequal speed (arXiv 2505.07041): updates and ε of the fastest and slowest."""
+"""Five devices of unequal speed (arXiv 2505.07041): the verdicts, and mistakes that change them."""
 
 from math import exp, sqrt
 from pathlib import Path
@@ -7,10 +7,14 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-import asyncdp_sim as ad
+from asyncdp_sim.results import Sweep
+from scenarios.beyond import devices
+from scenarios.papers.figure import AS_PUBLISHED
+from scenarios.papers.verify import verify
 
-SCENARIO = Path(__file__).with_name("five-devices.toml")
+[FIGURE] = devices.RESULTS
 DELTA = 1e-5
+pytestmark = pytest.mark.long
 
 
 def delta(epsilon: float, mu: float) -> float:
@@ -23,18 +27,30 @@ def epsilon(mu: float) -> float:
     return float(brentq(lambda e: delta(e, mu) - DELTA, 1e-9, 100.0))
 
 
-@pytest.mark.long
-def test_the_fast_pay_what_gaussian_composition_says() -> None:
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    out = tmp_path_factory.mktemp("devices")
+    found = verify([FIGURE], out, full=False, workers=1, say=str)
+    assert [each.verdict for each in found] == ["agrees"] * len(FIGURE.claims)
+    return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
+
+
+def test_the_fast_pay_what_gaussian_composition_says(sweep: Sweep) -> None:
     """As published: 6 to 10 times the updates, and up to 5 times the ε."""
-    owners = ad.run(ad.load(SCENARIO)).owners.groupby("owner").mean()
+    owners = sweep.cells[0].result.frame("owners").groupby("owner").mean()
     fast, slow = owners.loc[1], owners.loc[5]
-    updates = fast["updates"] / slow["updates"]
-    loss = fast["epsilon_spent"] / slow["epsilon_spent"]
-    assert 6 <= updates <= 10
-    assert 1 < loss <= 5
-    assert updates == pytest.approx(8.2, abs=0.05)  # as their times for an answer
     whole = brentq(lambda mu: epsilon(mu) - 10.0, 0.1, 10.0)  # 1000 answers cost ε = 10
     mu = [whole * sqrt(each["answers_released"] / 1000) for each in (fast, slow)]
-    assert loss == pytest.approx(epsilon(mu[0]) / epsilon(mu[1]), rel=2e-3)
-    assert loss == pytest.approx(3.3, abs=0.05)
-    assert loss > sqrt(updates) + 0.3  # the square root is its limit at small ε
+    exact = epsilon(mu[0]) / epsilon(mu[1])
+    low, high = devices.composed(sweep)
+    assert low < exact < high
+    assert (low + high) / 2 == pytest.approx(exact, rel=1e-6)
+    assert exact == pytest.approx(3.3, abs=0.05)
+    assert exact > sqrt(fast["updates"] / slow["updates"]) + 0.3  # its limit at small ε
+
+
+def test_devices_that_are_alike_fail(tmp_path: Path) -> None:
+    alike = ('compute={ kind = "lognormal", mean = 1.0, cv = 0.1 }', "run.replicates=2")
+    found = verify([FIGURE], tmp_path, full=False, workers=1, more=alike, say=str)
+    assert [each.verdict for each in found[:3]] == ["fails", "agrees", "fails"]
+    assert found[1].ours == pytest.approx(1, abs=0.02)

@@ -11,7 +11,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.privacy.averaging import averaging_advantage
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
 from asyncdp_sim.figures.studies.collusion import transcribed
 from asyncdp_sim.figures.studies.recovered import from_rounds
@@ -19,6 +18,7 @@ from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weig
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.theory.collusion import averaged_deviation
+from tests.verification.averaging import averaging_advantage
 
 from .shared import shared
 from .zscores import require, score

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.privacy.averaging import advantage_bound, averaging_advantage
 from asyncdp_sim.figures.studies.collusion import transcribed
 from asyncdp_sim.figures.studies.recovered import (
     Recovered,
@@ -22,6 +21,7 @@ from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.theory.collusion import averaged_deviation
+from tests.verification.averaging import advantage_bound, averaging_advantage
 
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 20.0}}

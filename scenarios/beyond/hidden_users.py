@@ -1,0 +1,45 @@
+"""Whole users hidden by a trusted aggregator, or by local noise: DECOR's synthetic curves.
+
+Their squared distance to the optimum is read off the plot's own coordinates, the mean of five runs
+with its standard deviation. Ours agrees within standard errors of both.
+"""
+
+from math import hypot, sqrt
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario.paths import VARIANT
+from scenarios.beyond.problem import SURE, uncertain
+from scenarios.papers.claims import Range
+from scenarios.papers.figure import read_figures
+
+SEEDS = 5
+LATE = 3300
+"""Updates that are let pass: the last 200 are averaged."""
+CURVATURE = float(np.mean(np.square(np.arange(1, 17) / 4)))
+
+
+def distances(sweep: Sweep, name: str, epsilon: float) -> npt.NDArray[np.float64]:
+    """Return ‖θ − θ*‖² of each run; f(θ) − f(θ*) is half the curvature times it."""
+    wanted = {VARIANT: name, "privacy.epsilon": epsilon}
+    [ran] = [cell.result for cell in sweep.cells if cell.values == wanted]
+    k, *figures = ran.columns("curve", "k", "fitness", "relative_fitness")
+    f, psi = (each[k > LATE].reshape(len(ran.replicates), -1) for each in figures)
+    return np.asarray((2 / CURVATURE * f * psi / (1 + psi)).mean(axis=1))
+
+
+def distance(sweep: Sweep, name: str, epsilon: float) -> float:
+    """Return its mean over runs."""
+    return float(distances(sweep, name, epsilon).mean())
+
+
+def near(sweep: Sweep, name: str, epsilon: float, mean: float, deviation: float) -> Range:
+    """Return standard errors, of their runs and of ours, around what was published."""
+    error = hypot(deviation / sqrt(SEEDS - 1), uncertain(distances(sweep, name, epsilon)))
+    return mean - SURE * error, mean + SURE * error
+
+
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -1,0 +1,85 @@
+"""Pairwise noise beside gossip alone: the verdicts, second ways, and mistakes that are seen."""
+
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.sweeps import sweep as run_sweep
+from scenarios.beyond import muffliato, pairwise
+from scenarios.papers.claims import judge
+from scenarios.papers.figure import AS_PUBLISHED
+from scenarios.papers.verify import verify
+
+[FIGURE] = pairwise.RESULTS
+N = 8
+SMALL = (
+    f"owners.count={N}", "owners.records=50", "run.replicates=2", "run.updates=40",
+    'sweep.variant=[{ name = "ring" }, '
+    '{ name = "grid", "protocol.graph" = { kind = "edges", between = '
+    "[[1, 2], [2, 3], [3, 4], [5, 6], [6, 7], [7, 8], [1, 5], [2, 6], [3, 7], [4, 8]] } }, "
+    '{ name = "geometric", "protocol.graph" = { kind = "geometric", radius = 0.6, graph = 3 } }, '
+    '{ name = "complete", "protocol.graph" = { kind = "complete" } }]',
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    out = tmp_path_factory.mktemp("pairwise")
+    found = verify([FIGURE], out, full=False, workers=1, more=SMALL, say=str)
+    assert [each for each in found if each.verdict == "fails"] == []
+    return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
+
+
+def test_the_noise_of_all_is_what_pairs_that_are_drawn_make() -> None:
+    """The covariance of 200,000 draws of own and pairwise noise, edge by edge."""
+    graph, rng, squared = nx.cycle_graph(5), np.random.default_rng(3), 4.0
+    sent = rng.normal(size=(200_000, 5))
+    for a, b in graph.edges:
+        shared = rng.normal(0, squared**0.5, len(sent))
+        sent[:, a] += shared
+        sent[:, b] -= shared
+    drawn = np.linalg.inv(np.cov(sent.T)).diagonal().max()
+    assert pairwise.seen_by_all(graph, 1.0, squared) == pytest.approx(drawn, rel=0.02)
+
+
+def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(sweep: Sweep) -> None:
+    for name in ("ring", "complete"):
+        losses = muffliato.of(sweep, name)
+        loss = losses.exact[:, losses.apart].mean()
+        local = pairwise.factor(sweep, name, "local")
+        assert pairwise.factor(sweep, name, "gossip") == pytest.approx(local * loss, rel=1e-6)
+
+
+@pytest.mark.long
+def test_what_has_not_met_is_the_cause(tmp_path: Path) -> None:
+    """On a ring, ten times as many meetings halve the cost at least."""
+    factors = []
+    for updates in (40, 400):
+        more = (*SMALL, f"run.updates={updates}", 'sweep.variant=[{ name = "ring" }]')
+        run_sweep(FIGURE.scenario(AS_PUBLISHED, full=False, more=more), tmp_path / str(updates))
+        found = Sweep.read(tmp_path / str(updates))
+        factors.append(pairwise.factor(found, "ring", "pairs"))
+    assert factors[1] < factors[0] / 2
+    assert 1 <= factors[1] < 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "seen"),
+    [
+        ("signs", "complete graph of 16: loss of a step"),
+        ("signs", "complete: large pairwise noise"),
+        ("forgotten", "grid without borders"),
+    ],
+)
+def test_a_planted_fault_fails(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, fault: str, seen: str
+) -> None:
+    """Both of a pair add its noise (alike on graphs of two sides); one pair's is forgotten."""
+    known = pairwise.incidence
+    wrong = {"signs": lambda graph: np.abs(known(graph)), "forgotten": lambda g: known(g)[:, 1:]}
+    monkeypatch.setattr(pairwise, "incidence", wrong[fault])
+    found = judge("", AS_PUBLISHED, FIGURE.claims, {AS_PUBLISHED: sweep})
+    assert [each.verdict for each in found if each.quantity.startswith(seen)] == ["fails"]
