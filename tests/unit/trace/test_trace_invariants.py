@@ -77,7 +77,7 @@ class Draft:
     one_on_one: bool = True
     one_each: bool = True
     answers_per_update: int = 1
-    apart: int = 2
+    apart: int | None = None
     update_ticks: tuple[int, ...] | None = None
     ending: Ending = Ending.horizon
 
@@ -379,3 +379,9 @@ def test_an_answer_that_was_never_sent_is_not_charged() -> None:
     draft.set("exchanges", 2, outcome=ExchangeOutcome.abandoned, transmissions=0)
     draft.forget(K.answer_released)
     assert draft.build().released.tolist() == [1, 1]
+
+
+def test_an_owner_may_be_asked_again_once_it_is_due() -> None:
+    draft = Draft()
+    draft.apart = 2
+    assert draft.build().apart == 2
