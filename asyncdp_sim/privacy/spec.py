@@ -83,7 +83,7 @@ Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 
 
 class Participation(Spec):
-    """How often an owner takes part: a rule that the learner and the owners follow.
+    """A limit on how often an owner takes part, which the learner and the owners keep.
 
     Who takes part is public: no ε is smaller since an owner may be absent. At least one of:
     """

@@ -77,6 +77,7 @@ class Draft:
     one_on_one: bool = True
     one_each: bool = True
     answers_per_update: int = 1
+    apart: int | None = None
     update_ticks: tuple[int, ...] | None = None
     ending: Ending = Ending.horizon
 
@@ -94,6 +95,7 @@ class Draft:
             one_each=self.one_each,
             update_ticks=np.array(self._ticks(), dtype=np.int64),
             answers_per_update=self.answers_per_update,
+            apart=self.apart,
             occupation=self.occupation,
         )
 
@@ -164,6 +166,7 @@ BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
     ("a request ended twice", lambda d: d.set("owners", 1, unheard=1)),
     ("a request ended twice", _one_request_for_four_exchanges),
     ("a request never ended", lambda d: d.set("owners", 0, attempts=4)),
+    ("an owner was asked again too soon", lambda d: setattr(d, "apart", 3)),
     (
         "two exchanges overlap in a one-on-one protocol",
         lambda d: d.set("exchanges", 1, request_tick=18, read_tick=19),
@@ -376,3 +379,9 @@ def test_an_answer_that_was_never_sent_is_not_charged() -> None:
     draft.set("exchanges", 2, outcome=ExchangeOutcome.abandoned, transmissions=0)
     draft.forget(K.answer_released)
     assert draft.build().released.tolist() == [1, 1]
+
+
+def test_an_owner_may_be_asked_again_once_it_is_due() -> None:
+    draft = Draft()
+    draft.apart = 2
+    assert draft.build().apart == 2
