@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.files import file_bytes, from_json
+from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.words import as_float, known, numbers
 from asyncdp_sim.figures.kit.axes import BETTER, log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
@@ -52,7 +52,7 @@ def read(file: Path) -> dict[str, Any]:
         if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
             return read
     except OSError as error:
-        content = f"a file that cannot be read ({error.strerror})"
+        content, remedy = repr(str(file)), f"{unreadable(error)}; {remedy}"
     except ValueError:
         content = "a file that is not JSON"
     raise not_a_result(file, content, remedy)
