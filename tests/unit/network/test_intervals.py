@@ -65,8 +65,8 @@ def said(spec, n_owners=3):
 
 
 @pytest.mark.oracle(
-    "times at which owners of a file come online and go offline",
-    "the file's times",
+    "times at which owners go online and offline, if a file lists them",
+    "the times in the file",
     source="the file",
     setting="a few owners",
     kinds="Intervals",
