@@ -95,8 +95,8 @@ def over_time(found: dict[str, Any]) -> Picture:
         log_axis(axes)
         axes.legend(loc="best")
     caption = (
-        f"The expected relative fitness over time ({found['method']}; {found['moments']}), and "
-        "between which values 90 % of runs end."
+        f"Expected relative fitness ψ over time ({found['method']}; {found['moments']}). The bar "
+        "at the end contains ψ of 90 % of runs."
     )
     table = {"time": times, "expected_psi": curve}
     return Picture("forecast-over-time", figure, table, caption, _label(found), exact=False)
@@ -141,8 +141,8 @@ def owners(found: dict[str, Any]) -> Picture:
     counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
     by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
     caption = (
-        f"What owners reach alone: {counts[0]} of {len(rows)} gain by joining, {counts[1]} are "
-        f"undecided, by {by} ({found['moments']})."
+        f"ψ of each owner's own model. {counts[0]} of {len(rows)} owners gain by joining, and "
+        f"{counts[1]} {'is' if counts[1] == 1 else 'are'} undecided, by {by} ({found['moments']})."
     )
     table = {
         **owner_table(people),
