@@ -73,7 +73,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
         named = f"{', '.join(labels[:_FEW])}{more}"
         yield f"taking part: {n_owners} of {scenario.owners.whole} owners: {named}"
     if scenario.data.held_out > 0:
-        yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
+        yield f"held out: {number(100 * scenario.data.held_out)} % of each owner's records"
     run = scenario.run
     until = "" if run.until is None else f" or until {run.until:g} time units"
     until = in_unit(until, run.time_unit)
