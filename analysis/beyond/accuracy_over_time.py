@@ -67,8 +67,9 @@ def accuracy_over_time(
         axes.grid(axis="y")
         figure.legend(loc="outside upper left", ncols=1)
     caption = (
-        "Mean accuracy on held-out rows over time by whom the learner asks, at every time with the "
-        "step that is best there. Grey: as much above the first line as was published."
+        "Mean accuracy on held-out rows over time, for each policy by which the learner chooses "
+        "owners; at every time with the best step for that time. Gray: the published gain over the "
+        "first line."
     )
     table = {
         "choice": np.repeat([said for said, _ in choices], len(times)),

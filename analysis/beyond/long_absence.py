@@ -65,10 +65,10 @@ def long_absence(
         axes.grid(axis="y")
         figure.legend(loc="outside upper left", ncols=2)
     caption = (
-        "Mean ψ late in the run over the mean length of one owner's cycles of presence and "
-        "absence, its share of time the same throughout: predicted (curve) and measured (dots). "
-        "Dashed: without that owner, and where its presence is drawn anew at every tick; bands are "
-        "two standard errors of what was measured."
+        "Mean ψ late in the run against the mean length of one owner's cycles of presence and "
+        "absence. Its share of time online is constant. Curve: predicted; dots: measured. Dashed: "
+        "without this owner, and with its presence drawn anew at every tick; bands: two standard "
+        "errors of the measured values."
     )
     table = {
         "cycle": np.concatenate([x, np.full(len(flat), np.nan)]),

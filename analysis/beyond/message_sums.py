@@ -60,9 +60,9 @@ def message_sums(
         keys.append(key("equal: above it the sum is no bound", color=THEORY, linestyle="--"))
         legend(figure, keys, 3)
     caption = (
-        "What a node learns of an owner's record from all messages that it is sent (μ², exact), "
-        "over the sum of what each message tells alone, no more than 1/z²: median over pairs and "
-        "replicates (line) and quartiles (band), by the distance between the two. Pairs of whom "
-        "nothing was heard are left out."
+        "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
+        "divided by the published sum over single messages (at most 1/z²): median (line) and "
+        "quartiles (band) over pairs and replicates, by the distance between the two nodes. Pairs "
+        "without a message are left out."
     )
     return Picture(name, figure, table, caption, label(list(results)))

@@ -46,8 +46,8 @@ def with_and_without(
         axes.grid(axis="y")
         figure.legend(loc="outside upper left", ncols=2)
     caption = (
-        "Mean ψ late in the run over γ, where owners are there with chances p [(1 − γ) + γ sin] "
-        "and where they are there with the mean of these throughout. Dashed: predicted."
+        "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
+        "or with the mean of this probability at all times. Dashed: predicted."
     )
     table = {"degree": np.tile(degrees, len(pairs))} | {
         column: np.concatenate([getattr(pair, column) for pair in pairs])

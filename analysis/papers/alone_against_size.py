@@ -102,8 +102,8 @@ def by_size(
     who = "; ".join(_who(line, called[row]) for line, row in zip(lines, gains, strict=True))
     caption = (
         "Markers: ψ(θ_i*) of the model that an owner learns alone and without noise, against its "
-        "number of records; lines: the mean over replicates of ψ(θ_L) after the last update. "
-        f"Owners above a line gain by learning together. Of {len(alone)} owners gain{who}."
+        "number of records; lines: ψ(θ_L) after the last update, mean over replicates. Owners "
+        f"above a line gain by joining. Of {len(alone)} owners gain{who}."
     )
     results = [line.result for line in lines]
     return Picture("alone-against-size", figure, table, caption, label(results))

@@ -49,9 +49,9 @@ def structure(result: Result, *, name: str = "structure") -> Picture:
             side = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
             axes.text(x, y, text, ha=side, va="bottom" if y > 0 else "top", fontsize=7)
     caption = (
-        "The learner (L) and the owners it may talk to, with the records of each one and how many "
-        f"of its answers were used in replicate {result.replicates[0]}; a line is the broader the "
-        "more they were. Owners never talk to each other, and no record leaves its owner."
+        "The learner (L) and its owners, with the records of each one and how many "
+        f"of its answers were used in replicate {result.replicates[0]}; a broader line has more "
+        "answers. Owners never communicate with each other, and no record leaves its owner."
     )
     table = {"owner": owner, "records": records, "updates": used}
     return Picture(name, figure, table, caption, label([result]))

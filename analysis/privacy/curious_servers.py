@@ -70,11 +70,12 @@ def by_servers(rows: Sequence[Known]) -> Picture:
         legend(figure, [key(f"$|N_h|$ = {n}", **look) for n, look in lines.items()], 4)
     first = rows[0]
     caption = (
-        "What τ colluding servers of POLAR know of a client's gradient from the sum of what it "
-        f"sends them in a window of Δ = {first.window} steps, with ‖d‖ ≤ {first.additive:g} ‖g‖ "
+        "How well τ colluding servers of POLAR reconstruct a client's gradient from the sum of its "
+        f"messages to them in Δ = {first.window} steps, with ‖d‖ ≤ {first.additive:g} ‖g‖ "
         "and one weight per upload. Left: root mean square error of the best multiple of that "
-        "sum (1: nothing is known); markers measured, lines √(r/(1+r)) with "
-        "r = ρ²(|N_h| − τ)/τ. Right: the sum's direction. All |N_h| servers together know all."
+        "sum (1: nothing is learned); markers measured, lines √(r/(1+r)) with "
+        "r = ρ²(|N_h| − τ)/τ. Right: the sum's direction. All |N_h| servers "
+        "jointly learn the gradient exactly."
     )
     return Picture("curious-servers", figure, _table(rows), caption, NO_GUARANTEE)
 
@@ -109,8 +110,8 @@ def one_more(rows: Sequence[Known]) -> Picture:
         keys.append(key("weights alone ($Y = 0$)", color=THEORY, linestyle="--", **open_mark))
         legend(figure, keys, 4)
     caption = (
-        "How far off τ colluding servers of POLAR are where a client uploads to τ + 1: root mean "
-        "square error of their best guess of its gradient, constant over a window of Δ steps. "
+        "Root mean square error with which τ colluding servers of POLAR guess the gradient of a "
+        "client that uploads to τ + 1 servers; the gradient is constant over a window of Δ steps. "
         "Full: with additive perturbations; open, dashed: with weights alone. Lines: theory."
     )
     return Picture("one-more-server", figure, _table(shown), caption, NO_GUARANTEE)

@@ -193,7 +193,7 @@ def audit(
     beginning(progress, f"choosing {privacy.noun}s that differ")
     pairs = [neighbours(scenario)]
     if pairs[0].error is not None:  # nothing is left to be drawn
-        sentence = f"one {privacy.noun} keeps the run from taking place ({pairs[0].error})"
+        sentence = f"changing one {privacy.noun} stops the run: {pairs[0].error}"
         ended = Fact(sentence, True)
         return Audit((), pairs[0].words, confidence, privacy.overlap, (ended,))
     dataset, problem = build_dataset(scenario), pairs[0].first

@@ -183,5 +183,5 @@ def _refuse_the_other_kind(context: typer.Context, thorough: bool) -> None:
     for name in ("canaries",) if thorough else ("runs", "workers"):
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            way = "without" if thorough else "with"
-            raise typer.BadParameter(f"--{name} goes {way} --thorough")
+            way = "allowed is without" if thorough else "add"
+            raise typer.BadParameter(f"given --{name}; {way} --thorough")

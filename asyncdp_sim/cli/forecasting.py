@@ -51,17 +51,18 @@ def forecast_command(
 
     advising = inviting or tuning or market is not None
     if every and (advising or target is not None):
-        wrong = "--sweep goes with none of --invite, --tune, --market and --target"
+        wrong = "given --sweep; allowed is without --invite, --tune, --market and --target"
         raise typer.BadParameter(wrong)
     if own and common:
         raise typer.BadParameter("given --own and --common; allowed is one of them")
     if (inviting or tuning) and (own or heterogeneity is not None):
-        wrong = "--own and --heterogeneity go with none of --invite and --tune"
+        wrong = "given --own or --heterogeneity; allowed is without --invite and --tune"
         raise typer.BadParameter(wrong)
     if market is not None and target is None:
-        raise typer.BadParameter("--market needs --target, the ψ to be reached")
+        wrong = "given --market without --target; add the ψ to reach, such as --target 0.1"
+        raise typer.BadParameter(wrong)
     if save is not None and inviting + tuning + (market is not None) != 1:
-        raise typer.BadParameter("--save goes with one of --invite, --tune and --market")
+        raise typer.BadParameter("given --save; add one of --invite, --tune and --market")
     settings = [*settings, *who(only, without)]
     scenario, text = load_scenario(file, settings, allow_code)
     moments: Moments = "own" if own else "common" if common else None

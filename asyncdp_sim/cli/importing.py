@@ -38,7 +38,7 @@ def import_command(
     own = {"--latency": latency, "--unit": unit, "--missing": missing, "--learner": learner}
     setting = [name for name, value in own.items() if value is not None]
     if format is not Format.topology and len(setting) > 0:
-        raise typer.BadParameter(f"{', '.join(setting)}: allowed with topology only")
+        raise typer.BadParameter(f"given {', '.join(setting)}; allowed with topology only")
     with blaming(file):
         if format is Format.fedscale:
             from asyncdp_sim.imports.fedscale import import_fedscale
@@ -49,7 +49,7 @@ def import_command(
 
             asked = needs.split(",")
             if not set(asked) <= set(NEEDS):
-                raise typer.BadParameter(f"--needs takes some of {','.join(NEEDS)}, not {needs!r}")
+                raise typer.BadParameter(f"given --needs {needs}; allowed: {','.join(NEEDS)}")
             reported = import_flash(file, out, asked, first)
         elif format is Format.topology:
             from asyncdp_sim.imports.topology import import_topology
@@ -59,7 +59,7 @@ def import_command(
             )
         else:
             if not fit:
-                raise typer.BadParameter("a trace needs --fit, which finds its laws")
+                raise typer.BadParameter("given a trace; add --fit, which fits laws to it")
             from asyncdp_sim.imports.measured import import_trace
 
             reported = import_trace(file, out, seed)

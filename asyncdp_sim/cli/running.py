@@ -132,7 +132,9 @@ def sweep_command(
 
     if is_dir(file):
         if out is not None:
-            raise typer.BadParameter(f"--out goes with a scenario file, and {file} is a directory")
+            raise typer.BadParameter(
+                f"given --out with {file}; allowed is a scenario file, not a directory"
+            )
         require_sweep(file)
         file, out = file / "scenario.toml", file
     settings = [*settings, *who(only, without)]

@@ -38,18 +38,20 @@ def data_command(
     from asyncdp_sim.proposals import Timing
 
     if epsilon is None and (every, exchange, online) != (None, None, None):
-        wrong = "--every, --exchange and --online go with --epsilon: a whole scenario has a clock"
+        wrong = (
+            "given --every, --exchange or --online; add --epsilon E, for a scenario with a clock"
+        )
         raise typer.BadParameter(wrong)
     if exchange is not None and every is None:
-        raise typer.BadParameter("--exchange goes with --every, whose unit all times are in")
+        raise typer.BadParameter("given --exchange; add --every DURATION, whose unit times have")
     if epsilon is not None and write is None:
-        raise typer.BadParameter("--epsilon goes with --write, the scenario to be written")
+        raise typer.BadParameter("given --epsilon; add --write FILE, the scenario to write")
     rows = int(public) if public is not None and public.isascii() and public.isdigit() else None
     if public is not None and rows is None and not is_file(Path(public)):
         wrong = f"--public: given {public!r}; allowed is a number of rows or a file of them"
         raise typer.BadParameter(wrong)
     if public_seed is not None and rows is None:
-        raise typer.BadParameter("--public-seed goes with --public M, how many rows are chosen")
+        raise typer.BadParameter("given --public-seed; add --public M, the number of rows")
     with blaming(file):
         seen = look(
             str(file),

@@ -34,6 +34,25 @@ def file_bytes(path: Path) -> bytes:
     return path.read_bytes()
 
 
+def unreadable(error: OSError | ValueError) -> str:
+    """Return in words why a file's bytes, or its text, cannot be read."""
+    match error:
+        case FileNotFoundError():
+            return "there is no such file"
+        case IsADirectoryError():
+            return "this is a directory"
+        case UnicodeDecodeError():
+            return "the file is not UTF-8 text"
+    reason = getattr(error, "strerror", None)
+    return f"the file cannot be read{'' if reason is None else f' ({reason.lower()})'}"
+
+
+def not_parquet(start: bytes) -> str:
+    """Return in words what a file is that cannot be read as Parquet, by its first bytes."""
+    whole = start.startswith(b"PAR1")
+    return "the Parquet file is damaged or cut off" if whole else "the file is not Parquet"
+
+
 def is_file(path: Path) -> bool:
     """Return whether a path is a file's; one that no file can have is none."""
     return os.path.isfile(path)
@@ -56,6 +75,10 @@ def from_toml(text: str) -> dict[str, Any]:
         tables = tomllib.loads(text)
     except RecursionError:
         raise _too_deep() from None
+    except tomllib.TOMLDecodeError as error:
+        reason, _, place = str(error).removesuffix(")").partition(" (at ")
+        place = place.replace("end of document", "end of the file")
+        raise ValueError(f"{place}: {reason[:1].lower()}{reason[1:]}") from None
     _require_shallow(tables)
     return tables
 

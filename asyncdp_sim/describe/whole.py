@@ -7,9 +7,10 @@ import numpy as np
 
 from asyncdp_sim.core.messages import Noted, Notice
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import extent, figure, number
+from asyncdp_sim.core.words import agreed, extent, figure, number
 from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
 from asyncdp_sim.measures.energy import energy_predictions
+from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.compatibility import superposable
 from asyncdp_sim.privacy.guarantee import not_vouched_for
@@ -72,7 +73,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
         named = f"{', '.join(labels[:_FEW])}{more}"
         yield f"taking part: {n_owners} of {scenario.owners.whole} owners: {named}"
     if scenario.data.held_out > 0:
-        yield f"held out: a share {scenario.data.held_out:g} of every owner's records"
+        yield f"held out: {number(100 * scenario.data.held_out)} % of each owner's records"
     run = scenario.run
     until = "" if run.until is None else f" or until {run.until:g} time units"
     until = in_unit(until, run.time_unit)
@@ -142,25 +143,33 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
     """Yield a line for each formula, and one for all quantities to which none applies."""
     missing, alike = dict[str, list[str]](), dict[str, list[str]]()
     for prediction in predicted:
+        name, _ = _named(prediction)
         if prediction.value is None and prediction.between is None:
-            missing.setdefault(str(prediction.reason), []).append(prediction.quantity)
+            missing.setdefault(str(prediction.reason), []).append(name)
         else:
             value, _, formula = _value(prediction, network).partition(" (")
-            alike.setdefault(formula, []).append(f"{prediction.quantity}: {value}")
+            alike.setdefault(formula, []).append(f"{name}: {value}")
     yield from (f"predicted {', '.join(values)} ({formula}" for formula, values in alike.items())
     if len(missing) > 0:
         reasons = (f"{', '.join(names)} ({reason})" for reason, names in missing.items())
         yield f"no formula applies for {'; '.join(reasons)}"
 
 
+def _named(prediction: Prediction) -> tuple[str, str]:
+    """Return the name of what is predicted, and the unit behind its value."""
+    name, unit = NAMES.get(prediction.quantity, (prediction.quantity, ""))
+    return name, f" {unit}" * (unit != "")
+
+
 def _value(prediction: Prediction, network: Network) -> str:
+    _, unit = _named(prediction)
     if prediction.value is None:
         low, high = prediction.between or (-inf, inf)
-        between = f"between {number(low)} and {number(high)} for any laws of the times"
+        between = f"between {number(low)} and {number(high)}{unit} for any laws of the times"
         return f"{between}; no single value, since {prediction.reason} ({prediction.formula})"
     first = holds_from(facts_of(network), prediction)
     long = f"; within 1 % from {first} updates on" if network.updates < first else ""
-    return f"{figure(prediction.value)} ({prediction.formula}{long})"
+    return agreed(f"{figure(prediction.value)}{unit} ({prediction.formula}{long})")
 
 
 def _chosen(scenario: Scenario) -> Iterator[str]:

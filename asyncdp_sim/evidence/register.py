@@ -28,8 +28,8 @@ class Basis(StrEnum):
         return {
             "exact": "an exact oracle",
             "approximation": "an approximation, with its range",
-            "replay": "live = replay only",
-            "unverified": "unverified",
+            "replay": "a live run equals its replay; there is no formula",
+            "unverified": "not checked by an oracle",
         }[self]
 
 

@@ -44,10 +44,10 @@ def step_lines(scenario: Scenario) -> Iterator[str]:
         return
     direction = "least" if len(left) > 1 else "largest"
     share = f"{left[0]:.2g}" if left[0] >= LEAST else f"less than {LEAST:g}"
-    fresh = "" if algorithm.mean_step is None else ", with answers that are not stale"
+    fresh = "" if algorithm.mean_step is None else ", for staleness 0"
     yield (
-        f"{text}; without noise and clipping, T updates leave {share} of the initial distance to "
-        f"the optimum in the direction of {direction} curvature, on average{fresh}"
+        f"{text}; after T updates, {share} of the initial distance to the optimum remains on "
+        f"average (direction of {direction} curvature, without noise and clipping{fresh})"
     )
     if not max(left) <= 1:
         yield "step: too long, learning diverges: take a shorter step"

@@ -127,9 +127,8 @@ def _decision(found: Forecast) -> str:
     if undecided == total:
         within = "every difference is within its 95 % interval"
         return f"not known {at}: {within if found.may_be_off is None else SUBSTITUTE}"
-    rest = f"{worse} of {total} do worse than alone" + f", {undecided} are undecided" * (
-        undecided > 0
-    )
+    rest = f"{worse} of {total} {'does' if worse == 1 else 'do'} worse than alone"
+    rest += f", {undecided} {'is' if undecided == 1 else 'are'} undecided" * (undecided > 0)
     if gain == 0:
         return f"no owner should join {at}: {rest}"
     if gain == total:

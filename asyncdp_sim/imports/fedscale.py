@@ -22,6 +22,7 @@ from typing import Any
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.imports.around import OnlineTable, counted, listed, refused, written_around
 from asyncdp_sim.network.table_file import LONGEST, shortened
 from asyncdp_sim.spec.validation import show
@@ -72,12 +73,12 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
     left = opcodes  # a list that many devices share is read once only
     for name, text in devices.items():
         try:
-            left -= len(text["active"])
+            left -= len(_list(text, "active"))
             if left < 0:
                 raise refused(file, "one list that many devices share", _KINDS)
             spans, period = _spans(text)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else str(error)[:120]
+        except (KeyError, ValueError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
             wrong.append(Fault("", f"{reason} (device {show(name)})", _ALLOWED))
             continue
         periods.add(period)
@@ -99,19 +100,34 @@ _ALLOWED = (
 )
 
 
+def _list(said: Mapping[str, Any], key: str) -> list[Any]:
+    """Return a list of a device; raise KeyError or ValueError where there is none."""
+    times = said[key]
+    if isinstance(times, list):
+        return times
+    raise ValueError(f"{key} {show(times)}")
+
+
+def _number(said: Mapping[str, Any], key: str) -> float:
+    """Return a number of a device; raise KeyError or ValueError where there is none."""
+    try:
+        return float(said[key])
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{key} {show(said[key])}") from None
+
+
 def _spans(said: Mapping[str, Any]) -> tuple[list[tuple[float, float]], float]:
     """Return the periods online of a device and after how long they come again.
 
     Raises
     ------
-    KeyError, TypeError, ValueError, OverflowError
+    KeyError, ValueError
         With what is wrong.
     """
-    period = float(said["finish_time"])
-    for key in ("active", "inactive"):
-        if not isinstance(said[key], list):
-            raise TypeError(f"{key} {show(said[key])}")
-    active, inactive = list(map(float, said["active"])), list(map(float, said["inactive"]))
+    period = _number(said, "finish_time")
+    active, inactive = (
+        [_number({key: time}, key) for time in _list(said, key)] for key in ("active", "inactive")
+    )
     if len(active) == len(inactive) + 1:
         inactive.append(period)  # online to the end
     if len(active) != len(inactive):
@@ -130,9 +146,10 @@ def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -
     compute, rates, wrong = [], [], []
     for name, text in devices.items():
         try:
-            slow, rate = float(text["computation"]), float(text["communication"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            wrong.append(Fault("", f"{str(error)[:120]} (device {show(name)})", _FAST))
+            slow, rate = (_number(text, key) for key in ("computation", "communication"))
+        except (KeyError, ValueError) as error:
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            wrong.append(Fault("", f"{reason} (device {show(name)})", _FAST))
             continue
         takes, speed = TRAINING * records * slow / 1000, rate * BYTES
         if 0 <= takes <= LONGEST and 0 < speed < inf:
@@ -195,16 +212,14 @@ def read_plain(path: Path) -> tuple[Any, int]:
             raise refused(path, f"a file of {path.stat().st_size} bytes", _WORD)
         data = path.read_bytes()
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise refused(path, f"a file that cannot be read ({reason})", _WORD) from None
+        raise refused(path, repr(path.name), f"{unreadable(error)}; {_WORD}") from None
     try:
         length = _scan(data, path)
         return PlainReader(io.BytesIO(data)).load(), length
     except DataError:
         raise
-    except Exception as error:  # whatever a broken pickle makes of the machine's stack
-        text = " ".join(str(error).split())[:120] or type(error).__name__
-        raise refused(path, f"no pickle ({text})", _WORD) from None
+    except Exception:  # whatever a broken pickle makes of the machine's stack
+        raise refused(path, repr(path.name), f"the file is not a whole pickle; {_WORD}") from None
 
 
 def _scan(data: bytes, path: Path) -> int:

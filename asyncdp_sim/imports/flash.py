@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.imports.around import OnlineTable, refused
 from asyncdp_sim.network.table_file import shortened
 from asyncdp_sim.spec.validation import show
@@ -62,9 +63,10 @@ def import_flash(
         if first is not None and len(table.devices) == first:
             break
         try:
+            if not isinstance(text, dict) or "messages" not in text:
+                raise ValueError("no messages")
             reported = _changes(str(text["messages"]))
-        except (KeyError, TypeError, ValueError) as error:
-            reason = "no messages" if isinstance(error, KeyError) else str(error)
+        except ValueError as reason:
             wrong.append(Fault("", f"{reason} (device {show(name)})", _LINE))
             continue
         if len(reported) > 0:
@@ -137,7 +139,7 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
     DataError
         If it is none.
     """
-    decoder = json.JSONDecoder()
+    decoder, before = json.JSONDecoder(), "its first device"
     try:
         with file.open(encoding="utf-8") as stream:
             text, at = stream.read(_CHUNK).lstrip("\ufeff \t\r\n"), 1
@@ -153,22 +155,20 @@ def _devices(file: Path) -> Iterator[tuple[str, Any]]:
                     if text[colon] != ":":
                         raise ValueError("a name without a value")
                     content, end = decoder.raw_decode(text, _past(text, colon + 1, " \t\r\n"))
-                except (ValueError, IndexError, RecursionError) as error:
+                except (ValueError, IndexError, RecursionError):
                     more = stream.read(max(_CHUNK, len(text) - at))
                     if more == "":
-                        problem = f"text that is not JSON ({str(error)[:80]})"
-                        raise refused(file, problem, _KIND) from None
+                        raise refused(file, f"text that is not JSON at {before}", _KIND) from None
                     text, at = text[at:] + more, 0
                     continue
                 # halves of letters, which no file can hold, are marked
-                yield str(name).encode("utf-8", errors="replace").decode(), content
-                at = end
+                name = str(name).encode("utf-8", errors="replace").decode()
+                yield name, content
+                at, before = end, f"the device after {show(name)}"
             if (text[at + 1 :] + stream.read()).strip() != "":
                 raise refused(file, "text behind the JSON table", _KIND)
-    except UnicodeDecodeError:
-        raise refused(file, "bytes that are not UTF-8", _KIND) from None
-    except OSError as error:
-        raise refused(file, f"a file that cannot be read ({error.strerror})", _KIND) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise refused(file, repr(file.name), f"{unreadable(error)}; {_KIND}") from None
 
 
 def _past(text: str, at: int, skipped: str) -> int:

@@ -47,6 +47,24 @@ def busy_ticks(trace: Trace) -> int:
     return covered(begun[order], rows["end_tick"][order])
 
 
+NAMES = {
+    "throughput": ("throughput", "updates per unit"),
+    "utilisation": ("learner busy", "of the time"),
+    "refusal_rate": ("requests refused", "of all"),
+    "collision_rate": ("answers collided", "of all"),
+    "loss_rate": ("answers lost", "of all"),
+    "offered_load": ("channel load", "transmissions at a time"),
+    "mean_waiting": ("waiting", "units per request"),
+    "mean_staleness": ("staleness", "updates on average"),
+    "mean_online": ("owners online", "of the time"),
+    "p_repeat": ("P(same owner twice)", ""),
+    "updates_until_all": ("updates until every owner has made one", "on average"),
+    "transmissions_per_answer": ("transmissions", "per answer"),
+    "joules_per_update": ("energy", "J per update"),
+    "watts": ("power of all owners", "W"),
+    "learner_watts": ("power of the learner", "W"),
+}
+"""What figures of the summary are called on screens, and the unit behind their values."""
 POSITIVE, SHARE = (0.0, inf), (0.0, 1.0)
 RANGES = {
     "transmissions_per_answer": (1.0, inf),

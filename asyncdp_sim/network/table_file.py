@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.files import file_bytes
+from asyncdp_sim.core.files import file_bytes, not_parquet, unreadable
 from asyncdp_sim.spec.base import CachedSpec
 from asyncdp_sim.spec.validation import show
 
@@ -119,9 +119,8 @@ def _of_parquet(path: str, columns: Sequence[str], key: str, allowed: str) -> Co
             expected = f"allowed are columns {','.join(columns)}, once each"
             raise SpecError([Fault(key, shown, expected)])
         table = pq.read_table(BytesIO(data), columns=list(columns))
-    except pa.ArrowException as error:
-        shown = f"a file that is not Parquet: {str(error).splitlines()[0]} ({name})"
-        raise SpecError([Fault(key, shown, allowed)]) from None
+    except (OSError, pa.ArrowException):
+        raise SpecError([Fault(key, repr(path), f"{not_parquet(data)}; {allowed}")]) from None
     if len(table) == 0:
         raise SpecError([Fault(key, f"no rows ({name})", f"allowed is one {','.join(columns)}")])
     cells = {column: _cells(table[column]) for column in columns}
@@ -152,12 +151,8 @@ def bytes_of(path: str, key: str, allowed: str) -> bytes:
     """
     try:
         data = file_bytes(Path(path))
-    except FileNotFoundError:
-        reason = "there is no such file"
-    except IsADirectoryError:
-        reason = "this is a directory"
     except (OSError, ValueError) as error:  # a folder that may not be entered; a null character
-        reason = f"the file cannot be read ({getattr(error, 'strerror', None) or error})"
+        reason = unreadable(error)
     else:
         if len(data) > 0:
             return data
@@ -191,8 +186,8 @@ def text_of(path: str, key: str, allowed: str) -> tuple[str, str]:
     data = bytes_of(path, key, allowed)
     try:
         text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        reason = "the file is not UTF-8 text"
+    except UnicodeDecodeError as error:
+        reason = unreadable(error)
     else:
         if text.strip() != "":
             return text, hashlib.sha256(data).hexdigest()
@@ -240,8 +235,8 @@ def rows_of(
                 wrong.append((reader.line_num, Fault(key, shown, rule)))
             else:
                 rows.append((reader.line_num, tuple(cells[place].strip() for place in places)))
-    except csv.Error as error:
-        shown = f"a line that is not CSV: {error} ({name}, line {reader.line_num})"
+    except csv.Error:
+        shown = f"a line that is not CSV ({name}, line {reader.line_num})"
         wrong.append((reader.line_num, Fault(key, shown, "allowed is CSV text")))
     if len(rows) == 0 and len(wrong) == 0:
         shown = f"no rows below the header ({name})"
@@ -398,9 +393,12 @@ def graph_of(
     """
     try:
         root = ElementTree.fromstring(document)
-    except (ElementTree.ParseError, LookupError, ValueError) as error:
-        shown = f"text that is not XML: {error} ({name})"
+    except ElementTree.ParseError as error:
+        shown = f"text that is not well-formed XML ({name}, line {error.position[0]})"
         raise SpecError([Fault(key, shown, "allowed is GraphML")]) from None
+    except (LookupError, ValueError):
+        shown = f"XML in an unknown encoding ({name})"
+        raise SpecError([Fault(key, shown, "allowed is GraphML in UTF-8")]) from None
     graph = next(within(root, "graph"), None)
     if _local(root) != "graphml" or graph is None:
         shown = f"XML without a graph ({name})"

@@ -9,6 +9,7 @@ from typing import Any
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
 from asyncdp_sim.core.words import aligned, figure, known, number
 from asyncdp_sim.measures.scores import SCORES
+from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.label import (
     Label,
@@ -87,12 +88,12 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         interval, theory = intervals.get(key), predicted.get(key)
         ends = "" if interval is None else ", 95 % {} … {}".format(*map(figure, interval))
         beside = "" if theory is None else f" (theory {theory})"
-        return f"{figure(summary.get(key))}{unit}{ends}{beside}"
+        value = figure(summary.get(key))
+        return f"{value}{unit * (value != '–')}{ends}{beside}"
 
     scenario = manifest["scenario"]
     unit = unit_of([scenario])
     rounds = [("time unit", ROUNDS)] if counts_rounds(unit, scenario.get("clock", {})) else []
-    waiting = "" if unit is None else " units"
     return [
         *_rehearsed(manifest.get("measured")),
         (
@@ -111,15 +112,13 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("updates", f"{figure(summary['updates'] / len(manifest['replicates']))} per replicate"),
         ("replicates", str(len(manifest["replicates"]))),
         *_label(manifest),
-        ("throughput", in_unit(measured("throughput", " updates per unit"), unit)),
-        ("learner busy", measured("utilisation")),
         *(
-            (name, in_unit(measured(key, waiting * (key == "mean_waiting")), unit))
-            for name, key in _WHERE_THERE_IS_ANY.items()
-            if summary.get(key) not in (None, 0.0)
+            (NAMES[key][0], in_unit(measured(key, f" {NAMES[key][1]}"), unit))
+            for key in ("throughput", "utilisation", *_WHERE_THERE_IS_ANY)
+            if key not in _WHERE_THERE_IS_ANY or summary.get(key) not in (None, 0.0)
         ),
         (
-            "P(same owner twice)",
+            NAMES["p_repeat"][0],
             f"{figure(summary['p_repeat'])} "
             f"(uniform choice: {figure(summary['p_repeat_uniform'])})",
         ),
@@ -264,14 +263,9 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
 
 _OUTSIDE = "the claim rests on code from outside, which no proof covers"
 """Why no upper bound holds, where the bound on gradients is enforced."""
-_WHERE_THERE_IS_ANY = {
-    "requests refused": "refusal_rate",
-    "answers collided": "collision_rate",
-    "answers lost": "loss_rate",
-    "offered load": "offered_load",
-    "waiting": "mean_waiting",
-    "staleness": "mean_staleness",
-}
+_WHERE_THERE_IS_ANY = (
+    "refusal_rate", "collision_rate", "loss_rate", "offered_load", "mean_waiting", "mean_staleness",
+)  # fmt: skip
 """Rows of figures that are worth a line only where they are not 0."""
 
 

@@ -300,7 +300,10 @@ def _read(file: Path) -> Raw:
             "allowed is UTF-8 text",
         )
     except ValueError as error:
-        problem, remedy = f"text that is not TOML ({error})", "allowed is TOML 1.0"
+        problem, remedy = (
+            f"text that is not TOML ({error})",
+            "allowed is TOML 1.0, as in asyncdp new",
+        )
     raise SpecError([Fault("", problem, remedy)], str(file))
 
 

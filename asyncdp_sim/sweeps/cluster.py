@@ -7,6 +7,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from asyncdp_sim.core.errors import Fault, MachineError, SpecError
+from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.results.provenance import sources, versions
 from asyncdp_sim.runs.workers import Carrying
@@ -72,7 +73,7 @@ def _require_certificates(address: str) -> None:
     try:
         value = Security().get_connection_args("client")
     except OSError as error:
-        raise _refused(address, f"certificates that can be read ({error})") from None
+        raise _refused(address, f"certificates that can be read ({unreadable(error)})") from None
     encrypted = address.startswith(("tls:", "wss:"))
     if encrypted and value["ssl_context"] is None:
         raise _refused(address, "tls:// where certificates are set")

@@ -247,15 +247,15 @@ NAMED = {
     "run half": "half: given a directory; allowed is a scenario file in TOML, such as "
     "half/scenario.toml",
     "plot half --style good.toml": f"good.toml: given the setting 'schema = 1'; {SHEET}",
-    "plot half --style half": f"half: given Is a directory; {SHEET}",
+    "plot half --style half": f"half: given 'half'; this is a directory; {SHEET}",
     "plot half --format ps": "asyncdp: Invalid value for '--format': 'ps' is not one of 'png', "
     "'pdf', 'svg'.",
-    "plot good.json": "good.json: given a file that cannot be read (No such file or directory); to "
+    "plot good.json": "good.json: given 'good.json'; there is no such file; to "
     "write one: asyncdp forecast SCENARIO --json > FILE.json",
     "report half --mechanism x": "asyncdp: No such option: --mechanism",
     "run good.toml --mechanism x": "asyncdp: No such option: --mechanism; a field is set by "
     "--set privacy.mechanism=VALUE",
-    "audit good.toml --runs 100": "asyncdp: --runs goes with --thorough",
+    "audit good.toml --runs 100": "asyncdp: given --runs; add --thorough",
     "new ": "'': given no file, and no name in the catalogue; nothing is near it; asyncdp list "
     "shows all",
 }

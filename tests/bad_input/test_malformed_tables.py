@@ -76,7 +76,7 @@ BY_WHO = {"records": "", "owner_column": '"who"', "drop": "[]"}
 CASES = {
     "absent": case(None, PATH + "there is no such file; …"),
     "empty": case(b"", PATH + "the file is empty; …"),
-    "blank": case(b"\n\n\n", PATH + "the file cannot be read (there is no header); …"),
+    "blank": case(b"\n\n\n", PATH + "the file has no header with rows below it; …"),
     "header only": case(b"who,age,pay,rate\n", PATH + "the file has no rows; …"),
     "a cell too many": case(
         changed(3, "a,31,secret,1,2"),
@@ -141,9 +141,9 @@ CASES = {
         b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20,
         PATH + "the file has null characters: it is no text; …",
     ),
-    "no gzip": case(table(), "data.path: given '{folder}/t.csv.gz'; the file cannot be read (…",
+    "no gzip": case(table(), "data.path: given '{folder}/t.csv.gz'; the file is not gzipped; …",
                     name="t.csv.gz"),
-    "no Parquet": case(table(), "data.path: given '{folder}/t.parquet'; the file cannot be read (…",
+    "no Parquet": case(table(), "data.path: given '{folder}/t.parquet'; the file is not Parquet; …",
                        name="t.parquet"),
     "two columns of one name": case(
         table("who,age,age,rate"),

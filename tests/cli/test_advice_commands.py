@@ -83,8 +83,11 @@ AUDITS = {
     "no noise": (("--set", "privacy.mechanism=none"), "privacy.mechanism: given 'none'; "),
     "no claim": (("--set", "privacy.epsilon=inf"), "privacy.epsilon: given inf; "),
     "too few": (("--thorough", "--runs", "9"), "given 9; allowed is a whole number ≥ 100"),
-    "of many runs": (("--runs", "100"), "--runs goes with --thorough"),
-    "of one run": (("--thorough", "--canaries", "4"), "--canaries goes without --thorough"),
+    "of many runs": (("--runs", "100"), "given --runs; add --thorough"),
+    "of one run": (
+        ("--thorough", "--canaries", "4"),
+        "given --canaries; allowed is without --thorough",
+    ),
     "no room": (("--canaries", "999", "--answers", "100"), "canaries: given 999; allowed is 1 to "),
     "none": (("--canaries", "0"), "given 0; allowed is a whole number ≥ 1"),
     "sure": (("--confidence", "1"), "given '1'; allowed is a number in (0, 1)"),
@@ -250,12 +253,21 @@ def test_advice_is_json_too(command: Command) -> None:
 FORECASTS = {
     "two kinds of moments": (("--own", "--common"), "allowed is one of them"),
     "prices that are none": (("--market", "1,a", "--target", "1"), "given 'a'; allowed"),
-    "no target": (("--market", "1,2,3"), "--market needs --target"),
+    "no target": (
+        ("--market", "1,2,3"),
+        "given --market without --target; add the ψ to reach, such as --target 0.1",
+    ),
     "too few prices": (("--market", "1", "--target", "1"), "prices: "),
     "a target below 0": (("--target", "-1"), "given '-1'; allowed is a number > 0"),
     "a target that is none": (("--target", "nan"), "given 'nan'; allowed is a number > 0"),
-    "own moments of advice": (("--own", "--invite"), "--own and --heterogeneity go with none of"),
-    "advice on a sweep": (("--sweep", "--tune"), "--sweep goes with none"),
+    "own moments of advice": (
+        ("--own", "--invite"),
+        "given --own or --heterogeneity; allowed is without --invite",
+    ),
+    "advice on a sweep": (
+        ("--sweep", "--tune"),
+        "given --sweep; allowed is without --invite, --tune",
+    ),
     "who shares records": (("--invite", "--set", "privacy.overlap=2"), "privacy.overlap: given 2"),
     "an option that is gone": (("--schedule",), "--schedule is gone: sweep privacy.budget.growth"),
     "another algorithm": (

@@ -41,14 +41,23 @@ def test_devices_become_a_table(command: Command, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("fedscale", "no.pkl", "-o", "a.csv"), "no.pkl: given a file that cannot be read (No"),
-        (("fedscale", "states.json", "-o", "a.csv"), "states.json: given no pickle ("),
+        (("fedscale", "no.pkl", "-o", "a.csv"), "given 'no.pkl'; there is no such file; allowed"),
+        (
+            ("fedscale", "states.json", "-o", "a.csv"),
+            "given 'states.json'; the file is not a whole",
+        ),
         (("fedscale", "devices.pkl", "-o", "a.txt"), "devices.pkl: -o: given 'a.txt'; allowed is"),
-        (("flash", "devices.pkl", "-o", "a.csv"), "devices.pkl: given bytes that are not UTF-8"),
-        (("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"), "--needs takes some of"),
-        (("trace", "states.json", "-o", "a.toml"), "a trace needs --fit"),
+        (("flash", "devices.pkl", "-o", "a.csv"), "given 'devices.pkl'; the file is not UTF-8"),
+        (
+            ("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"),
+            "given --needs wifi,sun; allowed: charging,wifi",
+        ),
+        (("trace", "states.json", "-o", "a.toml"), "given a trace; add --fit"),
         (("trace", "states.json", "-o", "a.toml", "--fit"), "states.json: given the header"),
-        (("flash", "states.json", "-o", "a.csv", "--unit", "s"), "--unit: allowed with topology"),
+        (
+            ("flash", "states.json", "-o", "a.csv", "--unit", "s"),
+            "given --unit; allowed with topology",
+        ),
         (("ping", "states.json", "-o", "a.toml"), "asyncdp: Invalid value for"),
         (("fedscale", "devices.pkl", "-o", "no/a.csv"), "No such file or directory"),
     ],

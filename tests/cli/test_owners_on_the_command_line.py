@@ -168,8 +168,8 @@ def test_what_was_chosen_from_private_records_says_so(command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--save", "x.toml"), "--save goes with one of --invite, --tune and --market"),
-        (("--invite", "--tune", "--save", "x.toml"), "--save goes with one of --invite, --tune"),
+        (("--save", "x.toml"), "given --save; add one of --invite, --tune and --market"),
+        (("--invite", "--tune", "--save", "x.toml"), "given --save; add one of --invite, --tune"),
         (("--tune", "--save", "banks.toml"), "--save: given an existing path, banks.toml; allowed"),
         (("--tune", "--save", "no/x.toml"), "--save: given no/x.toml; allowed is a file in a fold"),
     ],

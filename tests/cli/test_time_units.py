@@ -178,8 +178,9 @@ def test_a_proposal_has_the_clock_that_it_was_given(command: Command) -> None:
 
 
 REFUSED = {
-    "--every, --exchange and --online go with --epsilon": ("--every", "1 day"),
-    "--exchange goes with --every": ("--epsilon", "1", "--write", "s.toml", "--exchange", "2 h"),
+    "given --every, --exchange or --online; add --epsilon E": ("--every", "1 day"),
+    "given --exchange; add --every DURATION": ("--epsilon", "1", "--write", "s.toml",
+                                               "--exchange", "2 h"),
     "'soon'; allowed is a number > 0 and a unit": ("--epsilon", "1", "--write", "s.toml",
                                                    "--every", "soon"),
     "given '1.5'; allowed is a number > 0 and at most 1": ("--epsilon", "1", "--write", "s.toml",

@@ -122,7 +122,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
         (("--public", 2000), "stays.csv: --public: given 2000; allowed is fewer than 2000, the …"),
         (("--public", "no.csv"), "asyncdp: --public: given 'no.csv'; allowed is a number of …"),
         (("--charset", "ebcdic"), "…"),
-        (("--epsilon", 1), "asyncdp: --epsilon goes with --write, the scenario …"),
+        (("--epsilon", 1), "asyncdp: given --epsilon; add --write FILE, the scenario …"),
         (("--public", 400, "--write", "s.toml"), "stays.csv: --target: given none; add --target …"),
         (("--target", "Days", "--public", 400, "--write", "stays.csv"),
          "stays.csv: --write: given an existing path, stays.csv; allowed is a file that does …"),

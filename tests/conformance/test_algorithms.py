@@ -24,8 +24,8 @@ from tests.conformance.members import examples, said
 from tests.together import together
 
 ORACLE = pytest.mark.oracle(
-    "models learned inside the network",
-    "bit for bit what replay makes of the trace",
+    "models learned live, inside the network",
+    "equal bit for bit to replay over the trace",
     source="live = replay",
     setting="three owners, every protocol that it runs on",
     kinds="every algorithm",

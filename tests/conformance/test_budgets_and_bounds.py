@@ -15,7 +15,7 @@ from tests.together import together
 
 ALLOWED = pytest.mark.oracle(
     "number of answers that a budget allows, and their noise",
-    "no allowed number of answers costs more than ε",
+    "the allowed number of answers costs at most ε",
     source="the mechanism's accountant",
     setting="every budget under every mechanism",
     kinds="every budget",
@@ -90,7 +90,7 @@ def test_every_budget_has_a_noise_that_grows_with_the_bound_alone(
 
 @pytest.mark.oracle(
     "answers without a mechanism",
-    "the gradients themselves, at any number of answers",
+    "the gradients themselves, for any number of answers",
     source="the definition",
     setting="every budget",
     kinds="NoMechanism",

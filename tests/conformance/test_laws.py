@@ -30,7 +30,7 @@ def test_none_gives_none() -> None:
 
 @pytest.mark.oracle(
     "mean and variance of durations",
-    "those that the law declares",
+    "the declared mean and variance",
     source="the law's own formulas",
     setting="100,000 draws of every law",
     kinds="every law",

@@ -34,8 +34,8 @@ from tests.conformance.spherical import SphericalMechanism
 from tests.verification.zscores import require, score, seen
 
 ORACLE = pytest.mark.oracle(
-    "ε of a mechanism, a scenario, or a planted fault, by attack",
-    "at most the claim where it is sound, more where a fault is planted",
+    "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault",
+    "at most the stated ε if the code is right; more where a fault is planted",
     source="Clopper–Pearson on a split sample; exact likelihood ratios where known",
     setting="a lower bound on ε by attack, 99.9 %: below sound claims, above faulty ones",
     kinds="every mechanism",

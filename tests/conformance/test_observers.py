@@ -105,7 +105,7 @@ def outcome(
 
 @pytest.mark.oracle(
     "ε of every owner against an observer",
-    "at most ε against an observer of every answer; runs do not change",
+    "at most ε against an observer of all answers; the runs themselves do not change",
     source="post-processing",
     setting="six owners with different budgets, three graphs",
     kinds="every observer",

@@ -21,8 +21,8 @@ from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.conformance.members import examples, said
 
 ORACLE = pytest.mark.oracle(
-    "budgets, endings and messages of every protocol over every channel",
-    "no budget exceeded, each message ends once, each query is recorded once",
+    "budgets, outcomes and messages of every protocol over every channel",
+    "no budget is exceeded, each message has one outcome, each query is recorded once",
     source="invariants of a trace",
     setting="small networks; an invariant, not a law",
     kinds="every protocol",

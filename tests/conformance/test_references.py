@@ -39,7 +39,7 @@ from tests.together import together
 
 ORACLE = pytest.mark.oracle(
     "models without noise",
-    "a few lines written from the algorithm's formula, over the same trace",
+    "a second program of a few lines per algorithm, over the same trace",
     source="tests/conformance/test_references.py",
     setting="three owners, squared loss, every protocol that it runs on",
     kinds="AsyncGossip, Averaging, Collab1, Collab2, FedAsync, FedBuff, GossipGraph, "

@@ -110,7 +110,7 @@ def _span(values: Sequence[str]) -> str:
     return f"{values[0]} to {values[-1]}" if values[0].count("-") == 2 else f"{len(values)} of them"
 
 
-ORACLE = ("what", "formula", "tests", "scores", "of these, with the largest |z|", "predicted",
+ORACLE = ("what", "formula", "tests", "scores", "score with the largest |z|", "predicted",
           "measured", "z", "standard error", "fresh seeds")  # fmt: skip
 
 
@@ -246,12 +246,12 @@ def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:
     for name, each in found["versions"].items():
         if each["passed"] is None:
             said.append(f"{name}: {each['said']}")
-    said.append(f"on other versions, for their tools are pinned: {OF_LINT}")
+    said.append(f"not run on other versions, because their tools are pinned: {OF_LINT}")
     fixed = [each.name for each in oracles() if _fixed(each, found["oracles"])]
-    said.append(f"oracles whose scores are of fixed seeds alone: {_few(fixed)}")
+    said.append(f"oracles with scores of fixed seeds only: {_few(fixed)}")
     near = [each.statistic for each in oracles() if each.basis != "exact"]
-    said.append(f"approximations and replays, not equalities: {_few(near)}")
-    said.append(f"tested, but about no kind: {_few(about_no_kind())}")
+    said.append(f"compared with an approximation or a replay, not an exact value: {_few(near)}")
+    said.append(f"tested, but not listed for any kind: {_few(about_no_kind())}")
     return said
 
 

@@ -9,7 +9,7 @@ from asyncdp_sim.evidence import oracles
 from tests.fresh import GIVEN, fresh_seed
 from tests.nightly.__main__ import README, dated, faults
 from tests.nightly.kept import FOLDER, keep, kept, stamp
-from tests.nightly.page import Score, newest, pages, rms
+from tests.nightly.page import MUTANTS, Score, newest, pages, rms
 from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of, rehearsed
 from tests.nightly.reports import ROOT, _placeless, reports
 
@@ -117,6 +117,18 @@ def test_every_file_that_is_named_is_there() -> None:
     assert chosen_of("conformance/test_clocks.py") == [
         "conformance/test_clocks.py::test_the_long_run_rate_is_the_declared_one"
     ]
+
+
+def test_every_test_that_is_said_to_notice_a_mistake_exists() -> None:
+    """One that was renamed since the last night is a mistake to plant again."""
+    named = re.findall(r"`(tests/[^`]*)`", MUTANTS.read_text(encoding="utf-8"))
+    assert len(named) > 100
+    gone = []
+    for test in set(named):
+        file, _, function = test.partition("[")[0].partition("::")
+        text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else ""
+        gone += [] if f"def {function}" in text else [test]
+    assert gone == []
 
 
 def test_rows_of_rehearsals_are_read_from_their_page(

@@ -22,8 +22,8 @@ from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
 
 pytestmark = pytest.mark.oracle(
-    "activity of each owner, tick by tick",
-    "spans of events joined by precedence; a sweep over changes; airtime of the channel",
+    "activity of each owner at every tick",
+    "a second computation from the events, by precedence of activities; airtime of the channel",
     source="a second computation from events",
     setting="random networks of every channel and protocol; an identity, no law",
     kinds="Request, Push",

@@ -25,7 +25,7 @@ from asyncdp_sim.privacy.budgets import (
 )
 
 pytestmark = pytest.mark.oracle(
-    "ε of a thousand Gaussian answers, and of pure ones",
+    "ε of a thousand answers, Gaussian or pure",
     "their privacy loss distribution; exact decimals",
     source="dp-accounting; Φ(1/(2z) − εz) − e^ε Φ(−1/(2z) − εz) = δ",
     setting="ε from 0.3 to 8, δ from 1e-9 to 1e-4",

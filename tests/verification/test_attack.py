@@ -8,7 +8,9 @@ from asyncdp_sim.audits.check import Claim, Pair, attack
 from asyncdp_sim.privacy.accountants.attacker import delta_of, epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 
-pytestmark = pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack")
+pytestmark = pytest.mark.oracle(
+    "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
+)
 
 EPSILON, DOUBT, SCORES = 0.5, 0.2, 8
 TRUTH = Claim(EPSILON)

@@ -17,7 +17,9 @@ from asyncdp_sim.spec.base import parse
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack"),
+    pytest.mark.oracle(
+        "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
+    ),
 ]
 
 CONFIDENCE = 0.999

@@ -40,7 +40,9 @@ from tests.verification.optimism import forgotten, rounded_down
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack"),
+    pytest.mark.oracle(
+        "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
+    ),
 ]
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"

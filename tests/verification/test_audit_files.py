@@ -133,7 +133,7 @@ def test_a_loader_that_refuses_a_private_cell_is_refuted(
     monkeypatch.setattr(encoded_columns, "encode", strict)
     said = command("audit", flags(tmp_path, "csv"), "--thorough", "--runs", 100, "--answers", 100)
     assert said.code == 3, said.out
-    assert "one record keeps the run from taking place (data.path: given 'maybe'" in said.out
+    assert "changing one record stops the run: data.path: given 'maybe'" in said.out
 
 
 def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ from .sound import sound
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle("ε of a mechanism, a scenario, or a planted fault, by attack"),
+    pytest.mark.oracle(
+        "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
+    ),
 ]
 
 LOSSY = (

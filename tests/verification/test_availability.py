@@ -24,8 +24,9 @@ from .zscores import CELL, flat, require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "updates and time online of owners that come and go",
-        "thinning; dispersion 1 + 2λa/(a+b)²; E on/(E on + E off); Λ(t) increments exponential",
+        "updates and time online of intermittently available owners",
+        "thinning; dispersion 1 + 2λa/(a+b)²; E on/(E on + E off); increments of Λ(t) are "
+        "exponential",
         source="tests/theory/availability.py",
         setting="no delays, no refusals; periods of any of these laws",
         kinds="Bernoulli, OnOff, Diurnal, PoissonClock, Constant, Exponential, Lognormal, Gamma, "

@@ -28,8 +28,8 @@ from tests.theory.async_as_printed import as_printed
 pytestmark = pytest.mark.long
 
 OF_ASYNC = pytest.mark.oracle(
-    "E ‖θ − θ*‖² and E ψ against the paper's bounds",
-    "at most the bound of Theorem 2, corrected; the printed one fails, as documented",
+    "E ‖θ − θ*‖² and E ψ",
+    "at most the corrected bound of Theorem 2; the printed bound fails, as documented",
     source="asyncdp_sim.theory.bounds",
     setting="random small problems, exact second moments",
     kinds="AsyncGossip",
@@ -370,8 +370,8 @@ def synchronous(seed):
 
 class TestCollab:
     @pytest.mark.oracle(
-        "E ‖θ − θ*‖² of the average against the paper's bound",
-        "at most the bound of Theorem 2 of Collab, corrected",
+        "E ‖θ − θ*‖² of the average",
+        "at most the corrected bound of Theorem 2 of Collab",
         source="asyncdp_sim.theory.bounds",
         setting="random small problems, exact second moments",
         kinds="Collab1",

@@ -23,8 +23,8 @@ from .zscores import CELL, counts, flat, require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "owners that answer a broadcast query, and answers that survive",
-        "binomial responders; P(no collision given m) = (1−(m−1)d)^m",
+        "owners that answer a broadcast query, and answers without collision",
+        "binomial number of answers; P(no collision of m answers) = (1−(m−1)d)^m",
         source="asyncdp_sim.theory.formulas.broadcast",
         setting='answer_at = "after-delay", uniform delays, windows that do not overlap, pure '
         "ALOHA",

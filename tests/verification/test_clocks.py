@@ -12,8 +12,8 @@ from .shared import shared
 from .zscores import CELL, counts, flat, require, score, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "gaps between ticks of all owners, the owner of each tick, ticks in a window",
-    "gaps are exponential of rate Nλ, owners independent of them, counts Poisson",
+    "times between ticks of all owners, the owner of each tick, ticks in a window",
+    "exponential of rate Nλ; owners are independent of these times; counts are Poisson",
     source="superposition of Poisson processes",
     setting="no delays, no losses",
     kinds="PoissonClock",

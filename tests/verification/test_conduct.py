@@ -15,7 +15,7 @@ from .shared import shared
 from .zscores import require, score, seen
 
 pytestmark = pytest.mark.oracle(
-    "honest answers beyond a bound, and the mean of a gradient after clipping",
+    "share of honest answers above a bound, and the mean clipped gradient",
     "1 − q; B/(b p)",
     source="the law of Laplace noise",
     setting="noise much longer than the gradient",

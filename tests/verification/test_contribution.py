@@ -13,8 +13,8 @@ from .shared import shared
 from .zscores import counts, flat, require, score, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "updates until all owners have contributed, updates of each",
-    "N H_N updates; one owner has Binomial(T, 1/N) of T updates",
+    "updates until every owner has contributed, and updates of each owner",
+    "N H_N updates on average; Binomial(T, 1/N) of T updates per owner",
     source="asyncdp_sim.theory.formulas.rounds",
     setting="uniform owners",
     kinds="PoissonClock",

@@ -23,8 +23,9 @@ from .zscores import require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "answers that survive, answers sent, staleness",
-        "the chain of all owners' windows and counts; Bianchi's fixed point within 1 % for N ≥ 5",
+        "answers without collision, answers sent, staleness",
+        "the Markov chain of all owners' windows and counters; Bianchi's fixed point within 1 % "
+        "for N ≥ 5",
         source="asyncdp_sim.theory.formulas.dcf (Bianchi 2000)",
         setting="push, 2 and 3 owners that always have an answer; 5 to 30",
         kinds="Dcf, Push, SaturatedClock",

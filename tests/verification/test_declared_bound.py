@@ -45,8 +45,8 @@ from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
 
 pytestmark = pytest.mark.oracle(
-    "the largest gradient met under a declared bound",
-    "a brute-force pass over every record at every query that was answered",
+    "largest gradient in a run with a declared bound",
+    "a pass over every record at every answered query",
     source="tests/verification/test_declared_bound.py",
     setting="these records; for other records the bound is an assumption",
     kinds="Declared",

@@ -18,8 +18,8 @@ from .shared import shared
 from .zscores import require, score
 
 pytestmark = pytest.mark.oracle(
-    "E ψ of rounds in the middle and at the end",
-    "exact moments of synchronous descent",
+    "E ψ of learning in rounds, at the middle and the end",
+    "exact moments of synchronous gradient descent",
     source="asyncdp_sim.theory.moments.synchronous",
     setting="three unequal owners, quadratic loss",
     kinds="Collab1, Collab2, ParameterServer, Ridge",

@@ -23,8 +23,8 @@ from .zscores import require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "circulating tasks: throughput, their owners, their staleness",
-        "closed network in product form, mean value analysis; m − 1 in every trace",
+        "dispatched tasks: throughput, owners, staleness",
+        "closed network in product form, by mean value analysis; staleness m − 1 in every trace",
         source="asyncdp_sim.theory.formulas.closed_network (Reiser and Lavenberg 1980)",
         setting="dispatch, 1 to 40 tasks, 3 and 100 owners, queued, shared, all at once; private "
         "channels",

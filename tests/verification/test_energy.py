@@ -28,8 +28,8 @@ from .zscores import Score, require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "joules, and time spent computing, sending, receiving and idle",
-        "x_i E[stage] of the time: renewal rewards; product form, M/G/∞ where stages overlap",
+        "energy, and time spent computing, sending, receiving and idle",
+        "x_i E[stage] of the time (renewal reward); product form or M/G/∞ where stages overlap",
         source="asyncdp_sim.theory.predict.occupation (Asmussen 2003; Baskett and others 1975)",
         setting="request, push, rounds, dispatch, gossip; private channels, lost in gossip alone; "
         "3 owners",

@@ -23,7 +23,7 @@ from .zscores import require, score
 
 pytestmark = pytest.mark.oracle(
     "the mean model, and the noise of an update",
-    "gradient descent on the whole objective; a variance that falls as 1/B",
+    "gradient descent on the whole objective; a variance that decreases as 1/B",
     source="tests/verification/test_fedbuff.py",
     setting="fresh answers, quadratic loss, uniform owners",
     kinds="FedBuff",

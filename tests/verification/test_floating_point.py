@@ -16,7 +16,7 @@ from asyncdp_sim.privacy.mechanisms import DiscreteLaplaceNoise, LaplaceNoise, g
 
 pytestmark = pytest.mark.oracle(
     "low bits of floating-point answers",
-    "answers that a neighbour cannot give, and none on a grid",
+    "some answers are impossible on the neighbouring dataset; on a grid, none is",
     source="Mironov (2012)",
     setting="NumPy's draws",
     kinds="LaplaceMechanism, DiscreteLaplaceMechanism",

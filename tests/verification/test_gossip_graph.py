@@ -34,15 +34,15 @@ from .zscores import require, score, seen, two_stages
 pytestmark = pytest.mark.long
 
 MEETINGS = pytest.mark.oracle(
-    "contraction rate of averaging, and how often neighbours meet",
-    "the spectrum of E W; a loss network (Kelly), 1 − l_a l_b updates a meeting",
+    "contraction rate of averaging, and rate of meetings of neighbours",
+    "the spectrum of E W; a loss network (Kelly): 1 − l_a l_b updates per meeting",
     source="asyncdp_sim.theory.formulas.gossip_spectrum, asyncdp_sim.theory.formulas.loss_network",
     setting="Poisson clocks, small graphs; independent losses of answers",
     kinds="Gossip, Complete, Edges, GeometricGraph, Ring, StarGraph",
 )
 MEANS = pytest.mark.oracle(
     "means of all models on a graph, and their limit",
-    "the mean recursion; θ* as the step falls; the spectral gap orders their distances",
+    "the mean recursion; θ* for decreasing steps; distances ordered by the spectral gap",
     source="asyncdp_sim.theory.moments.gossip_map",
     setting="small graphs, quadratic loss",
     kinds="GossipGraph",

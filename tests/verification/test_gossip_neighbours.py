@@ -14,8 +14,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 
 pytestmark = pytest.mark.oracle(
-    "what a neighbour computes from answers",
-    "the gradient where there is no noise, to rounding",
+    "gradient that a neighbour reconstructs from answers",
+    "the true gradient if there is no noise, up to rounding",
     source="the algorithm's step, solved for the answer",
     setting="gossip on a graph",
     kinds="GossipGraph",

@@ -30,8 +30,9 @@ from .zscores import LIMIT
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "what nodes learn of each other's records while they average",
-        "the exact trade-off of a linear Gaussian view: an attack reaches it, and no more",
+        "information that nodes gain about each other's records by averaging",
+        "the exact trade-off curve of a linear Gaussian view, which an attack reaches and does "
+        "not exceed",
         source="asyncdp_sim.privacy.observers.node",
         setting="six owners on a ring, lossy too, and on a complete graph; alone, with colluders",
         kinds="Averaging, NodeObserver",

@@ -27,8 +27,9 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 
 pytestmark = pytest.mark.oracle(
-    "what the last model of learning in rounds reveals about a record",
-    "a closed form; a general solver; 20,000 runs of one pair of datasets, and claims too low",
+    "ε of the last model of learning in rounds, for one record",
+    "a closed form; a general solver; 20,000 runs on a pair of neighbouring datasets; too small ε "
+    "are refuted",
     source="asyncdp_sim.privacy.observers.model",
     setting="rounds with Gaussian noise; convex smooth losses of bounded rows in a box",
     kinds="ParameterServer, ModelObserver",

@@ -21,7 +21,7 @@ from .zscores import require, score, seen
 
 pytestmark = pytest.mark.oracle(
     "ε in the ledger",
-    "releases × ε per answer, exactly, and never above ε",
+    "exactly the number of releases times ε per answer, and never more than ε",
     source="rational arithmetic",
     setting="interrupted runs, budgets that end",
     kinds="PerOwnerCap, UntilSpent",

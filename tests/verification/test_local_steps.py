@@ -41,16 +41,16 @@ from .shared import shared
 from .zscores import require, score
 
 MODELS = pytest.mark.oracle(
-    "mean and covariance of the model where owners make several local steps",
-    "the linear recursion of each algorithm in all noise; all pairs of samples enumerated",
+    "mean and covariance of the model with several local steps",
+    "the linear recursion of each algorithm with all noise; all pairs of samples enumerated",
     source="tests/verification/test_local_steps.py",
     setting="quadratic loss, no clipping, Θ inactive, a given trace, stale reads and lost answers "
     "too",
     kinds="FedAsync, FedBuff, ParameterServer, Ridge",
 )
 COSTS = pytest.mark.oracle(
-    "ε of answers with several local steps",
-    "equal, bit for bit, to E times as many answers of one gradient",
+    "ε of answers with E local steps",
+    "equal bit for bit to ε of E times as many answers of one gradient",
     source="adaptive composition",
     setting="every mechanism, accountants, samples, shared records, an own learner",
     kinds="LaplaceMechanism, GaussianMechanism",

@@ -21,8 +21,8 @@ from .shared import shared
 from .zscores import CELL, counts, flat, require, score, seen, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "rate of updates, share of time that the learner is locked, refusals, owner of the next update",
-    "rate N/(1+Nρ), busy Nρ/(1+Nρ), refused (N−1)ρ/(1+(N−1)ρ), owners iid",
+    "rate of updates, share of time with a locked learner, refusals, owner of the next update",
+    "rate N/(1+Nρ), locked Nρ/(1+Nρ), refused (N−1)ρ/(1+(N−1)ρ); owners independent and uniform",
     source="asyncdp_sim.theory.formulas.queueing; Erlang's loss formula",
     setting='busy = "refuse", no losses, Poisson clocks, any law of the service',
     kinds="Request, PoissonClock, Constant, Exponential, Lognormal",

@@ -22,8 +22,8 @@ from .zscores import require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "answers delivered, and their attempts",
-        "1 − l^R, (1 − l^R)/(1 − l); in bursts the Gilbert–Elliott chain",
+        "answers delivered, and attempts per answer",
+        "1 − l^R and (1 − l^R)/(1 − l); for bursts, the Gilbert–Elliott chain",
         source="asyncdp_sim.theory.formulas.packet_loss",
         setting="private channels, no delays",
         kinds="Ideal",

@@ -27,8 +27,9 @@ from .zscores import counts, kept, require, score, seen
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "pairs that receive each other's model where meetings lose answers, and the nodes' mean",
-        "binomial; E W and E W S Wᵀ of random averaging, conserved in the mean for equal losses",
+        "meetings in which both models arrive despite losses, and the mean model of all nodes",
+        "binomial; E W and E W S Wᵀ of random averaging; the mean is conserved on average for "
+        "equal losses",
         source="a linear recursion over edges and outcomes",
         setting="four owners on a ring, Poisson clocks, equal and unequal loss rates",
         kinds="Gossip, Averaging",

@@ -19,7 +19,7 @@ from .zscores import Score, counts, require, score, seen
 
 pytestmark = pytest.mark.oracle(
     "draws of noise, and likelihood ratios between neighbouring datasets",
-    "the law and its moments; a likelihood ratio of at most e^ε",
+    "the declared law and its moments; a likelihood ratio of at most e^ε",
     source="the definitions of the mechanisms",
     setting="a million draws",
     kinds="LaplaceMechanism, GaussianMechanism, DiscreteLaplaceMechanism",

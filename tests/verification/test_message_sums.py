@@ -19,8 +19,9 @@ from asyncdp_sim.scenario.catalogue import entry
 from scenarios.beyond.messages import counts, first_alone, new_messages, sums
 
 pytestmark = pytest.mark.oracle(
-    "what a node learns about all other owners' records jointly, and from a first message alone",
-    "the number of messages that are no sum of earlier ones; Muffliato's sum",
+    "information that a node gains about all other owners' records jointly, and from a first "
+    "message",
+    "the number of received messages that do not follow from earlier ones; Muffliato's sum",
     source="the rank of a projection; scenarios.beyond.messages",
     setting="eight owners on a ring and on the complete graph; an identity in every run",
     kinds="Averaging, NodeObserver",

@@ -21,8 +21,8 @@ from .zscores import require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "mean and second moments of the models, E ψ at any k",
-        "the recursion of exact moments; every outcome enumerated where they are few",
+        "mean and second moments of the models, and E ψ at any k",
+        "the recursion of exact moments; in small cases, all outcomes enumerated",
         source="asyncdp_sim.theory.moments.per_update",
         setting="quadratic loss, no clipping, Θ inactive, independent owners, no staleness",
         kinds="AsyncGossip, Ridge",

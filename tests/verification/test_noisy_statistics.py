@@ -22,7 +22,7 @@ from .zscores import require, score
 
 pytestmark = pytest.mark.oracle(
     "released statistics, and ψ of the model computed from them",
-    "unbiased, of known variance; tr H⁻¹(…) to first order in the noise",
+    "unbiased, with known variance; tr H⁻¹(…) to first order in the noise",
     source="the delta method",
     setting="quadratic loss; ψ where the noise is small",
     kinds="NoisyStatistics",

@@ -28,8 +28,8 @@ from .zscores import require, score, seen
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "E ψ where messages are lost, budgets end, or the order of updates is given",
-        "exact moments over counts of answers, or given the order",
+        "E ψ with lost messages, spent budgets, or a given order of updates",
+        "exact moments over the counts of answers, or for the given order",
         source="asyncdp_sim.theory.moments.with_budgets, asyncdp_sim.theory.moments.given_order",
         setting="as above; losses independent",
         kinds="AsyncGossip, Ridge",

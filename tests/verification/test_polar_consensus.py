@@ -26,7 +26,7 @@ from .shared import shared
 from .zscores import CELL, Score, counts, require, score
 
 pytestmark = pytest.mark.oracle(
-    "mean path, convergence, Lemma 3, what servers learn about each other"
+    "mean path, convergence, Lemma 3, information that servers gain about each other"
 )
 
 COORDINATES, BINS = 20_000, 32

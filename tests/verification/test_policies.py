@@ -16,15 +16,15 @@ from .zscores import require, score
 pytestmark = pytest.mark.long
 
 TASKS = pytest.mark.oracle(
-    "circulating tasks and their owners under the shortest-queue policy",
-    "N tasks: as tasks that return to their owners; N − 1: μ_j (M − μ_j)/M, M = Σ μ_i",
+    "dispatched tasks and their owners under the shortest-queue policy",
+    "N tasks: each task returns to its owner; N − 1 tasks: μ_j (M − μ_j)/M, M = Σ μ_i",
     source="a chain of the set of idle owners, in detailed balance",
     setting="dispatch, three owners, exponential times",
     kinds="ShortestQueue",
 )
 STALENESS = pytest.mark.oracle(
-    "staleness of tasks under any policy, also with spent budgets",
-    "m − 1 of m tasks, in every trace, open tasks included",
+    "staleness of m tasks under any policy, also after budgets are spent",
+    "m − 1 in every trace, if unfinished tasks count",
     source="the learner keeps m tasks under way",
     setting="dispatch, four tasks of three owners, the shortest queue; a budget that ends half way",
     kinds="Dispatch, ShortestQueue",

@@ -18,8 +18,8 @@ from asyncdp_sim.runs.replicates import learn_all
 from scenarios import entry
 
 pytestmark = pytest.mark.oracle(
-    "ψ ∝ 1/(ε n_i)²",
-    "constant within [1.9, 3.6]·10⁹, slopes of −2",
+    "ψ times (ε n_i)²",
+    "constant within [1.9, 3.6]·10⁹; slopes of −2",
     source="Async, figures 5 and 6",
     setting="the published settings on the synthetic twin",
     kinds="AsyncGossip",

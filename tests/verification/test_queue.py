@@ -23,8 +23,8 @@ from .zscores import flat, require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "waits of requests",
-        "Pollaczek–Khinchine and its second moment; Lindley's recursion in every run",
+        "waiting time of requests",
+        "Pollaczek–Khinchine, first and second moment; Lindley's recursion in every run",
         source="asyncdp_sim.theory.formulas.queueing",
         setting='busy = "queue", own_tick = "queue", load at most 0.7',
         kinds="Request, PoissonClock, Constant, Exponential",

@@ -18,8 +18,8 @@ from tests.rehearsals.scenes import WAYS, order_of, scenario
 from tests.rehearsals.timeless import timeless
 
 pytestmark = pytest.mark.oracle(
-    "every exchange: times of request, read, release and end, and its outcome",
-    "equal, tick for tick, to those of owners and a learner over sockets",
+    "every exchange: times of request, read, release and end, and outcome",
+    "equal, tick for tick, to an independent program of owners and learner over sockets",
     source="a second implementation of the protocol, asyncdp_sim.rehearsals",
     setting="ideal channel with losses; the machine costs no time there",
     kinds="Request, Push, Rounds",

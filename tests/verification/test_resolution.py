@@ -12,8 +12,8 @@ from .shared import shared
 from .zscores import LIMIT, require, score, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "clocks near the resolution of time",
-    "rounded gaps have the mean (x/2)/sinh(x/2), and repeated owners follow a Markov chain",
+    "clocks almost as fast as the resolution of time",
+    "rounded times have the mean (x/2)/sinh(x/2); repeated owners follow a Markov chain",
     source="Poisson clocks on a lattice of ticks, tests/theory/ticks.py",
     setting="no delays; x is the number of clock ticks per time step",
     kinds="PoissonClock",

@@ -32,7 +32,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
         "limit and rate of learning with absent owners or with dispatched tasks",
-        "moments of recursions over owners, waves, a chain or stale answers",
+        "moments of recursions over owners, waves of absence, a Markov chain, or stale answers",
         source="scenarios.beyond",
         setting="4 to 20 owners: rounds, one at a time, copies; drawn, in waves, lasting; 4 and "
         "10 tasks",

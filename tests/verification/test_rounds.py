@@ -28,7 +28,7 @@ from .zscores import CELL, counts, require, score, seen
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "length of rounds, owners that miss a deadline, lost answers",
+        "length of rounds, owners that miss the deadline, lost answers",
         "H_N/μ; e^(−μD) in each round; binomial thinning",
         source="asyncdp_sim.theory.formulas.rounds",
         setting="exponential times, private channels",

@@ -17,8 +17,8 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 pytestmark = pytest.mark.oracle(
-    "E ψ where answers are over samples of records",
-    "every sample enumerated; exact moments with the spread of a sample, |z| ≤ 4",
+    "E ψ with answers over samples of records",
+    "all samples enumerated; exact moments with the variance of a sample, |z| ≤ 4",
     source="asyncdp_sim.theory.moments.sample_spread",
     setting="quadratic loss, no clipping, Θ inactive; one-on-one, budgets that end, rounds",
     kinds="LaplaceMechanism, GaussianMechanism",

@@ -24,7 +24,7 @@ from asyncdp_sim.theory.predict.update_order import shares as shares_of
 from asyncdp_sim.theory.prediction import Unknown
 
 pytestmark = pytest.mark.oracle(
-    "limit of learning with unequal shares of the updates",
+    "limit of learning with unequal shares of updates",
     "the optimum with weights π_i, computed by hand; inverse-rate removes the bias",
     source="two quadratics",
     setting="no noise",

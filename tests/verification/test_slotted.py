@@ -21,7 +21,7 @@ from .zscores import require, score, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "answers in a slot, and owners that cannot send in the next",
+        "answers per slot, and owners that cannot send in the next slot",
         "N q (1−q)^(N−1), q = p/(1+p), p = 1 − e^(−λτ)",
         source="asyncdp_sim.theory.formulas.channels",
         setting="push, an airtime of at most a slot",

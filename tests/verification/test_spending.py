@@ -24,8 +24,8 @@ from tests.conformance.members import examples, said
 from tests.together import together as together_cases
 
 pytestmark = pytest.mark.oracle(
-    "unequal parts of a budget: their ε, and E ψ",
-    "rational sums; losses rounded down; exact moments and 2,000 learnings, |z| ≤ 4",
+    "budgets spent unevenly: ε, and E ψ",
+    "rational sums; losses rounded down; exact moments and 2,000 runs, |z| ≤ 4",
     source="rational arithmetic; losses composed a second way",
     setting="quadratic loss, no clipping; one-on-one, budgets that end, lost answers, rounds",
     kinds="Scheduled, LaplaceMechanism, GaussianMechanism, LossDistributions",

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
         "staleness",
-        "Poisson, binomial or N−1 in the mean; a balance of integers in every trace",
+        "mean of a Poisson or binomial law, or N−1; reads and updates balance in every trace",
         source="asyncdp_sim.theory.formulas.staleness",
         setting="push, private channels, no losses",
         kinds="Push, SaturatedClock, Constant, Exponential",

@@ -29,7 +29,7 @@ from asyncdp_sim.scenario import load
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle("ε of answers over samples, and their variance"),
+    pytest.mark.oracle("ε of answers over samples of records, and their variance"),
 ]
 
 SCENE = Path(__file__).parent / "scenes" / "three-records.toml"

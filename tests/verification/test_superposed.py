@@ -18,8 +18,8 @@ from .zscores import counts, flat, require, score
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "one clock for all owners",
-        "the oracles of owners with clocks of their own: lock, thinning, on and off",
+        "one clock for all owners (superposed)",
+        "the same formulas as for one clock per owner: lock, thinning, on and off",
         source="asyncdp_sim.theory.formulas.queueing, tests/theory/availability.py",
         setting='clock.population = "superposed"',
         kinds="PoissonClock, Bernoulli, OnOff",

@@ -18,8 +18,8 @@ from .zscores import require, score, seen, two_stages
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "collisions, rate of answers, delay until one's slot",
-        "none in 200,000 slots that touch; rate and uniform access delay",
+        "collisions, rate of answers, delay until the owner's slot",
+        "no collision in 200,000 adjacent slots; the declared rate; a uniform access delay",
         source="asyncdp_sim.theory.formulas.channels",
         setting="push; owners that always compute, or Poisson",
         kinds="Tdma, Push, SaturatedClock, PoissonClock",

@@ -27,7 +27,7 @@ from .shared import shared
 from .zscores import LIMIT
 
 pytestmark = pytest.mark.oracle(
-    "final ψ, and the owners that gain, as forecast under three accountants",
+    "forecast final ψ, and forecast of the owners that gain, under three accountants",
     "the mean of independent runs, |z| ≤ 4; ψ of each owner's optimum",
     source="independent replicates; least squares of each owner's records",
     setting="three banks, clipped, at ε = 1 as in the catalogue, and small ones",

@@ -25,8 +25,8 @@ from asyncdp_sim.spec.base import parse
 from .zscores import Score, require, score
 
 pytestmark = pytest.mark.oracle(
-    "law of an owner's clipped answers, and ε of them",
-    "N(clip(g), s²) per answer; loss of K answers N(±μ²/2, μ²), μ = √K Δ/s; δ(ε) of that μ",
+    "law of an owner's clipped answers, and their ε",
+    "N(clip(g), s²) per answer; privacy loss N(±μ²/2, μ²) of K answers, μ = √K Δ/s; δ(ε) of that μ",
     source="the Gaussian mechanism; the moments of a normal loss",
     setting="three owners with 10, 20 and 40 records; answers and their sums",
     kinds="GaussianMechanism, Clip, AggregateObserver, ModelObserver",

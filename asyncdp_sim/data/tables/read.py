@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.files import not_parquet, unreadable
 from asyncdp_sim.data.dataset import FileRows, Rows, Source
 from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, OpenQuoteError, read_csv
@@ -21,7 +22,7 @@ from asyncdp_sim.data.tables.text_columns import cells
 if TYPE_CHECKING:
     import pandas as pd
 
-_ZIP = b"PK\x03\x04"
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
 _PIECE_ROWS = 1_024
 _NO_TEXT = "the file is not text of its charset"
@@ -119,17 +120,25 @@ def _said_of(path: str, form: FileForm) -> Iterator[None]:
         raise _unreadable(path, file_form.OPEN_QUOTE) from None
     except pa.ArrowInvalid as error:
         where = None if path.endswith(".parquet") else file_form.misplaced(path, form)
-        raise _unreadable(path, where or _cannot_be_read(error)) from None
+        raise _unreadable(path, where or _cause(path, error)) from None
     except UnicodeDecodeError:
         raise _unreadable(path, file_form.misplaced(path, form) or _NO_TEXT) from None
     except (OSError, ValueError, EOFError, csv.Error, zlib.error) as error:
-        raise _unreadable(path, _cannot_be_read(error)) from None
+        raise _unreadable(path, _cause(path, error)) from None
 
 
-def _cannot_be_read(error: Exception) -> str:
-    message = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    reason = message.splitlines()[0]
-    return f"the file cannot be read ({reason[:120]})"
+def _cause(path: str, error: Exception) -> str:
+    """Return in words why a file is no table of the form that its name ends in."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return unreadable(error)
+    with Path(path).open("rb") as file:
+        start = file.read(len(_ZIP))
+    if path.endswith(".parquet"):
+        return not_parquet(start)
+    if path.endswith(".gz") and isinstance(error, OSError | EOFError | zlib.error):
+        packed = start.startswith(_GZIP)
+        return "the gzipped file is damaged or cut off" if packed else "the file is not gzipped"
+    return "the file has no header with rows below it"
 
 
 def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFrame":

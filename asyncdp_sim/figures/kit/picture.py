@@ -241,7 +241,7 @@ class LazyFigure:
         return self.make(), self.results
 
 
-BEYOND = "What leaves the frame, and arrows at its end, are beyond 10³⁰: that has diverged."
+BEYOND = "Curves that leave the frame, and arrows at its edge, exceed 10³⁰: these runs diverged."
 
 
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:

@@ -114,7 +114,7 @@ class NetworkFigure:
             caption = f"{self.head}, a panel for each network. {'. '.join(named)}."
         results = [result for panel in shown for result in panel.results]
         if len(results) > len(shown):
-            caption += " Cells that differ in what is learned alone share a network."
+            caption += " Cells with the same network have one panel."
         return Picture(self.name, figure, table, caption, label(results), exact=False)
 
 

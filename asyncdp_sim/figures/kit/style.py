@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from asyncdp_sim.core.errors import Fault, ResultError, blaming
-from asyncdp_sim.core.files import file_bytes
+from asyncdp_sim.core.files import file_bytes, unreadable
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.layout import Layout
@@ -72,9 +72,11 @@ def _settings(file: Path) -> dict[Any, Any]:
             if key not in {"", *mpl.rcParams}:
                 raise ValueError(f"the setting {key!r}")
         return dict(mpl.rc_params_from_file(file, fail_on_error=True, use_default_template=False))
-    except (OSError, ValueError) as error:
-        cause = getattr(error, "strerror", None) or str(error)
-        raise ResultError([Fault("", cause, remedy)]) from None
+    except (OSError, UnicodeDecodeError) as error:
+        cause, remedy = repr(str(file)), f"{unreadable(error)}; {remedy}"
+    except ValueError as error:
+        cause = str(error)
+    raise ResultError([Fault("", cause, remedy)])
 
 
 @contextmanager

@@ -288,12 +288,18 @@ def _explain(
     if len(named) == 0:
         legend(figure, marks, 3, right=True)
         return
+    keys, across = line_keys(lines, named)
+    legend(figure, [*keys, *marks], across)
+
+
+def line_keys(lines: Sequence[CurveLine], shades: Sequence[str]) -> tuple[list[Artist], int]:
+    """Return keys of lines for a legend, and in how many columns their names fit."""
     names = [wrapped(line.name) for line in lines]
-    keys = [
-        key(name, color=colour, marker=sign, markersize=4.5)
-        for colour, name, sign in zip(named, names, line_marks(len(named)), strict=True)
+    keys: list[Artist] = [
+        key(name, color=shade, marker=sign, markersize=4.5)
+        for shade, name, sign in zip(shades, names, line_marks(len(lines)), strict=True)
     ]
-    legend(figure, [*keys, *marks], columns(names))
+    return keys, columns(names)
 
 
 def _diamond(shade: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.files import file_bytes, from_json
+from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.words import as_float, known, numbers
 from asyncdp_sim.figures.kit.axes import BETTER, log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
@@ -52,7 +52,7 @@ def read(file: Path) -> dict[str, Any]:
         if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
             return read
     except OSError as error:
-        content = f"a file that cannot be read ({error.strerror})"
+        content, remedy = repr(str(file)), f"{unreadable(error)}; {remedy}"
     except ValueError:
         content = "a file that is not JSON"
     raise not_a_result(file, content, remedy)
@@ -95,8 +95,8 @@ def over_time(found: dict[str, Any]) -> Picture:
         log_axis(axes)
         axes.legend(loc="best")
     caption = (
-        f"The expected relative fitness over time ({found['method']}; {found['moments']}), and "
-        "between which values 90 % of runs end."
+        f"Expected relative fitness ψ over time ({found['method']}; {found['moments']}). The bar "
+        "at the end contains ψ of 90 % of runs."
     )
     table = {"time": times, "expected_psi": curve}
     return Picture("forecast-over-time", figure, table, caption, _label(found), exact=False)
@@ -141,8 +141,8 @@ def owners(found: dict[str, Any]) -> Picture:
     counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
     by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
     caption = (
-        f"What owners reach alone: {counts[0]} of {len(rows)} gain by joining, {counts[1]} are "
-        f"undecided, by {by} ({found['moments']})."
+        f"ψ of each owner's own model. {counts[0]} of {len(rows)} owners gain by joining, and "
+        f"{counts[1]} {'is' if counts[1] == 1 else 'are'} undecided, by {by} ({found['moments']})."
     )
     table = {
         **owner_table(people),

@@ -40,7 +40,7 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
         _draw_law(axes, table)
         text += _verdict(observed, law, result)
     else:
-        text += f"; measurement only, no law is claimed, since {law}"
+        text += f"; measured only: no formula applies, since {law}"
     positive = table["survival"] > 0
     axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
     axes.set_ylim(0.5 / len(observed), TOP)

@@ -8,12 +8,20 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.words import known
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, legend, log_axis
+from asyncdp_sim.figures.kit.axes import (
+    BETTER,
+    LONGEST_AT_END,
+    end_labels,
+    key,
+    legend,
+    log_axis,
+)
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import (
     CurveLine,
     draw_quartiles,
+    line_keys,
     line_marks,
     quartile_rows,
     quartiles,
@@ -21,8 +29,8 @@ from asyncdp_sim.figures.runs.convergence import (
 from asyncdp_sim.results import Result
 
 REFERENCES = {
-    "held_out_optimum": ("θ*: all together, without privacy", "--"),
-    "held_out_alone": (r"$\theta_i^*$: every owner alone", ":"),
+    "held_out_optimum": ("θ*: all records, without privacy", "--"),
+    "held_out_alone": (r"$\theta_i^*$: each owner alone", ":"),
 }
 """Figures of the summary that stay as they are: how they are named and drawn."""
 SETTLED = 0.5
@@ -49,8 +57,10 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
     trained = [quartiles(line.result, "k") for line in lines]
     unseen = [quartiles(line.result, "k", of="held_out_loss") for line in lines]
     results = [line.result for line in lines]
+    wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
+    named, across = line_keys(lines, shades) if wordy else ([], 2)
     with style():
-        figure, both = panels((1.0, 1.3), height=5.2)
+        figure, both = panels((1.0, 1.3), height=5.2 + 0.2 * len(named))
         for axes, scores in zip(both, (trained, unseen), strict=True):
             log_axis(axes)
             axes.grid(axis="y")
@@ -64,19 +74,19 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
             both[1].set_ylim(0.97 * min(*levels, *lowest), 1.03 * max(highest))
         for axes, scores in zip(both, (trained, unseen), strict=True):
             plain_numbers(axes)
-            if len(lines) > 1:
+            if len(lines) > 1 and not wordy:
                 names = [line.name for line in lines]
                 last = [values[1, -1] for _, values in scores]
                 end_labels(axes, last, names, shades, line_marks(len(lines)))
-        both[0].set_ylabel(r"$\psi(\theta_{L,k})$, rows trained on" + f"\n{BETTER}")
+        both[0].set_ylabel(r"$\psi(\theta_{L,k})$, training rows" + f"\n{BETTER}")
         both[1].set_ylabel(f"mean loss, held-out rows\n{BETTER}")
         both[1].set_xlabel("update $k$")
-        legend(figure, marks, 2, right=True)
+        legend(figure, [*named, *marks], across, right=not wordy)
     caption = (
         "Median (line) and 25–75 % band over replicates against update k. Above: ψ on the "
-        "training rows. Below: the mean loss of the same models on all held-out rows, without "
-        "regulariser; also that of θ* and of each owner's own optimum on its rows. Initial values "
-        "may lie above the frame."
+        "training rows. Below: mean loss of the same models on all held-out rows, without the "
+        "regulariser. Dashed: θ*. Dotted: each owner's own optimum on its own rows. The first "
+        "values may lie above the frame."
     )
     table = quartile_rows(lines, "k", relative_fitness=trained, held_out=unseen)
     for name in REFERENCES:

@@ -69,7 +69,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         top.plot(owners, alone, label="" if both else OWN, **ALONE)
         for mean, shade in zip(means, shades, strict=True):
             top.axhline(mean, color=shade, linewidth=1.3)
-        top.set_ylabel(r"$\psi$ on all rows trained on" + f"\n{BETTER}")
+        top.set_ylabel(r"$\psi$ on all training rows" + f"\n{BETTER}")
         if both:
             table |= _unseen(shown[1], lines, shades, owners)
         plain_numbers(top)
@@ -82,7 +82,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         if n_owners <= FEW_OWNERS:
             run = zip(participants.labels, table["records"], strict=False)
             shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in run])
-            shown[-1].set_xlabel("owner $i$, and its rows trained on $n_i$")
+            shown[-1].set_xlabel("owner $i$, with $n_i$ training rows")
         handles, labels = shown[-1].get_legend_handles_labels()
         if not both:
             handles.append(key("private model, mean of replicates", color="#666666", linewidth=1.3))
@@ -90,17 +90,17 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         figure.legend(handles, labels, loc="outside upper left", ncols=2)
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]
     caption = (
-        "Crosses: the optimum θ_i* of every owner alone. Above: its ψ; lines: the mean over "
-        "replicates of ψ after the last update. For owners above a line, the private model fits "
-        f"all records better ({', '.join(str(count) for count in gain)} of {n_owners})."
+        "Crosses: the optimum θ_i* of each owner alone. Above: its ψ; lines: ψ of the private "
+        "model after the last update, mean over replicates. For owners above a line, the private "
+        f"model fits all records better ({', '.join(map(str, gain))} of {n_owners})."
     )
     if both:
         score = headline(results[0].summary)
         better = "above" if score.more_is_better else "below"
         caption += (
-            f" Below: {score.words} on each owner's own held-out rows, of the private model "
-            "(markers, mean over replicates) and of θ* (dashes). An owner whose marker lies "
-            f"{better} its cross gains by joining."
+            f" Below: {score.words} on each owner's own held-out rows, for the private model "
+            "(markers, mean over replicates) and for θ* (dashes). An owner gains by joining if its "
+            f"marker lies {better} its cross."
         )
     return Picture("profit", figure, table, caption, label(results))
 

@@ -70,7 +70,7 @@ def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
         "law": law,
     }  # fmt: skip
     text = (
-        f"of {total:,} updates, {outside} of {n_owners:,} owners leave it "
+        f"{total:,} updates; {outside} of {n_owners:,} owners are outside the band "
         f"(about {(1 - LEVEL) * n_owners:.2g} expected)"
     )
     return table, f"{text}; {_standing(theory, unequal)}"
@@ -78,7 +78,7 @@ def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
 
 def _standing(theory: Array | Unknown, unequal: bool) -> str:
     if isinstance(theory, Unknown):
-        return f"uniform choice is a yardstick here, not a law, since {theory}"
+        return f"uniform choice is only a reference here, since {theory}"
     if unequal:
         return "clock rates differ, so the law is λ_i/Σλ"
     return "uniform choice is the law of this network"
@@ -91,7 +91,7 @@ def _why_not(result: Result) -> str | None:
 
 FIGURE = NetworkFigure(
     "shares",
-    "Owners' shares of the updates of all replicates; gray: 99 % band of uniform choice, 1/N",
+    "Share of each owner in the updates of all replicates; gray: 99 % band of uniform choice, 1/N",
     _shares,
     _why_not,
     height=3.0,

@@ -104,8 +104,8 @@ def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
 def _said(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown) -> str:
     text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
     if isinstance(law, Unknown):
-        return f"{text}; no law is claimed, since {law}"
-    return f"{text}; the long-run law is {law.name} (a run begins with fresh reads)"
+        return f"{text}; no formula applies, since {law}"
+    return f"{text}; the long-run law is {law.name} (a run begins at staleness 0)"
 
 
 def _why_not(result: Result) -> str | None:

@@ -139,18 +139,17 @@ def _caption(
     low, high = (number(tick / TICKS_PER_UNIT) for tick in window)
     is_partial = len(shown) < result.n_owners
     which = f", owners {', '.join(map(str, shown))} of {result.n_owners:,}" if is_partial else ""
-    when = f"for t in [{low}, {high}) of replicate {chosen}{which}: time runs to the right"
+    when = f"for t in [{low}, {high}) of replicate {chosen}{which}. Time runs to the right"
     if not learner:
         return (
-            f"Meetings of owners {when}, every owner has a line, and there is nobody else; arrows "
-            "down from the line on top are to the two that meet, and arrows up are of what they "
-            "have worked out then. Numbers on top are k."
+            f"Meetings of owners {when}; each owner has a line. Arrows down from the top line "
+            "start a meeting of two owners; arrows up return their results. Numbers at the top "
+            "are k."
         )
-    locked = "; the lock and the updates are those of all owners" if is_partial else ""
+    locked = " The lock and the updates are those of all owners." if is_partial else ""
     return (
-        f"Messages between learner and owners {when}, every owner has a line, the learner's is on "
-        "top, and a message is an arrow from its sending to its arrival, vertical where it takes "
-        "no time (several may then lie on one line). One that does not arrive breaks off by its "
-        "owner's line, at the instant of its end; numbers above the learner's line are k"
-        f"{locked}."
+        f"Messages between learner and owners {when}; each owner has a line, and the learner has "
+        "the top line. An arrow leads from the sending of a message to its arrival; it is vertical "
+        "if the message takes no time. A message that does not arrive ends at its owner's line. "
+        f"Numbers above the learner's line are k.{locked}"
     )

@@ -190,12 +190,12 @@ def panels(found: Sequence[Colluded], rows: Sequence[Table]) -> Figure:
     for axes in several:
         axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
     keys = [key(line.name, linewidth=0.9, **look) for line, look in zip(found, drawn, strict=True)]
-    legend(figure, [*keys, key("error as large as a gradient: nothing is known", **NOTHING)], 2)
+    legend(figure, [*keys, key("error as large as a gradient: nothing is learned", **NOTHING)], 2)
     return figure
 
 
 def _exact(axes: Axes, rows: Sequence[Table], measured: str, place: float) -> None:
-    """Say above ∞ what rounding leaves: drawn to scale, it would squeeze all else."""
+    """Print the rounding error above ∞: drawn to scale, it would squeeze all else."""
     errors = np.concatenate([table[measured][np.isinf(table["epsilon"])] for table in rows])
     errors = errors[np.isfinite(errors)]
     if len(errors) == 0:
@@ -203,16 +203,16 @@ def _exact(axes: Axes, rows: Sequence[Table], measured: str, place: float) -> No
     foot: dict[str, Any] = {"transform": axes.get_xaxis_transform()}
     axes.plot(place, 0, "v", color="black", clip_on=False, markersize=5, **foot)
     axes.text(
-        place, 0.08, f"rounding alone: at most {errors.max():.0e}", rotation=90, ha="center",
+        place, 0.08, f"rounding error ≤ {errors.max():.0e}", rotation=90, ha="center",
         va="bottom", fontsize=7, **foot,
     )  # fmt: skip
 
 
 _CAPTION = (
-    "What the other owners know of the gradients of the owner that is the learner, from the "
-    "queries that they are sent: root mean square error relative to a gradient, of one "
-    "gradient (left) and of the mean of all that are worked out in a run (right). Markers: "
-    "recovered from the runs; lines: by its noise alone. Arrows at ε = ∞: what rounding leaves "
-    "is far below the frame, in the words there and in the table."
+    "How well the other owners reconstruct the gradients of the owner that is the learner, from "
+    "the queries they receive: root mean square error relative to a gradient, of one gradient "
+    "(left) and of the mean gradient of a run (right). Markers: measured in runs; lines: expected "
+    "from the learner's own noise. Arrows at ε = ∞: the rounding error, given beside the arrow and "
+    "in the table, is far below the frame."
 )
 FIGURE = SweepFigure("collusion", select, _rows, panels, lambda *_: _CAPTION)

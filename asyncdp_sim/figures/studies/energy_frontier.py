@@ -99,9 +99,9 @@ def _caption(found: Sequence[ProtocolSeries], rows: Sequence[Table]) -> str:
         for line, table in zip(found, rows, strict=True)
     )
     return (
-        "ψ at the end (median over replicates) against what it took, for budgets of more and more "
-        "answers at the same ε: left in joules of all owners, right in time. Filled: nothing else "
-        f"is better in ψ, joules and time at once. The longest runs: {longest}."
+        "ψ at the end (median over replicates) against the energy of all owners (left) and against "
+        "time (right), for more and more answers at the same ε. Filled markers: no other setting "
+        f"is better in ψ, energy and time at once. The longest runs: {longest}."
     )
 
 

@@ -90,7 +90,8 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
 
 
 _CAPTION = (
-    "By how much Bianchi's fixed point puts the answers that get through too high, over the "
-    "number of owners that contend; where the chain of all owners' counts is small enough, exactly."
+    "Error of Bianchi's fixed point: by how much it overestimates the number of answers without "
+    "collision, against the number of contending owners. The error is exact where the Markov chain "
+    "of all owners' counters is small enough."
 )
 FIGURE = SweepFigure("fixed-point", select, _rows, panels, lambda *_: _CAPTION)

@@ -162,9 +162,9 @@ def _caption(found: Sequence[Case], rows: Sequence[Table]) -> str:
     ratio = np.concatenate([table["psi_final_mean"] / table["law"] for table in rows])
     return (
         f"Mean ψ after the last update of {replicates} replicates (markers and surface) against "
-        "owner 1's records n_1 and budget ε_1, where the others are small or large, reluctant or "
-        f"eager. Mesh: {number(found[0].constant)} Σ 1/ε_i² / (Σ n_i)², Theorem 2's law with the "
-        "constant of all cells; measured over it "
+        "the records n_1 and the budget ε_1 of owner 1. The other owners have few or many records "
+        f"(n_j), and small or large budgets (ε_j). Mesh: {number(found[0].constant)} Σ 1/ε_i² / "
+        "(Σ n_i)², Theorem 2's law with one constant for all cells. Measured ψ over this law: "
         f"{number(ratio.min())} to {number(ratio.max())}."
     )
 

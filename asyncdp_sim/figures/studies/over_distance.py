@@ -146,7 +146,7 @@ def draw_quartiles(axes: Axes, graphs: Sequence[Table], drawn: Sequence[Mapping[
         if len(hops) == 1:  # a band without a width
             axes.plot([hops[0]] * 2, [low[0], high[0]], color=look["color"], linewidth=1.2)
     axes.set_xticks(range(1, 1 + int(max(table["hops"].max() for table in graphs))))
-    axes.set_xlabel("hops between an owner and the owner that observes it")
+    axes.set_xlabel("hops between an owner and the observing owner")
     axes.grid(axis="y")
 
 
@@ -167,11 +167,11 @@ def panels(graphs: Sequence[Pairs], tables: Sequence[Table]) -> Figure:
 def _caption(graphs: Sequence[Pairs], _: Sequence[Table]) -> str:
     result = graphs[0].results[0]
     return (
-        f"ε of one record of an owner against another owner, {result.n_owners} owners that put one "
-        f"noisy vector in each and average it in {result.updates} meetings: median over pairs and "
-        "replicates (line) and quartiles (band), by the distance between the two. Exact for the "
-        "meetings that were simulated. Dashed: against an observer of every answer, which no pair "
-        "exceeds."
+        f"ε of one record of an owner against another owner. Each of {result.n_owners} owners "
+        f"contributes one noisy vector; they are averaged in {result.updates} meetings. Median "
+        "(line) and quartiles (band) over pairs and replicates, by the distance between the two "
+        "owners. Exact for the simulated meetings. Dashed: against an observer of every answer, "
+        "which is an upper bound."
     )
 
 

@@ -164,10 +164,10 @@ def panels(found: Sequence[LearnedOptimum], rows: Sequence[Table]) -> Figure:
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Table]) -> str:
     del found
     return (
-        "Where learning ends by each way of taking answers: predicted for small steps (diamonds) "
-        "and mean over replicates, beside the optimum of each owner alone, the larger the larger "
-        "its share of the updates, or of the time if owners are absent. Upright line: θ*, which "
-        "all owners' records have in common."
+        "The model at the end of learning, for each setting: predicted for small steps (diamonds) "
+        "and measured (mean over replicates). Squares: the optimum of each owner alone; a larger "
+        "square has a larger share of the updates, or of the time online if owners are absent. "
+        "Vertical line: θ*, the optimum of all records."
     )
 
 

@@ -125,9 +125,9 @@ def _price(axes: Axes, rows: Sequence[Table], column: str, drawn: Sequence[Any])
 
 
 _CAPTION = (
-    f"Time, and where it is known energy, until mean ψ is {TARGET:g}, and (right) mean ψ after as "
-    "many updates as all have, over how many tasks are under way, by whom the learner asks. "
-    "Choices that never get there are at the top. Every owner spends the same ε whatever is "
-    "chosen: its answers, and the noise of each, follow how often it is asked."
+    f"Time, and energy where it is known, until mean ψ is {TARGET:g}; right: mean ψ after an equal "
+    "number of updates. All against the number of tasks under way, for each policy by which the "
+    "learner chooses owners. Policies that never reach the target are at the top. Every owner "
+    "spends the same ε under each policy; its number of answers, and their noise, differ."
 )
 FIGURE = SweepFigure("whom-to-ask", select, _rows, panels, lambda *_: _CAPTION)

@@ -90,7 +90,7 @@ def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
         keys.append(key(name, linewidth=1.3, **look))
     dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1}
     axes.axhline(1.0, **dashed)
-    keys.append(key("as well as θ*: all together, without privacy", **dashed))
+    keys.append(key("as good as θ*: all records, without privacy", **dashed))
     losses = np.concatenate([series.relative.ravel() for series in found])
     wide = losses.min() > 0 and losses.max() > WIDE * losses.min()
     scale(axes, "y" if wide else "", ylabel=f"loss on own held-out rows,\nover that of θ* {BETTER}")
@@ -149,11 +149,10 @@ def _rows(each: SeedSeries) -> Table:
 
 
 _CAPTION = (
-    "The mean loss of the final model on each owner's own held-out rows, over that of θ* on the "
-    "same rows, against the share of time "
-    "that the owner is online; lines are means over seeds, each of which draws all owners' "
-    "data anew (faint marks: one seed; strokes: standard errors over seeds). Below 1 the model "
-    "serves the owner better than θ* does, above it worse."
+    "Mean loss of the final model on each owner's own held-out rows, divided by the loss of θ* on "
+    "these rows, against the owner's share of time online. Lines: means over seeds, each with new "
+    "data of all owners (faint marks: one seed; strokes: standard errors over seeds). Below 1 the "
+    "model is better for the owner than θ*, above 1 worse."
 )
 
 FIGURE = SweepFigure("fairness", select, _rows, panels, lambda *_: _CAPTION)

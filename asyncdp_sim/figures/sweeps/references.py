@@ -62,9 +62,8 @@ FINAL_PSI: dict[str, Mapping[float, float]] = {
 """By entry: the published ψ(θ_L,T) for each value of the first swept path."""
 ELSEWHERE = {
     "lending-convergence": (
-        "read off the paper's figure 3, whose own law (figure 5) gives 3.4, 0.034 and 0.00034 "
-        "here: the two disagree. The curves for ε = 0.1 and 1 end where the law is; for ε = 10 so "
-        "many updates are too few"
+        "read off the paper's figure 3. The law in its figure 5 gives 3.4, 0.034 and 0.00034 "
+        "instead. The curves for ε = 0.1 and 1 end at this law; for ε = 10 the run is too short"
     ),
 }
 """By entry: why the published points lie elsewhere than our curves."""

@@ -118,7 +118,7 @@ def panels(found: Sequence[Channel], rows: Sequence[Table]) -> Figure:
     axes.set_xlim(0, found[0].reach)
     axes.set_ylim(0, None)
     axes.grid(axis="y")
-    axes.set_xlabel("offered load $G$ (transmissions on air, erlang)")
+    axes.set_xlabel("offered load $G$ (erlang)")
     axes.set_ylabel("throughput $S$ (erlang)")
     keys = points + curves
     longest = max(len(str(handle.get_label())) for handle in keys)
@@ -177,10 +177,10 @@ def _named(curve: AccessCurve) -> str:
 
 
 _CAPTION = (
-    "Throughput S, the share of time in answers that survive, against offered load G, the mean "
-    "number of transmissions on air; strokes: 95 % intervals over replicates, where there are "
-    "several. Curves: an infinite population of Poisson attempts, and where all runs obey it the "
-    "exact law for their owners, while no budget is spent (solid). Attempts that find the channel "
-    "busy are not on air and do not count in G."
+    "Throughput S, the share of time with a successful transmission, against offered load G, the "
+    "mean number of simultaneous transmissions; strokes: 95 % intervals over replicates, if there "
+    "are several. Curves: theory for infinitely many owners with Poisson attempts; solid, where "
+    "it applies to all runs: the exact law for their number of owners, until a budget is spent. "
+    "Attempts that find the channel busy do not count in G."
 )
 FIGURE = SweepFigure("throughput", select, _rows, panels, lambda *_: _CAPTION)

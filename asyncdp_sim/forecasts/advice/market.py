@@ -99,16 +99,17 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
     scenario, objective, law = known.scenario, known.objective, answering(known)
     privacy = scenario.privacy
     if privacy.per_owner:
-        doubts.append("noise that hides whole owners has no price here")
+        doubts.append("it hides whole owners")
     elif not (privacy.laplace_variance and privacy.budget.named_answers):
-        doubts.append("only Laplace noise for a fixed number of answers has a price here")
+        doubts.append("it is not Laplace noise for a fixed number of answers")
     if privacy.overlap > 1:
-        doubts.append("owners that share records cannot sell budgets one by one")
+        doubts.append("owners share records, so that none can sell its budget alone")
     if scenario.algorithm.in_rounds is not None:
-        doubts.append("budgets of learning in rounds have no prices here")
+        doubts.append("learning is in rounds")
     if len(doubts) > 0:
-        asked, why = "a scenario that cannot be priced", "prices are by exact moments, but"
-        raise SpecError([Fault("", asked, f"{why} {doubt}") for doubt in doubts])
+        remedy = "to compare budgets without prices, sweep privacy.epsilon"
+        asked = "a scenario whose noise has no exact price"
+        raise SpecError([Fault("", f"{asked}, because {doubt}", remedy) for doubt in doubts])
     if objective is None or isinstance(law, Unknown):
         raise TypeError("broken() lets no such scenario pass")
     algorithm, process = process_of(known, objective, law.chosen)

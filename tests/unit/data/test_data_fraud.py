@@ -28,7 +28,7 @@ from scenarios.twins import fraud as calibrate
 
 ORACLE = pytest.mark.oracle(
     "moments of the synthetic transactions",
-    "those of the law that they are drawn from",
+    "the moments of the law they are drawn from",
     source="the law's own formulas",
     setting="a twin has the moments of the real table that it was calibrated on, and no more",
     kinds="FraudData",

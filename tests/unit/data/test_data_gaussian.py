@@ -7,7 +7,7 @@ from asyncdp_sim.data import GaussianData
 
 ORACLE = pytest.mark.oracle(
     "covariance and noise of drawn records",
-    "the condition number, determinant 1, the stated deviation",
+    "the declared condition number, determinant 1, the declared deviation",
     source="linear algebra",
     setting="some thousand records",
     kinds="GaussianData",

@@ -8,7 +8,7 @@ from asyncdp_sim.data import TableData
 
 ORACLE = pytest.mark.oracle(
     "encoded rows of a table",
-    "computed by hand, row by row; a private row does not change the encoding of others",
+    "computed by hand, row by row; private rows do not change the encoding of other rows",
     source="the definitions",
     setting="small tables",
     kinds="TableData",

@@ -25,8 +25,8 @@ from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 
 ORACLE = pytest.mark.oracle(
-    "moments of the synthetic stays",
-    "those given to the calibration, between hospitals too",
+    "moments of the synthetic hospital stays",
+    "the moments used for the calibration, also between hospitals",
     source="normal to anything",
     setting="a twin has the moments of the real table that it was calibrated on, and no more",
     kinds="HospitalData",

@@ -16,7 +16,7 @@ from scenarios.twins import lending as calibrate
 
 ORACLE = pytest.mark.oracle(
     "moments of the synthetic loans",
-    "those given to the calibration",
+    "the moments used for the calibration",
     source="normal to anything",
     setting="a twin has the moments of the real table that it was calibrated on, and no more",
     kinds="LendingData",

@@ -7,7 +7,7 @@ from asyncdp_sim.spec.base import parse
 
 ORACLE = pytest.mark.oracle(
     "projected features",
-    "orthonormal on the public rows; unit variance; left as they are",
+    "orthonormal on the public rows; of unit variance; or unchanged",
     source="linear algebra",
     setting="small tables",
     kinds="every preprocessing",

@@ -9,7 +9,7 @@ from asyncdp_sim.spec.base import parse
 
 ORACLE = pytest.mark.oracle(
     "assignment of rows to owners",
-    "consecutive blocks; a permutation; one owner for each value",
+    "consecutive blocks; a permutation; one owner per value",
     source="the definitions",
     setting="small tables",
     kinds="InOrder, Shuffled, ByColumn",

@@ -42,7 +42,7 @@ def test_source_is_name_and_digest(tmp_path):
         (
             "c.csv.gz",
             gzip.compress(b"a,b\n1,2\n" * 1000, mtime=0)[:-20],
-            "the file cannot be read (",
+            "the gzipped file is damaged or cut off; allowed is",
         ),
         ("n.parquet", pd.DataFrame(index=[0, 1]).to_parquet(), "the file has no columns"),
     ],

@@ -12,8 +12,9 @@ from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.spec.base import parse
 
 ORACLE = pytest.mark.oracle(
-    "shares of groups that owners have",
-    "every row has one owner; large α alike, small α not; the stated variation",
+    "shares of groups among owners",
+    "every row has one owner; owners are alike for large α, and differ by the declared variation "
+    "for small α",
     source="the Dirichlet law",
     setting="small tables",
     kinds="Dirichlet",

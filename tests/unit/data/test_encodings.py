@@ -29,7 +29,7 @@ def codes(encoding, cells, public, decimal="."):
 
 @pytest.mark.oracle(
     "encoded cells",
-    "by hand",
+    "computed by hand",
     source="the definitions",
     setting="every encoding",
     kinds="every encoding",

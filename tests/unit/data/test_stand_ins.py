@@ -10,8 +10,8 @@ from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, PublicRows
 from asyncdp_sim.data.tables.table_data import TableData
 
 ORACLE = pytest.mark.oracle(
-    "moments of rows drawn from public ones, in place of private rows",
-    "those of the public rows, whatever private cells hold",
+    "moments of substitute rows drawn from public rows",
+    "the moments of the public rows, whatever the private cells hold",
     source="the mean of draws with replacement",
     setting="forecasts alone, which take no private row; small tables",
     kinds="PublicRows",

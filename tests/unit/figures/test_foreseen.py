@@ -42,7 +42,9 @@ def test_undecided_owners_are_neither_yes_nor_no() -> None:
     raw["decided_by"] = "held-out errors"
     [_, picture] = pictures(raw)
     assert picture.table["profits"].tolist() == verdicts
-    assert "1 of 3 gain by joining, 1 are undecided, by errors on held-out rows" in picture.caption
+    assert (
+        "1 of 3 owners gain by joining, and 1 is undecided, by errors on held-" in picture.caption
+    )
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "no JSON"])

@@ -1,5 +1,7 @@
 """Pictures of held-out rows and of owners alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -40,6 +42,21 @@ def changed(line: CurveLine, **summary: object) -> CurveLine:
     result = line.result
     manifest = {**result.manifest, "summary": {**result.summary, **summary}}
     return CurveLine(type(result)(result.directory, manifest), line.name)
+
+
+@pytest.mark.parametrize(
+    ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)]
+)
+def test_long_names_stand_above_the_axes_and_leave_them_wide(
+    name: str, at_ends: bool, lines: list[CurveLine]
+) -> None:
+    picture = held_out.curves([replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)])
+    ends = [text for axes in picture.figure.axes for text in axes.texts if name in text.get_text()]
+    [legend] = picture.figure.legends
+    above = [text for text in legend.get_texts() if name in text.get_text().replace("\n", " ")]
+    assert (len(ends), len(above)) == ((4, 0) if at_ends else (0, 2))
+    picture.figure.canvas.draw()
+    assert (picture.figure.axes[0].get_position().width > 0.8) or at_ends
 
 
 @pytest.mark.parametrize("figure", PICTURES)

@@ -87,7 +87,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path: Path) 
     drawn = [each.shown() for each in networks.pictures([panel], notes)]
     for picture, shown in drawn:
         assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
-        assert "Cells that differ in what is learned alone share a network." in picture.caption
+        assert "Cells with the same network have one panel." in picture.caption
         assert len(shown) == 2
     assert "staleness: no answer was stale" in notes  # of all cells, so that none is named
 
@@ -141,7 +141,7 @@ def test_low_panels_have_room_for_their_owners_numbers(tmp_path: Path) -> None:
     assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
 
 
-@pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, and its rows trained on $n_i$"),
+@pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, with $n_i$ training rows"),
                                                 (20, "owner $i$")])  # fmt: skip
 def test_profits_axis_names_what_is_there_and_crosses_are_explained(
     n_owners: int, axis: str, tmp_path: Path

@@ -83,7 +83,7 @@ def test_sentences_follow_the_verdicts() -> None:
         return decide(replace(found, owners=owners)).decision
 
     assert said(True, True, True, True) == "all owners should join at ε = 1,000: 4 of 4 gain"
-    none = "no owner should join at ε = 1,000: 3 of 4 do worse than alone, 1 are undecided"
+    none = "no owner should join at ε = 1,000: 3 of 4 do worse than alone, 1 is undecided"
     assert said(False, False, False, None) == none
     some = "2 of 4 owners should join at ε = 1,000 (owner 1, owner 3); 2 of 4 do worse than alone"
     assert said(True, False, True, False) == some

@@ -119,8 +119,8 @@ def test_budgets_so_small_that_the_projection_may_act_are_not_sold():
 def test_clipped_gradients_have_no_price():
     raw = banks()
     raw["privacy"]["sensitivity"] = {"kind": "clip", "bound": 5.0}
-    said = "given a scenario that cannot be priced; prices are by exact moments, but clipped "
-    with pytest.raises(SpecError, match=f"^{said}gradients are not linear"):
+    said = "given a scenario whose noise has no exact price, because clipped gradients are not "
+    with pytest.raises(SpecError, match=f"^{said}linear.*; to compare budgets without prices, sw"):
         demand(Scenario.model_validate(raw))
 
 

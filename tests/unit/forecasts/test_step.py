@@ -89,7 +89,7 @@ def test_the_contraction_is_that_of_the_mean_path(curvature: float, central_step
 
 def test_a_check_says_the_step_and_how_far_it_goes() -> None:
     (said,) = step_lines(scenario())
-    assert said.startswith("step: 0.25 per update, ρ = 30; without noise and clipping, ")
+    assert said.startswith("step: 0.25 per update, ρ = 30; after T updates, ")
     assert list(step_lines(BY_RHO)) == [said]
     ((far, warned), (near, hardly)) = (list(step_lines(scenario(s))) for s in (1e3, 1e-6))
     assert (far[:13], warned[:15]) == ("step: 1,000 p", "step: too long,")
@@ -97,7 +97,7 @@ def test_a_check_says_the_step_and_how_far_it_goes() -> None:
 
     steep = scenario(5.0, data={"condition": 100.0})
     (flat, warned) = step_lines(steep)
-    assert " leave 0.00026 of the initial distance to the optimum in the direction of " in flat
+    assert " 0.00026 of the initial distance to the optimum remains on average (dir" in flat
     assert warned == "step: too long, learning diverges: take a shorter step"
 
 
@@ -120,10 +120,10 @@ def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm: dict[str
     alone = Scenario.model_validate(raw)
     psi = run(alone, numbers=[1]).learned.curve["relative_fitness"]
     (said, *_) = step_lines(alone)
-    left = float(said.split("T updates leave ")[1].split()[0])
+    left = float(said.split("after T updates, ")[1].split()[0])
     assert left == pytest.approx(np.sqrt(psi[-1] / psi[0]), rel=0.05)
     assert 0.001 < left < 0.9
-    assert ("not stale" in said) == answers
+    assert ("for staleness 0" in said) == answers
 
 
 def test_a_check_says_where_it_does_not_compute_what_is_left() -> None:
@@ -138,7 +138,7 @@ def test_a_check_says_where_it_does_not_compute_what_is_left() -> None:
 def test_of_other_losses_the_largest_curvature_is_said() -> None:
     logistic = scenario(model={"kind": "logistic"}, data={"labels": True})
     (said,) = step_lines(logistic)
-    assert "in the direction of largest curvature" in said
+    assert "(direction of largest curvature" in said
 
 
 def test_a_sweep_says_what_it_does_to_the_step() -> None:

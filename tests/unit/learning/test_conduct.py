@@ -23,14 +23,14 @@ from asyncdp_sim.spec.base import parse
 
 BY_HAND = pytest.mark.oracle(
     "answers after clipping or trimming",
-    "by hand",
+    "computed by hand",
     source="the definitions",
     setting="a few answers",
     kinds="ClipAnswers, TrimAnswers",
 )
 LIARS = pytest.mark.oracle(
     "learning with owners that send false answers",
-    "bit for bit what replay makes of the trace",
+    "equal bit for bit to replay over the trace",
     source="live = replay",
     setting="one network; the owners' factors are checked by hand",
     kinds="every adversary",
@@ -164,8 +164,8 @@ def test_live_equals_replay(parts: dict[str, Any], acceptance: dict[str, Any]) -
 
 
 @pytest.mark.oracle(
-    "learning with honest owners only, and every answer accepted",
-    "the run without these sections",
+    "learning with honest owners only, if all answers are accepted",
+    "equal to the run without these sections",
     source="the same scenario without the sections",
     setting="one network",
     kinds="AcceptAll",

@@ -50,8 +50,8 @@ PAIRS = [(m, s) for m in MODELS for s in range(4) if not boundless(m, s)]
 
 
 @pytest.mark.oracle(
-    "learning with each model inside the network",
-    "bit for bit what replay makes of the trace",
+    "live learning with each model",
+    "equal bit for bit to replay over the trace",
     source="live = replay",
     setting="small networks",
     kinds="every model",

@@ -20,7 +20,7 @@ from tests.unit.learning.problems import records
 
 ORACLE = pytest.mark.oracle(
     "optimum of a loss over records",
-    "other solvers, the duality gap",
+    "other solvers; the duality gap",
     source="scipy",
     setting="small random data",
     kinds="Logistic, SVM, Huber",

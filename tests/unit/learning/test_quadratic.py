@@ -9,7 +9,7 @@ from tests.unit.learning.problems import objective, records
 
 ORACLE = pytest.mark.oracle(
     "gradient, fitness and optimum from second moments",
-    "those from records, conditions of optimality",
+    "the same from all records; conditions of optimality",
     source="calculus",
     setting="small random data",
     kinds="Ridge",

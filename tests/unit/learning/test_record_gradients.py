@@ -28,7 +28,7 @@ from tests.unit.learning.problems import records
 
 GRADIENTS = pytest.mark.oracle(
     "gradients of a loss over records",
-    "numeric slopes; loops over records",
+    "numerical differentiation; loops over records",
     source="calculus",
     setting="small random data",
     kinds="Logistic, SVM, Huber, MLP, Softmax",
@@ -241,7 +241,7 @@ def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(case: Case) -> No
         assert np.allclose(found[row], np.mean(each, axis=0), rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.oracle("change of an answer by one record under clipping")
+@pytest.mark.oracle("change of an answer by one record, under clipping")
 @NORMS
 @EACH
 def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(

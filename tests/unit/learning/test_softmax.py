@@ -19,7 +19,7 @@ from tests.unit.learning.test_record_gradients import of_classes
 
 OPTIMUM = pytest.mark.oracle(
     "optimum of multinomial logistic regression",
-    "another solver; logistic regression of two classes",
+    "another solver; for two classes, logistic regression",
     source="scipy",
     setting="small random data",
     kinds="Softmax",
@@ -49,7 +49,7 @@ def objective(classes, theta_max=None, sigma=0.05, sizes=SIZES, d=D, seed=1):
     return SoftmaxObjective(*data(classes, sizes, d, seed), SoftmaxLoss(classes), sigma, theta_max)
 
 
-@pytest.mark.oracle("the largest gradient over a domain")
+@pytest.mark.oracle("largest gradient over a domain")
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_the_bound_of_a_domain_is_never_exceeded_and_is_all_but_reached(classes, norm):

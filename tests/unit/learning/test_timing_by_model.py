@@ -92,8 +92,8 @@ def replayed(outcome: RunResult) -> np.ndarray:
 
 
 @pytest.mark.oracle(
-    "learning where owners answer large gradients alone",
-    "bit for bit what replay makes of the trace",
+    "learning in which owners send only large gradients",
+    "equal bit for bit to replay over the trace",
     source="live = replay",
     setting="small networks",
     kinds="LargeGradient",

@@ -65,8 +65,8 @@ def said(spec, n_owners=3):
 
 
 @pytest.mark.oracle(
-    "times at which owners of a file come online and go offline",
-    "the file's times",
+    "times at which owners go online and offline, if a file lists them",
+    "the times in the file",
     source="the file",
     setting="a few owners",
     kinds="Intervals",
@@ -192,4 +192,4 @@ def test_parquet_says_the_same_as_csv(written, tmp_path):
     assert [spec.periods(n) for n in (1, 2)] == [written(DATED).periods(n) for n in (1, 2)]
     (tmp_path / "online.parquet").write_bytes(b"owner,start,end")
     [line] = said(Intervals(path=str(tmp_path / "online.parquet")), 2)
-    assert "a file that is not Parquet" in line
+    assert "; the file is not Parquet; allowed is " in line

@@ -23,7 +23,7 @@ from tests.unit.network.server_networks import (
 
 ORACLE = pytest.mark.oracle(
     "times of the steps of POLAR's servers",
-    "a recursion of maxima, tick by tick",
+    "a recursion of maxima, equal tick by tick",
     source="tests/unit/network/server_networks.py",
     setting="a few servers, given times of computation",
     kinds="Servers",

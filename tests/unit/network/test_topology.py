@@ -29,14 +29,14 @@ from asyncdp_sim.spec.base import parse
 
 DISTANCES = pytest.mark.oracle(
     "distances of owners over links",
-    "shortest paths, by hand",
+    "shortest paths, computed by hand",
     source="Dijkstra's definition",
     setting="graphs of a few nodes; links that do not fail, or one by one",
     kinds="Star, GraphFile",
 )
 RANDOM_GRAPHS = pytest.mark.oracle(
     "links of random graphs",
-    "by hand; β exp(−d/(αL)) for Waxman",
+    "computed by hand; probability β exp(−d/(αL)) for Waxman graphs",
     source="Waxman (1988), Barabási and Albert (1999)",
     setting="small graphs",
     kinds="Geometric, Waxman, ScaleFree",

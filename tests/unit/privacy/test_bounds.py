@@ -11,8 +11,8 @@ from asyncdp_sim.privacy import Clip, Declared, Domain
 from tests.together import together
 
 LARGEST = pytest.mark.oracle(
-    "the largest gradient over a domain",
-    "never beyond the bound, and reached",
+    "largest gradient over a domain",
+    "never above the bound, and reached",
     source="a search over corners",
     setting="boxes of a few coordinates",
     kinds="Domain",
@@ -125,8 +125,8 @@ def test_a_named_bound_is_itself(kind: type) -> None:
 
 
 @pytest.mark.oracle(
-    "change of an answer by one record under clipping",
-    "at most twice the bound over n_i",
+    "change of an answer by one record, under clipping",
+    "at most twice the bound, divided by n_i",
     source="a loop over records; random and extreme records",
     setting="linear models and perceptrons",
     kinds="Clip",

@@ -1,7 +1,10 @@
 """Descriptions of scenarios by ``asyncdp check``, in words that need no other page."""
 
+import re
+
 import pytest
 
+from asyncdp_sim.columns import summary
 from asyncdp_sim.describe import describe
 from asyncdp_sim.network.channels import label_of
 from scenarios import entry
@@ -34,6 +37,16 @@ def test_a_description_fits_a_screen(name: str) -> None:
     assert sum(line.startswith("no formula applies") for line in said) == 1
     formulas = [line.rpartition(" (")[2] for line in said if line.startswith("predicted ")]
     assert len(set(formulas)) == len(formulas)
+
+
+@pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
+def test_predictions_have_names_and_units_and_no_columns(name: str) -> None:
+    predicted = [line for line in lines(name) if line.startswith(("predicted ", "no formula"))]
+    assert len(predicted) > 1
+    columns = [column for column in summary() if "_" in column]
+    assert [column for column in columns if column in " ".join(predicted)] == []
+    [staleness] = [line for line in predicted if line.startswith("predicted staleness: ")]
+    assert re.match(r"predicted staleness: (1 update|0 updates) on average \(", staleness)
 
 
 def test_the_load_is_said_in_exchanges() -> None:

@@ -163,7 +163,7 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(
     assert "finished before, nothing was left to do" in said.out.splitlines()
     said = command("sweep", tmp_path / "half", "--out", tmp_path / "other")
     assert said.code == 2
-    assert "--out goes with a scenario file" in said.err
+    assert "allowed is a scenario file, not a directory" in said.err
     said = command("sweep", tmp_path)
     assert said.code == 2
     assert said.lines == [

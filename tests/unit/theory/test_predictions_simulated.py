@@ -27,8 +27,8 @@ from tests.properties.networks import FIXED, networks
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
 pytestmark = pytest.mark.oracle(
-    "predictions of a network's figures",
-    "what a simulation measures, and nothing claimed beyond its assumptions",
+    "predictions for a network's summary",
+    "the values of a simulation; none is predicted outside the formula's assumptions",
     source="asyncdp_sim.theory.predict",
     setting="the cases named there; any network has a value or a reason",
     kinds="Request, Push, Broadcast",
