@@ -85,7 +85,7 @@ def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path: Pat
     assert len(table["psi_final_mean"]) == 4 * len(FIRST) * len(BUDGETS)
     np.testing.assert_allclose(table["psi_final_mean"], table["law"], rtol=1e-12)
     assert list(table["case"][:6]) == ["(i)"] * 6
-    assert "measured over it 1 to 1." in picture.caption
+    assert "Measured ψ over this law: 1 to 1." in picture.caption
     assert "1e+10" in picture.caption or "10,000,000,000" in picture.caption
 
 

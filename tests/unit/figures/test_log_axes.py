@@ -72,7 +72,7 @@ def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch)
     labels = dict(zip(axes.get_yticks(), axes.get_yticklabels(), strict=True))
     assert [labels[at].get_text() for at in arrows.get_ydata()] == ["a", "b", "d", "e"]
     assert f"beyond {MOST:.0e}" == "beyond 1e+30"
-    assert "beyond 10³⁰" in pictures.BEYOND
+    assert "exceed 10³⁰" in pictures.BEYOND
 
 
 def test_figures_make_their_axes_logarithmic_in_one_place():

@@ -97,7 +97,7 @@ def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path: Path) ->
     result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
     left = shares.FIGURE.picture([Panel(result, "the one that differs")])  # others are constant
     assert left.figure.axes[0].get_title(loc="left") == "the one that differs"
-    assert "1/N: the one that differs: of 3 updates" in left.caption
+    assert "1/N: the one that differs: 3 updates;" in left.caption
     for figure in (gaps.FIGURE, shares.FIGURE):
         alone, among = figure.of(result), figure.picture([Panel(result)])
         assert alone.caption == among.caption

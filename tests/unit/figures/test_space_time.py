@@ -74,7 +74,7 @@ def drawn(tmp_path: Path, events: list[Row], said: dict[str, Any], **window: Any
 def test_the_plotted_numbers_are_the_events(tmp_path: Path) -> None:
     picture = drawn(tmp_path, LOCKED, scenario())
     assert as_csv(picture.table) == EXPECTED
-    assert "t in [0, 3.1) of replicate 1: " in picture.caption
+    assert "t in [0, 3.1) of replicate 1. " in picture.caption
     names = {LABELS[row["what"]] for row in rows(picture)}
     assert legend(picture) == names
     picture.figure.canvas.draw()

@@ -215,5 +215,5 @@ def test_a_parameter_server_is_told_whom_to_invite():
 def test_what_is_for_gossip_alone_is_refused_in_words():
     with pytest.raises(SpecError, match="async-gossip alone"):
         tune(together())
-    with pytest.raises(SpecError, match="no prices"):
+    with pytest.raises(SpecError, match="no exact price, because learning is in rounds"):
         demand(together())

@@ -84,8 +84,8 @@ def _decided(said: str) -> tuple[int, ...]:
     """Return how many owners gain, do worse and are undecided, by the first line."""
     if "not known" in said:
         return 0, 0, 4
-    patterns = (r"(\d+) of \d+ owners should|(\d+) of \d+ gain", r"(\d+) of \d+ do worse",
-                r"(\d+) are undecided")  # fmt: skip
+    patterns = (r"(\d+) of \d+ owners should|(\d+) of \d+ gain", r"(\d+) of \d+ do(?:es)? worse",
+                r"(\d+) (?:is|are) undecided")  # fmt: skip
     found = [re.search(pattern, said) for pattern in patterns]
     return tuple(0 if each is None else int(each[each.lastindex or 1]) for each in found)
 

@@ -33,8 +33,8 @@ def test_before_a_run() -> None:
     made = scenario(**QUEUED)
     said = "\n".join(describe(made))
     assert (
-        f"throughput: between 2 and 4 for any laws of the times; no single value, since {WHY}"
-        in said
+        "throughput: between 2 and 4 updates per unit for any laws of the times; no single value, "
+        f"since {WHY}" in said
     )
     assert "T updates take between 6.25 and 12.5 units" in said
     found = forecast(made, redraws=0)
