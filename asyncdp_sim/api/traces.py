@@ -160,5 +160,7 @@ class OfNetwork(opened.Result):
     def arrays(self, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
         missing = [column for column in wanted if column not in self.names(name)]
         if missing:
-            raise opened.not_a_result(self.directory, f"{name}.parquet without {', '.join(missing)}")
+            raise opened.not_a_result(
+                self.directory, f"{name}.parquet without {', '.join(missing)}"
+            )
         return tuple(np.asarray(self.frame(name)[column]) for column in wanted)

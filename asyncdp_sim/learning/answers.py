@@ -57,6 +57,9 @@ class Answers:
         What ``reply`` has by owner is then by place, cN + i for owner i of cell c.
     """
 
+    bounds: ClipBounds | None = None
+    """The clip bounds, where they move from round to round."""
+
     def __init__(
         self,
         reply: AnswerModel,
@@ -76,12 +79,6 @@ class Answers:
             reply.noise.drawing(size),
             reply.noise.width(size),
         )
-        self.bounds: ClipBounds | None = None
-        if reply.bound is not None:
-            counts = [scope.generator("count") for scope in replicates]
-            drawn = self.rows(counts, lambda g, count: g.standard_normal((count, 1)), 1)
-            rows = len(replicates) * (1 if rows_of is None else rows_of.cells)
-            self.bounds = ClipBounds(reply.bound, drawn, rows)
         self._in_noise = self._places if reply.allotment is None else self._numbered
         self._exact: Exact = self._exact_over_all
         if reply.sample is not None:
@@ -115,15 +112,10 @@ class Answers:
     def noisy(self, turn: AnswerBatch, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(self._stream_rows(turn))
-        if self.bounds is not None:
-            exact, times = self.bounds.clip(turn.replicates, exact)
-            rows = rows * times
         return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
     def end_round(self, rows: Indices | None) -> None:
-        """Move the clip bounds of replicates (absent: all) whose update is complete, if any do."""
-        if self.bounds is not None:
-            self.bounds.end_round(rows)
+        """Note that an update of these replicates (absent: all) is complete."""
 
     def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
@@ -137,9 +129,6 @@ class Answers:
         else:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
-        if self.bounds is not None:
-            exact, times = self.bounds.clip(turn.replicates, exact, counted=False)
-            rows = rows * times
         return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
     def _exact_over_all(self, turn: AnswerBatch, points: Array) -> Array:
@@ -167,6 +156,48 @@ def _in_steps(answers: Answers, local: LocalSteps) -> Exact:
         return local.sent(turn, points, lambda at: answers.noisy(turn, at))
 
     return sent
+
+
+class BoundedAnswers(Answers):
+    """Answers of whole owners to a clip bound that moves: each is clipped, counted, and noised so.
+
+    Row k of a replicate's ``count`` is the noise on the count of its k-th round.
+    """
+
+    bounds: ClipBounds
+
+    def __init__(
+        self,
+        reply: AnswerModel,
+        replicates: Sequence[Scope],
+        size: int,
+        local: LocalSteps | None = None,
+        rows_of: CellRows | None = None,
+    ) -> None:
+        super().__init__(reply, replicates, size, local, rows_of)
+        if reply.bound is None:
+            raise TypeError("the clip bound stays as it is")
+        counts = [scope.generator("count") for scope in replicates]
+        drawn = self.rows(counts, lambda g, count: g.standard_normal((count, 1)), 1)
+        rows = len(replicates) * (1 if rows_of is None else rows_of.cells)
+        self.bounds = ClipBounds(reply.bound, drawn, rows)
+
+    @override
+    def noisy(self, turn: AnswerBatch, points: Array) -> Array:
+        exact, times = self.bounds.clip(turn.replicates, self._exact(turn, points))
+        rows = self._noise.following(self._stream_rows(turn)) * times
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
+
+    @override
+    def end_round(self, rows: Indices | None) -> None:
+        self.bounds.end_round(rows)
+
+    @override
+    def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
+        exact = self._reply.gradients.gradient(turn.owners, points)
+        exact, times = self.bounds.clip(turn.replicates, exact, counted=False)
+        rows = self._reply.noise.rows(source, len(turn.owners), exact.shape[1]) * times
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
 
 class OnceAnswers(Answers):
@@ -280,7 +311,9 @@ def answers_of(
     """Return what gives the owners' answers to an algorithm, in one cell or several."""
     if steps.several_servers:
         return OwnAnswers(reply, replicates, steps.answer_size, rows_of)
-    kind = OnceAnswers if steps.answers_once else Answers
+    kind: type[Answers] = OnceAnswers if steps.answers_once else Answers
+    if reply.bound is not None:
+        kind = BoundedAnswers
     local = reply.hidden_steps(steps.local)
     return kind(reply, replicates, steps.answer_size, local, rows_of)
 

@@ -151,7 +151,8 @@ class Learner(Exchanges):
         self.active = set(range(1, len(answers_allowed) + 1))
         self._awaited = np.arange(len(answers_allowed) + 1) > 0  # by owner number
         self._n_awaited = len(answers_allowed)
-        self._apart = apart
+        self._apart = apart or 0
+        self._nobody = self._none_awaited if apart is None else self._none_askable
         self._due = np.zeros(len(answers_allowed) + 1, dtype=np.int64)
         self._found = 0
         self._pending = 0
@@ -203,8 +204,7 @@ class Learner(Exchanges):
     def read(self, owner: int, message: int, request_tick: int, peer: int = 0) -> Exchange:
         """Read a model for an owner that asked at ``request_tick``, and send it the query."""
         self._learning.read(owner, message, peer)
-        if self._apart is not None:
-            self._due[owner] = self.updates + self._apart
+        self._due[owner] = self.updates + self._apart
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
         if self.keeps_events:
@@ -318,7 +318,11 @@ class Learner(Exchanges):
 
     def due(self, owner: int) -> bool:
         """Return whether an owner was asked enough updates ago to be asked again."""
-        return self._apart is None or bool(self._due[owner] <= self.updates)
+        return bool(self._due[owner] <= self.updates)
+
+    def refuses(self, owner: int) -> bool:
+        """Return whether an owner is served, or this one was asked too few updates ago."""
+        return self.lock.held or not self.due(owner)
 
     def askable(self) -> Numbers:
         """Return the owners that may still answer and are due, in their order."""
@@ -329,10 +333,12 @@ class Learner(Exchanges):
         self._n_awaited -= int(self._awaited[owner])
         self._awaited[owner] = False
 
-    def _nobody(self) -> bool:
+    def _none_awaited(self) -> bool:
+        """Return whether no owner may be asked ever again."""
+        return self._n_awaited == 0
+
+    def _none_askable(self) -> bool:
         """Return whether no owner may be asked before another update, which nobody then makes."""
-        if self._apart is None or self._n_awaited == 0:
-            return self._n_awaited == 0
         if not (self.awaits(self._found) and self.due(self._found)):
             self._found = next(iter(self.askable().tolist()), 0)
         return self._found == 0
@@ -354,7 +360,7 @@ class Learner(Exchanges):
             return Ending.target if self.reached else Ending.updates
         if self.stalled:
             return Ending.stalled
-        if self._apart is not None and self._n_awaited > 0:
+        if self._apart > 0 and self._n_awaited > 0:
             return Ending.resting
         return Ending.silent if any(self.answers_left) else Ending.spent
 

@@ -105,8 +105,7 @@ class Request(ProtocolKind):
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        served = not learner.lock.held and learner.due(owner.number)
-        if not served and self._is_refused_at_once(owner):
+        if learner.refuses(owner.number) and self._is_refused_at_once(owner):
             learner.refuse_at_once(owner.number)
             return NOTHING
         if owner.link is None:
@@ -126,7 +125,7 @@ class Request(ProtocolKind):
         owner.busy = True
         if owner.request is not None:
             yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        if learner.lock.held or not learner.due(number):
+        if learner.refuses(number):
             learner.refuse(number, message)
             self._end(owner, learner, message, learner.refusal(number, BUSY))
             return
