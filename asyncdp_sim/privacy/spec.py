@@ -278,9 +278,9 @@ class Privacy(Spec):
 
     def answers_allowed(self, n_owners: int, updates: int) -> tuple[int, ...]:
         """Return K_i, distinct answers that each owner may release, for T updates."""
-        return tuple(min(self.most, held) for held in self._budgeted(n_owners, updates))
+        return tuple(min(self.most, held) for held in self.budgeted(n_owners, updates))
 
-    def _budgeted(self, n_owners: int, updates: int) -> tuple[int, ...]:
+    def budgeted(self, n_owners: int, updates: int) -> tuple[int, ...]:
         """Return how many answers each owner's budget is for."""
         named = self.budget.answers_allowed(n_owners, updates)
         if named is not None:

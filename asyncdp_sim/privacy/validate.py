@@ -171,7 +171,7 @@ def _unaffordable(privacy: "Privacy", n_owners: int) -> list[Fault]:
             return [Fault(key, f"{price:g}", hint)]
         if price > epsilon:
             return [Fault(key, f"{price:g}", f"allowed is at most the budget, ε = {epsilon:g}")]
-    if max(privacy.answers_allowed(n_owners, 1)) > MOST_ANSWERS:  # a Gaussian budget holds more
+    if max(privacy.budgeted(n_owners, 1)) > MOST_ANSWERS:  # a Gaussian budget holds more
         hint = "allowed are prices of which a budget holds at most 10^9"
         return [Fault(key, show(privacy.budget.model_dump()["per_answer"]), hint)]
     return []

@@ -53,7 +53,9 @@ def test_check_predicts_a_locked_learner(command: Command, here: Path) -> None:
     text = SMALL.replace('kind = "gamma"', 'kind = "poisson"').replace("cv = 0.5\n", "")
     (here / "poisson.toml").write_text(text, encoding="utf-8")
     said = command.done("check", "poisson.toml")
-    predicted = {"throughput": 3 / 1.3, "utilisation": 0.3 / 1.3, "refusal_rate": 0.2 / 1.2}
+    predicted = {
+        "throughput": 3 / 1.3, "learner busy": 0.3 / 1.3, "requests refused": 0.2 / 1.2
+    }  # fmt: skip
     for name, value in predicted.items():
         assert re.search(rf"predicted .*\b{name}: {value:.3g}[ ,]", said.out)
     assert f"predicted: T updates take {12 * 1.3 / 3:.3g} units" in said.out

@@ -178,7 +178,13 @@ def _mechanism(spec: Any, _: Path) -> Iterator[Raw]:
 
 
 def _sensitivity(spec: Any, _: Path) -> Iterator[Raw]:
-    yield {"privacy": (GAUSSIAN if spec.norm == "l2" else {}) | {"sensitivity": spec}}
+    if spec.moving:
+        owners = {"unit": "owner", "observer": "model", "epsilon": 3.0}
+        rounds = {"kind": "parameter-server", "step": 0.1}
+        privacy = GAUSSIAN | owners | {"sensitivity": spec}
+        yield {"protocol": {"kind": "rounds"}, "algorithm": rounds, "privacy": privacy}
+    else:
+        yield {"privacy": (GAUSSIAN if spec.norm == "l2" else {}) | {"sensitivity": spec}}
 
 
 def _observer(spec: Any, _: Path) -> Iterator[Raw]:

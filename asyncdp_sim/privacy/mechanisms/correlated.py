@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianNoise
 from asyncdp_sim.privacy.mechanisms.kind import Array
-from asyncdp_sim.spec.base import Spec
+from asyncdp_sim.spec.base import Several, Spec
 
 
 class Correlation(Spec):
@@ -36,7 +36,7 @@ class Correlation(Spec):
     """
 
     bands: Annotated[int, Field(ge=2, le=10_000)] | None = None
-    coefficients: tuple[Annotated[float, Field(gt=0, lt=1)], ...] | None = None
+    coefficients: Several[Annotated[float, Field(gt=0, lt=1)]] | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -44,8 +44,8 @@ class Correlation(Spec):
             raise ValueError("set either bands or coefficients")
         if self.coefficients is not None:
             ordered = all(a >= b for a, b in pairwise(self.coefficients))
-            if len(self.coefficients) == 0 or not ordered:
-                raise ValueError("coefficients are c_1, c_2, …: at least one, none larger than c_1")
+            if not ordered:
+                raise ValueError("coefficients c_1, c_2, … must not increase")
         return self
 
     @property

@@ -61,6 +61,14 @@ RUNS: dict[str, dict[str, Any]] = {
     },
     "averaging": AVERAGING,
     "energy": {"energy": ENERGY},
+    "whole owners": {
+        "protocol": {"kind": "rounds"},
+        "algorithm": {"kind": "parameter-server", "step": 0.2},
+        "privacy": {
+            "epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
+            "observer": "model", "sensitivity": {"kind": "adaptive-clip", "start": 0.5},
+        },
+    },
 }  # fmt: skip
 
 

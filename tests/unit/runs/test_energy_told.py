@@ -99,7 +99,7 @@ def test_check_says_what_owners_draw_and_what_follows() -> None:
         "a time unit is 60 s; 0.001 J for a byte sent, 0 J for one heard"
     )
     predictions = "".join(line for line in told if line.startswith("predicted "))
-    for quantity in ("joules_per_update", "watts", "learner_watts"):
+    for quantity in ("energy", "power of all owners", "power of the learner"):
         assert f" {quantity}: " in predictions
     assert not any("watts" in line for line in describe(scenario(**TIMES)))
 
