@@ -70,7 +70,7 @@ def _budget(privacy: Privacy, accountant: Accountant, n_owners: int) -> Iterator
 
 def _participation(scenario: Scenario) -> Iterator[str]:
     """Yield how often owners take part, and answers that are paid for and cannot follow."""
-    rule = stated_participation({"scenario": scenario.plain()})
+    rule = stated_participation([{"scenario": scenario.plain()}])
     if rule is not None:
         yield f"participation: {rule}"
     fit, most = -(-scenario.run.updates // (scenario.apart or 1)), scenario.network.answers_allowed

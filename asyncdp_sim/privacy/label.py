@@ -322,7 +322,8 @@ def label(manifests: Sequence[Manifest]) -> Label:
     if 0 < len(of_owners) < len(manifests):
         where = f" ({_share(of_owners, manifests).strip()}; a record in the others):"
         units = [unit.replace("is an owner:", f"is an owner{where}") for unit in units]
-    units += dict.fromkeys(rule for each in manifests if (rule := stated_participation(each)))
+    rule = stated_participation(manifests)
+    units += [] if rule is None else [rule]
     sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
@@ -486,13 +487,17 @@ def stated_unit(manifest: Manifest) -> str | None:
     return f"the unit is a record: a person with m records gets mε{grows}"
 
 
-def stated_participation(manifest: Manifest) -> str | None:
+def stated_participation(manifests: Sequence[Manifest]) -> str | None:
     """Return how often owners take part, and that this is public; None where nothing limits it."""
-    rule = manifest["scenario"]["privacy"].get("participation")
-    protocol = manifest["scenario"].get("protocol") or {}
-    rules = [] if rule is None else [Participation.model_validate(rule).describe()]
-    if protocol.get("kind") == "rounds" and protocol.get("owners") is not None:
-        rules.append(agreed(f"each round asks {protocol['owners']} owners, drawn at random"))
+    scenarios = [manifest["scenario"] for manifest in manifests]
+    limits = (each["privacy"].get("participation") for each in scenarios)
+    rules = [Participation.model_validate(each).describe() for each in limits if each is not None]
+    rules = list(dict.fromkeys(rules))
+    protocols = [each.get("protocol") or {} for each in scenarios]
+    rounds = [each for each in protocols if each.get("kind") == "rounds"]
+    asked = [each["owners"] for each in rounds if each.get("owners") is not None]
+    if len(asked) > 0:
+        rules.append(agreed(f"each round asks {numbers(asked)} owners, drawn at random"))
     public = "who takes part is public, so ε is not reduced by the chance that an owner is absent"
     return f"{'; '.join(rules)}; {public}" if len(rules) > 0 else None
 

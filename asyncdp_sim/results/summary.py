@@ -152,7 +152,7 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "several", all_of_them
     if unit is not None:
         yield "unit of privacy", unit
-    rule = stated_participation(manifest)
+    rule = stated_participation([manifest])
     if rule is not None:
         yield "participation", rule
     yield "timing", "accounted" if text.timing_accounted else "NOT accounted"

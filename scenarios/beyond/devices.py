@@ -29,8 +29,7 @@ def composed(sweep: Sweep) -> Range:
     ran = sweep.cells[0].result
     privacy = load(ran.directory / "scenario.toml")[0].privacy
     whole = gaussian_multiplier(float(ran.columns("owners", "epsilon")[0].max()), privacy.delta)
-    answers = np.array(_means(ran, "answers_released"))
-    part = answers / privacy.budget.answers  # type: ignore[union-attr]
+    part = np.array(_means(ran, "answers_released")) / privacy.budget.answers  # type: ignore[union-attr]
     fast, slow = (gaussian_epsilon(whole / each, privacy.delta) for each in np.sqrt(part))
     return fast / slow * (1 - SETTLED), fast / slow * (1 + SETTLED)
 

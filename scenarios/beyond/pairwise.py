@@ -55,7 +55,7 @@ def incidence(graph: Any) -> Array:
 
 
 def seen_by_all(graph: Any, own: float, pairs: float) -> float:
-    """Return the largest μ² of a user whose number moves by 1, against whoever is sent all."""
+    """Return the largest μ² of a user whose number moves by 1, against an observer of all."""
     pairwise = incidence(graph)
     return float(np.linalg.inv(own * np.eye(len(graph)) + pairs * pairwise @ pairwise.T).max())
 

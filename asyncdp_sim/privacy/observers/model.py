@@ -415,7 +415,7 @@ class TrustedLearner(ModelObserver):
 
 
 def _always_full(scenario: Any, asked: int) -> bool:
-    """Return whether so many owners may be asked in every round, whoever was asked before."""
+    """Return whether so many owners may be asked in every round, for any earlier rounds."""
     network = scenario.network
     count, updates, answers = network.n_owners, network.updates, min(network.answers_allowed)
     apart = network.apart or 1
