@@ -269,3 +269,16 @@ def test_an_audit_refutes_planted_faults(planted: str, monkeypatch: pytest.Monke
         monkeypatch.setattr(Filtered, "_round", _again)
     of = scenario(privacy={"correlation": {"bands": 12}, "participation": {"most": 1, "apart": 12}})
     assert audit(of, answers=40_000, runs=400, confidence=0.999).exceeded
+
+
+@pytest.mark.long
+def test_an_audit_refutes_participation_that_is_not_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
+    free = property(lambda self: (self.run.updates,) * self.owners.count)
+    monkeypatch.setattr(Scenario, "_sent_at_most", free)
+    of = scenario(privacy={"correlation": {"bands": 2}, "participation": {"most": 1, "apart": 2}})
+    found = audit(of, answers=4000, runs=100, confidence=0.999)
+    assert found.exceeded
+    assert any("1 claimed: EXCEEDED" in line for line in found.lines())
