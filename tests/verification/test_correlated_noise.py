@@ -3,8 +3,10 @@
 Owners are in few rounds, several rounds apart.
 """
 
+import re
 from dataclasses import replace
 from itertools import combinations, pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -191,6 +193,25 @@ def test_an_answer_costs_what_it_costs_with_independent_noise() -> None:
     spent = correlated.accountant.spent(counts)
     assert spent == pytest.approx(plain.accountant.spent(counts), rel=1e-12)
     assert spent == pytest.approx(2.0, rel=1e-6)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "owner.md"
+
+
+def left(curvature: float, bands: int, rounds: int = 300) -> float:
+    """Return the share of the noise in the last model that is left, of one curvature γλ."""
+    column = Correlation(bands=bands).column
+    kept = (1 - curvature) ** np.arange(rounds - 1, -1, -1)
+    felt = np.linalg.solve(matrix(column, rounds).T, kept)
+    return float(np.square(column).sum() * np.square(felt).sum() / np.square(kept).sum())
+
+
+def test_the_page_says_what_is_left_of_the_noise() -> None:
+    rows = re.findall(r"^\| (0\.\d+) \|((?: [\d.]+ \|){4})$", PAGE.read_text("utf-8"), re.MULTILINE)
+    assert [float(curvature) for curvature, _ in rows] == [0.01, 0.03, 0.1, 0.3]
+    for curvature, cells in rows:
+        said = [cell.strip() for cell in cells.split("|")[:-1]]
+        assert said == [f"{left(float(curvature), bands):.2f}" for bands in (2, 10, 50, 100)]
 
 
 STEP, UPDATES, FEATURES = 0.1, 40, 3
