@@ -185,6 +185,21 @@ def test_rounds_that_share_noise_are_refused() -> None:
         scenario(privacy={"participation": {"most": 2, "apart": 3}})
 
 
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ({}, "privacy.correlation.bands: given nothing; allowed is either bands or coefficients"),
+        ({"bands": 2, "coefficients": [0.5]}, "privacy.correlation.bands: given 2 beside coeff"),
+        ({"coefficients": [0.4, 0.5]}, "privacy.correlation.coefficients: given [0.4, 0.5]; allow"),
+        ({"bands": 1}, "privacy.correlation.bands: given 1"),
+    ],
+)
+def test_what_is_no_matrix_is_refused(said: dict[str, Any], line: str) -> None:
+    with pytest.raises(SpecError) as refusal:
+        scenario(privacy={"correlation": said})
+    assert line in str(refusal.value)
+
+
 def test_an_answer_costs_what_it_costs_with_independent_noise() -> None:
     correlated = scenario()
     privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}

@@ -22,9 +22,11 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianNoise
 from asyncdp_sim.privacy.mechanisms.kind import Array
 from asyncdp_sim.spec.base import Several, Spec
+from asyncdp_sim.spec.validation import faults_of
 
 
 class Correlation(Spec):
@@ -41,11 +43,12 @@ class Correlation(Spec):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.bands is None) == (self.coefficients is None):
-            raise ValueError("set either bands or coefficients")
-        if self.coefficients is not None:
-            ordered = all(a >= b for a, b in pairwise(self.coefficients))
-            if not ordered:
-                raise ValueError("coefficients c_1, c_2, … must not increase")
+            given = "nothing" if self.bands is None else f"{self.bands} beside coefficients"
+            raise faults_of([Fault("bands", given, "allowed is either bands or coefficients")])
+        listed = self.coefficients or ()
+        if any(later > former for former, later in pairwise(listed)):
+            hint = "allowed are c_1 ≥ c_2 ≥ …, with which noise stays bounded"
+            raise faults_of([Fault("coefficients", str(list(listed)), hint)])
         return self
 
     @property

@@ -371,15 +371,16 @@ class TrustedLearner(ModelObserver):
             (network.channel.contended is not None, "answers that share no channel"),
             (max(lost) > 0, "messages that are not lost"),
             (not network.availability.always_online, "owners that are always online"),
-            (
-                not full,
-                "owners that answer in every round"
-                if asked == n_owners
-                else f"enough owners: {asked} that may be asked in every round, though the others "
-                "have spent their budgets or were asked too few updates ago",
-            ),
+            (not full and asked == n_owners, "owners that answer in every round"),
         ]
-        return self.unmet("the noise of a round's sum", reasons)
+        faults = self.unmet("the noise of a round's sum", reasons)
+        if not full and asked < n_owners:
+            hint = (
+                "a round may find fewer, since others have spent their budgets or rest: allowed "
+                "are fewer, with more owners.count or a larger privacy.participation.most"
+            )
+            faults.append(Fault("protocol.owners", str(asked), hint))
+        return faults
 
     @override
     def check_words(self, scenario: Any) -> Iterator[str]:

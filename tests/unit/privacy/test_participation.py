@@ -82,7 +82,7 @@ def test_rounds_draw_owners_that_are_due() -> None:
         (None, {"protocol": ONE, "privacy": {"observer": "aggregate"}},
          "protocol.owners: given 1; a sum opens with n − d answers: allowed is 3 or more"),
         ({"most": 2}, {"protocol": ONE, "privacy": {"observer": "model"}},
-         "enough owners: 1 that may be asked in every round"),
+         "protocol.owners: given 1; a round may find fewer, since others have spent their"),
         ({"most": 2}, {"privacy": {"observer": "model"}}, "owners that answer in every round"),
     ],
 )  # fmt: skip
