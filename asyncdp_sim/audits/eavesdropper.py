@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array, LocalSteps
-from asyncdp_sim.learning.answers import Answers, OnceAnswers
+from asyncdp_sim.learning.answers import Answers, BoundedAnswers, OnceAnswers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
@@ -150,6 +150,10 @@ class _NotingOnce(OnceAnswers, _Noting):
     """Answers that are given once and recorded then; a repetition adds nothing."""
 
 
+class _NotingBounded(_Noting, BoundedAnswers):
+    """Answers to a clip bound that moves, recorded."""
+
+
 class Overhearing(LiveLearning):
     """Live learning, whose queries are kept by message."""
 
@@ -160,7 +164,9 @@ class Overhearing(LiveLearning):
 
     def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
-        kind = _NotingOnce if self._steps.answers_once else _Noting
+        kind: type[_Noting] = _NotingOnce if self._steps.answers_once else _Noting
+        if reply.bound is not None:
+            kind = _NotingBounded
         local = reply.hidden_steps(self._steps.local)
         self.wire = kind(reply, [replicate], self._steps.answer_size, local)
         return self.wire
