@@ -72,7 +72,7 @@ def test_psi_is_drawn_against_joules_and_time(tmp_path: Path) -> None:
     cells = [cell.result.summary for cell in found.cells]
     assert table["joules"].tolist() == [each["joules"] for each in cells]
     assert table["time"].tolist() == [each["simulated_time"] for each in cells]
-    assert picture.caption.startswith("ψ at the end (median over replicates) against what it took")
+    assert picture.caption.startswith("ψ at the end (median over replicates) against the energy of")
     assert picture.label.text.startswith("Private as claimed: ε = 1 per owner")
 
 

@@ -153,6 +153,10 @@ class _TwoPoint:
         """Return how many numbers are drawn for an answer of ``size`` numbers."""
         return size
 
+    def drawing(self, size):
+        """Return what gives the next rows."""
+        return lambda generator, count: self.rows(generator, count, size)
+
     def add_noise(self, owners, gradients, rows):
         """Return the gradients with the noise on them."""
         return gradients + rows * self.scale[owners, None]

@@ -38,7 +38,7 @@ UNVERIFIED = {
 
 @cache
 def source(file: str) -> str:
-    """Return the text of a test file, without marks, and of the modules beside it that it uses."""
+    """Return the text of a test file, without marks, and of modules and tables that it uses."""
     path = TESTS / file
     text = path.read_text("utf-8")
     near = re.findall(r"^from (?:\.|tests\.)([\w.]+) import", text, re.M)
@@ -47,7 +47,13 @@ def source(file: str) -> str:
         text = text.replace(mark, "")
     helpers = [path.parent / f"{name}.py" for name in near]
     helpers += [TESTS / f"{name.replace('.', '/')}.py" for name in near]
-    return "\n".join([text, *(each.read_text("utf-8") for each in helpers if each.is_file())])
+    files = {path: text} | {each: each.read_text("utf-8") for each in helpers if each.is_file()}
+    tables = [
+        file.with_name(name)
+        for file, said in files.items()
+        for name in re.findall(r'table\(__file__, "([\w.]+)"\)', said)
+    ]
+    return "\n".join([*files.values(), *(each.read_text("utf-8") for each in tables)])
 
 
 def test_the_register_is_what_the_marks_say() -> None:

@@ -70,7 +70,8 @@ def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
     assert "over-distance.png" in [picture.name for picture in drawn]
     captions = (tmp_path / "s" / "figures" / "captions.md").read_text("utf-8")
     assert "against another node of the graph that sees its own meetings" in captions
-    assert f"4 owners that put one noisy vector in each and average it in {number(12)}" in captions
+    assert "Each of 4 owners contributes one noisy vector" in captions
+    assert f"they are averaged in {number(12)} meetings" in captions
 
 
 def test_another_observer_is_refused() -> None:
