@@ -490,12 +490,12 @@ def stated_unit(manifest: Manifest) -> str | None:
 def stated_participation(manifests: Sequence[Manifest]) -> str | None:
     """Return how often owners take part, and that this is public; None where nothing limits it."""
     scenarios = [manifest["scenario"] for manifest in manifests]
-    limits = (each["privacy"].get("participation") for each in scenarios)
-    rules = [Participation.model_validate(each).describe() for each in limits if each is not None]
+    limits = (scenario["privacy"].get("participation") for scenario in scenarios)
+    rules = [Participation.model_validate(limit).describe() for limit in limits if limit]
     rules = list(dict.fromkeys(rules))
-    protocols = [each.get("protocol") or {} for each in scenarios]
-    rounds = [each for each in protocols if each.get("kind") == "rounds"]
-    asked = [each["owners"] for each in rounds if each.get("owners") is not None]
+    protocols = [scenario.get("protocol") or {} for scenario in scenarios]
+    rounds = [protocol for protocol in protocols if protocol.get("kind") == "rounds"]
+    asked = [protocol["owners"] for protocol in rounds if protocol.get("owners") is not None]
     if len(asked) > 0:
         rules.append(agreed(f"each round asks {numbers(asked)} owners, drawn at random"))
     public = "who takes part is public, so ε is not reduced by the chance that an owner is absent"

@@ -43,8 +43,8 @@ class Correlation(Spec):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.bands is None) == (self.coefficients is None):
-            given = "nothing" if self.bands is None else f"{self.bands} beside coefficients"
-            raise faults_of([Fault("bands", given, "allowed is either bands or coefficients")])
+            value = "nothing" if self.bands is None else f"{self.bands} beside coefficients"
+            raise faults_of([Fault("bands", value, "allowed is either bands or coefficients")])
         listed = self.coefficients or ()
         if any(later > former for former, later in pairwise(listed)):
             hint = "allowed are c_1 ≥ c_2 ≥ …, with which noise stays bounded"
