@@ -88,6 +88,7 @@ def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
         (privacy.budget.even or observer.knows_parts)
         and (observer.hides_owners or not privacy.per_owner)
         and (observer.learner_adds_noise or not privacy.bound_moves)
+        and (observer.learner_adds_noise or privacy.correlation is None)
     )
 
 
@@ -105,7 +106,8 @@ def _against(
     psi, above = _outcome(known, louder, heterogeneity)
     least = None if learned.least is None else float(learned.least.max())
     names = (observer.name, observer.describe())
-    share = quieter * observer.share_of_noise(n_owners)
+    in_sum = asked.protocol.asked_at_most or n_owners
+    share = quieter * observer.share_of_noise(n_owners, in_sum)
     return CostAgainst(*names, float(learned.most.max()), least, share, psi, above)
 
 

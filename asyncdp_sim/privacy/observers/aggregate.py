@@ -53,7 +53,7 @@ class AggregateObserver(ObserverKind):
     subtracts = trait(lambda self: self.colluders)
 
     @override
-    def share_of_noise(self, n_owners: int) -> float:
+    def share_of_noise(self, n_owners: int, in_sum: int) -> float:
         """Return 1/√(n − d − t), relative to the noise of the strictest owner."""
         return float(self.enough(n_owners) ** -0.5)
 

@@ -144,7 +144,7 @@ class ObserverKind(Variant):
         """Return the noise on each answer, where ``noise`` is to hide sums of ``parts`` of them."""
         return noise
 
-    def share_of_noise(self, n_owners: int) -> float:  # noqa: ARG002
+    def share_of_noise(self, n_owners: int, in_sum: int) -> float:  # noqa: ARG002
         """Return the ratio of its noise to the noise against an observer of every answer."""
         return 1.0
 

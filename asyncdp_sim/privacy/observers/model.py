@@ -398,9 +398,9 @@ class TrustedLearner(ModelObserver):
         return of_the_strictest(allowance, mechanism)
 
     @override
-    def share_of_noise(self, n_owners: int) -> float:
-        """Return 1/√N, relative to the noise of the strictest owner."""
-        return float(n_owners**-0.5)
+    def share_of_noise(self, n_owners: int, in_sum: int) -> float:
+        """Return 1/√m of rounds of m owners, relative to the noise of the strictest owner."""
+        return float(in_sum**-0.5)
 
     @override
     def shares(self, noise: AnswerNoise, influence: RecordSensitivity, parts: int) -> AnswerNoise:

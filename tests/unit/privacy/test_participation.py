@@ -8,6 +8,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
 from asyncdp_sim.evidence.exact_moments import out_of_order
+from asyncdp_sim.forecasts.by_observer import applying
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
@@ -160,3 +161,23 @@ def test_rounds_of_some_owners_have_no_exact_moments_and_last_as_the_slowest_of_
     assert isinstance(predicted(short.network, "throughput"), Unknown)
     enough = made({"apart": 3, "most": 3}, protocol=ONE, compute=SLOW)
     assert predicted(enough.network, "throughput") == pytest.approx(2.0)
+
+
+def test_observers_are_compared_by_the_noise_of_rounds_as_they_are() -> None:
+    """A sum of one answer has the noise of one answer, and its three parts are 1/√3 of it."""
+    for asked in (1, 3):
+        of = made({"most": 8}, protocol={"kind": "rounds", "owners": asked},
+                  privacy={"observer": "model"}, owners={"count": 3, "records": 20})  # fmt: skip
+        seen_whole = made({"most": 8}, protocol={"kind": "rounds", "owners": asked},
+                          owners={"count": 3, "records": 20})  # fmt: skip
+        records = np.full(3, 20)
+        ratio = of.noise_for(records).scale / seen_whole.noise_for(records).scale
+        assert of.privacy.listener.share_of_noise(3, asked) == pytest.approx(ratio)
+
+
+def test_correlated_noise_is_compared_with_no_observer_of_answers() -> None:
+    correlated = {"observer": "model", "correlation": {"bands": 2}}
+    of = made({"most": 4, "apart": 2}, protocol=ONE, privacy=correlated)
+    plain = made({"most": 4, "apart": 2}, protocol=ONE, privacy={"observer": "model"})
+    assert [each.learner_adds_noise for each in applying(of)] == [True]
+    assert len(applying(plain)) == 2
