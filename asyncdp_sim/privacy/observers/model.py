@@ -24,6 +24,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.words import agreed
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
@@ -385,12 +386,13 @@ class TrustedLearner(ModelObserver):
     @override
     def check_words(self, scenario: Any) -> Iterator[str]:
         yield "the learner's noise on a sum is drawn in equal parts, one with each answer"
-        law, n_owners = scenario.clip_law, scenario.owners.count
+        law = scenario.clip_law
         if law is not None:
-            walks = law.rate * law.noise / n_owners
-            yield (
+            in_sum = scenario.protocol.asked_at_most or scenario.owners.count
+            walks = law.rate * law.noise / in_sum
+            yield agreed(
                 f"noise on counts: Gaussian with standard deviation {law.noise:.3g} on a count of "
-                f"{n_owners} answers; it changes the clip bound by {100 * walks:.3g} % a round"
+                f"{in_sum} answers; it changes the clip bound by {100 * walks:.3g} % a round"
             )
 
     @override

@@ -135,3 +135,15 @@ def test_what_takes_the_bound_for_fixed_refuses_or_says_so() -> None:
     with pytest.raises(SpecError, match="a bound that stays as it is"):
         require_rehearsable(of)
     require_rehearsable(fixed)
+
+
+@pytest.mark.parametrize(("asked", "answers"), [(None, "3 answers"), (1, "1 answer;")])
+def test_check_says_how_far_noise_on_counts_moves_the_bound(
+    asked: int | None, answers: str
+) -> None:
+    of = made(protocol={"kind": "rounds", "owners": asked})
+    [line] = [line for line in describe(of) if line.startswith("noise on counts: ")]
+    assert of.clip_law is not None
+    moved = 100 * of.clip_law.rate * of.clip_law.noise / (asked or 3)
+    assert f"on a count of {answers}" in line
+    assert line.endswith(f"it changes the clip bound by {moved:.3g} % a round")
