@@ -26,6 +26,7 @@ from asyncdp_sim.privacy.mechanisms import AnswerNoise, Correlation, LearnerNois
 from asyncdp_sim.privacy.mechanisms.correlated import Filtered
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.whole_owners import WHOLE_OWNERS
 
 from .zscores import LIMIT, Score, require, score
 
@@ -82,19 +83,12 @@ def test_coefficients_are_those_of_the_root_of_prefix_sums() -> None:
     assert root @ root == pytest.approx(np.tril(np.ones((12, 12))), rel=1e-12)
 
 
-BASE: dict[str, Any] = {
-    "schema": 1,
-    "id": "correlated",
+BASE: dict[str, Any] = WHOLE_OWNERS | {
     "run": {"seed": 4, "updates": 12},
     "owners": {"count": 24, "records": 6},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
     "protocol": {"kind": "rounds", "owners": 2},
-    "algorithm": {"kind": "parameter-server", "step": 0.2},
-    "privacy": {
-        "epsilon": 2.0, "delta": 1e-6, "mechanism": "gaussian", "unit": "owner",
-        "observer": "model", "sensitivity": {"kind": "clip", "bound": 0.5},
-        "participation": {"most": 2, "apart": 4}, "correlation": {"bands": 4},
+    "privacy": WHOLE_OWNERS["privacy"] | {
+        "observer": "model", "participation": {"most": 2, "apart": 4}, "correlation": {"bands": 4},
     },
 }  # fmt: skip
 K, XI, PARTS, ROUNDS, RUNS = 2, 0.5, 2, 12, 4000
