@@ -460,22 +460,27 @@ def down(number: float) -> float:
 def answers_of(pair_of: PairOf, charge: float, epsilon: float, delta: float, most: int) -> int:
     """Return how many answers of a charge are jointly (ε, δ)-private, at most ``most``.
 
+    None are if a single one costs more than ε.
+
     Parameters
     ----------
     pair_of : callable
     charge, epsilon : float
-        The charge of an answer, at most ε; ε > 0, finite.
+        The charge of an answer; ε > 0, finite.
     delta : float
         δ in (0, 1).
     most : int
         ≥ 1.
     """
     pair = pair_of(charge)
-    least = max(1, pure_answers(charge, epsilon)) if pair.pure < inf else 1
+    surely = pure_answers(charge, epsilon) if pair.pure < inf else 0
 
     def cost(answers: float) -> float:
         return together(((pair, max(1, int(answers))),), delta).uncapped(delta)
 
+    if surely == 0 and cost(1) > epsilon:
+        return 0
+    least = max(1, surely)
     count = max(least, int(_crossing(cost, epsilon, least, most, 0.0)))
     while count > least and cost(count) > epsilon:
         count -= 1

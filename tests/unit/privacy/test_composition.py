@@ -314,6 +314,14 @@ def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for() ->
 
 
 @COMPOSED
+@pytest.mark.parametrize("kind", [LaplacePair, GenericPair, sampled_gaussian(0.5)])
+def test_a_budget_that_is_less_than_one_answer_costs_holds_none(kind: Any) -> None:
+    alone = charge_of(kind, 1.0, 1e-6, 1)
+    assert answers_of(kind, alone, 1.0, 1e-6, 10**9) == 1
+    assert answers_of(kind, alone, 0.3, 1e-6, 10**9) == 0
+
+
+@COMPOSED
 def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more() -> None:
     costs = tuple((0.001 * (1 + np.arange(3000) % 1000)).tolist())
     grouped = unlike(LaplacePair, 1.0, costs)

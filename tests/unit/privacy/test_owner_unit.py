@@ -43,6 +43,21 @@ def test_noise_hides_an_answer_that_is_wholly_another() -> None:
     assert scales(**laplace) == pytest.approx(2 * 0.5 * 8 / 2.0)
 
 
+PRICED = {"epsilon": 0.3, "budget": {"kind": "until-spent", "per_answer": 1.0}}
+KEPT_BY = [("laplace", None, None), ("laplace", "pld", 1e-5), ("gaussian", None, 1e-5),
+           ("gaussian", "pld", 1e-5)]  # fmt: skip
+
+
+@pytest.mark.parametrize("observer", ["model", "aggregate", "transcript"])
+@pytest.mark.parametrize(("mechanism", "accountant", "delta"), KEPT_BY)
+def test_a_price_above_the_budget_is_named(
+    observer: str, mechanism: str, accountant: str | None, delta: float | None
+) -> None:
+    noise = {"mechanism": mechanism, "accountant": accountant, "delta": delta}
+    with pytest.raises(SpecError, match=r"per_answer: given 1; allowed is .* budget, ε = 0\.3"):
+        made({**PRICED, **noise, "observer": observer})
+
+
 @pytest.mark.parametrize(("adjacency", "times"), [("replaced", 2), ("added-or-removed", 1)])
 def test_noise_of_a_sum_hides_the_owner_that_moves_it_most(adjacency: str, times: int) -> None:
     multiplier = made().accountant.multiplier
