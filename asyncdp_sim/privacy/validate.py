@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
     """Return faults of combinations of fields, and of fields that do not match the owners."""
-    faults = out_of_range(privacy, n_owners)
+    faults = _out_of_range(privacy, n_owners)
     if privacy.hides:
         faults += _missing(privacy)
     if privacy.learner is not None:
@@ -26,7 +26,7 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
     if len(faults) == 0:
         faults += _beyond(privacy, n_owners)
     if len(faults) == 0:
-        faults += _endless(privacy, n_owners) + _half_private(privacy, n_owners)
+        faults += _unaffordable(privacy, n_owners) + _half_private(privacy, n_owners)
     if privacy.accountant is not None:
         faults += privacy.accountant.faults(privacy)
     if privacy.sampling is not None:
@@ -37,8 +37,8 @@ def misfits(privacy: "Privacy", n_owners: int, model: Model) -> list[Fault]:
     return faults + _unfit(privacy, model)
 
 
-def out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
-    """Return faults of fields with which no ε_i is known, or an owner may release no answer."""
+def _out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
+    """Return faults of fields for a wrong number of owners; with them no ε_i is known."""
     faults = privacy.budget.faults(n_owners)
     faults += wrong_length("privacy.epsilon", privacy.epsilon, n_owners)
     if privacy.learner is not None:
@@ -46,19 +46,7 @@ def out_of_range(privacy: "Privacy", n_owners: int) -> list[Fault]:
     if privacy.overlap > n_owners:
         hint = f"allowed is at most {n_owners}, the number of owners"
         faults.append(Fault("privacy.overlap", str(privacy.overlap), hint))
-    if len(faults) == 0 and privacy.epsilon is not None:
-        faults += _overpriced(privacy, n_owners)
     return faults
-
-
-def _overpriced(privacy: "Privacy", n_owners: int) -> list[Fault]:
-    """Return a fault if an answer costs more than the budget of its owner."""
-    prices = zip(privacy.prices(n_owners), privacy.epsilons(n_owners).tolist(), strict=False)
-    for price, epsilon in prices:
-        if price > epsilon:
-            hint = f"allowed is at most the budget, ε = {epsilon:g}"
-            return [Fault("privacy.budget.per_answer", f"{price:g}", hint)]
-    return []
 
 
 def _whole(privacy: "Privacy") -> list[Fault]:
@@ -168,8 +156,8 @@ def _missing(privacy: "Privacy") -> list[Fault]:
     return faults
 
 
-def _endless(privacy: "Privacy", n_owners: int) -> list[Fault]:
-    """Return a fault if a budget holds too many answers of its price."""
+def _unaffordable(privacy: "Privacy", n_owners: int) -> list[Fault]:
+    """Return a fault if a budget holds no answer of its price, or too many."""
     prices, key = privacy.prices(n_owners), "privacy.budget.per_answer"
     if len(prices) == 0:
         return []
@@ -181,6 +169,8 @@ def _endless(privacy: "Privacy", n_owners: int) -> list[Fault]:
         if price * MOST_ANSWERS < epsilon:
             hint = f"allowed is at least {epsilon / MOST_ANSWERS:g}, for 10^9 answers"
             return [Fault(key, f"{price:g}", hint)]
+        if price > epsilon:
+            return [Fault(key, f"{price:g}", f"allowed is at most the budget, ε = {epsilon:g}")]
     if max(privacy.budgeted(n_owners, 1)) > MOST_ANSWERS:  # a Gaussian budget holds more
         hint = "allowed are prices of which a budget holds at most 10^9"
         return [Fault(key, show(privacy.budget.model_dump()["per_answer"]), hint)]

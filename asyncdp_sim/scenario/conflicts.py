@@ -4,13 +4,18 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.network.compatibility import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
-from asyncdp_sim.privacy.validate import out_of_range
 from asyncdp_sim.scenario.derived import ScenarioFacts
 from asyncdp_sim.spec.base import wrong_length
 from asyncdp_sim.spec.validation import show
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
+
+OF_BUDGETS = tuple(
+    f"privacy.{field}"
+    for field in ("budget", "delta", "epsilon", "learner", "overlap", "sensitivity")
+)
+"""Fields that must be right before it is known how many answers an owner may release."""
 
 
 def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
@@ -20,7 +25,8 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     if len(faults) > 0:
         return faults
     faults += conflicts(n_owners, scenario)
-    faults += scenario.privacy.faults(n_owners, scenario.model)
+    of_privacy = scenario.privacy.faults(n_owners, scenario.model)
+    faults += of_privacy
     faults += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
     faults += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
     faults += _asked_faults(scenario) + _alone_faults(scenario) + _whole_faults(scenario)
@@ -28,7 +34,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
     faults += algorithm.reaches_for_gradients(scenario.numbers)
-    if len(out_of_range(scenario.privacy, n_owners)) == 0:
+    if not any(fault.key.startswith(OF_BUDGETS) for fault in of_privacy):
         faults += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
     faults += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
     if scenario.acceptance is not None:
