@@ -17,7 +17,7 @@ from tests.fresh import GIVEN
 ROOT = Path(__file__).parents[2]
 FILE = "ASYNCDP_NIGHTLY_REPORTS"
 """Environment variable that names the file to which this plugin writes."""
-NOT_RUN = "not benchmark and not browser and not torch"
+NOT_RUN = "not benchmark and not browser and not jax and not torch"
 
 
 @dataclass(frozen=True)
