@@ -87,54 +87,41 @@ class CsmaMedium(Medium):
         waits = self.spec.waits(own, "deferral")
         p = self.spec.persistence
         if isinstance(p, str):
-            return NonPersistent(self.air, waits)
+            return partial(self._if_idle, waits)
         draws = None if p == 1 else uniforms(partial(own.generator, "persistence"))
-        return Persistent(self, p, draws)
+        return partial(self._when_idle, p, draws)
 
-
-class NonPersistent(Port):
-    """An owner that gives up, or comes back later, when it detects another transmission."""
-
-    def __init__(self, air: Air, waits: Backoff | None) -> None:
-        self._air = air
-        self._waits = waits
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    def _if_idle(
+        self,
+        waits: Backoff | None,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],
     ) -> Waiting[Fate]:
-        """Listen, then transmit or put it off."""
-        kernel, air = self._air.kernel, self._air
+        """Listen, then transmit, or give up or come back later."""
         times = 0
-        while air.busy():
+        while self.air.busy():
             deferred()
-            if self._waits is None:
+            if waits is None:
                 return Fate.kept
             times += 1
-            yield kernel.tick + self._waits.ticks(times), TRANSMISSION_BEGINS
-        return (yield from air.attempt(ticks, begun))
+            yield self.air.kernel.tick + waits(times), TRANSMISSION_BEGINS
+        return (yield from self.air.attempt(ticks, begun))
 
-
-class Persistent(Port):
-    """An owner that waits until the channel is idle, and then sends with probability p."""
-
-    def __init__(self, medium: CsmaMedium, p: float, draws: Iterator[float] | None) -> None:
-        self._air = medium.air
-        self._slot = medium.slot
-        self._p = p
-        self._draws = draws
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    def _when_idle(
+        self,
+        p: float,
+        draws: Iterator[float] | None,
+        ticks: int,
+        begun: Callable[[], bool],
+        _: object,
     ) -> Waiting[Fate]:
-        """Listen until the channel is idle, then transmit or wait a slot."""
-        kernel, air = self._air.kernel, self._air
+        """Listen until the channel is idle, then transmit with probability p or wait a slot."""
         while True:
-            if air.busy():
-                yield air.idle()
-            elif self._draws is None or next(self._draws) < self._p:
+            if self.air.busy():
+                yield self.air.idle()
+            elif draws is None or next(draws) < p:
                 break
             else:
-                yield kernel.tick + self._slot, TRANSMISSION_BEGINS
-        return (yield from air.attempt(ticks, begun))
+                yield self.air.kernel.tick + self.slot, TRANSMISSION_BEGINS
+        return (yield from self.air.attempt(ticks, begun))

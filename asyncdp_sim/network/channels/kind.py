@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -23,27 +23,8 @@ MESSAGES = ("", "_query", "_request", "_acknowledgement")
 """What follows ``loss`` in the name of each message's field; answers have the plain one."""
 
 
-class Backoff:
-    """Waits that double with each attempt, up to a cap: any law, times a power of two.
-
-    A backoff is no family of its own: a scenario writes it as a law (``backoff``), and as a number
-    that says how far it grows (``backoff_cap``).
-
-    Parameters
-    ----------
-    draws : iterator of int
-        Durations of the law, in ticks.
-    cap : int
-        The wait after attempt m is a draw times 2^min(m − 1, cap).
-    """
-
-    def __init__(self, draws: Iterator[int], cap: int) -> None:
-        self._draws = draws
-        self._cap = cap
-
-    def ticks(self, attempts: int) -> int:
-        """Return how long to wait after this many attempts (≥ 1), in ticks."""
-        return next(self._draws) << min(attempts - 1, self._cap)
+Backoff = Callable[[int], int]
+"""From the attempts made, m ≥ 1, to the ticks until the next: a draw times 2^min(m − 1, cap)."""
 
 
 class ChannelKind(Variant):
@@ -170,4 +151,5 @@ class Deferring(Contended):
     @override
     def waits(self, own: Scope, purpose: str) -> Backoff | None:
         draws = self.backoff.durations(partial(own.generator, "backoff", purpose), 16)
-        return None if draws is None else Backoff(draws, self.backoff_cap)
+        cap = self.backoff_cap
+        return None if draws is None else lambda attempts: next(draws) << min(attempts - 1, cap)

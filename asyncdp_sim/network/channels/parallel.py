@@ -1,6 +1,6 @@
 """Several independent channels of one kind side by side."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal, Self
 
@@ -8,9 +8,9 @@ from pydantic import Field, model_validator
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.kernel import Kernel, Waiting
+from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.network.channels.air import Fate, Medium, Port
+from asyncdp_sim.network.channels.air import Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.dcf import Dcf
@@ -93,20 +93,5 @@ class ParallelMedium(Medium):
         if not self._random:
             return self._media[(owner - 1) % len(self._media)].port(owner)
         source = partial(self._streams.generator, "owner", owner, "channel")
-        return ParallelPort([medium.port(owner) for medium in self._media], uniforms(source))
-
-
-class ParallelPort(Port):
-    """An owner that chooses a channel for every transmission."""
-
-    def __init__(self, ports: Sequence[Port], draws: Iterator[float]) -> None:
-        self._ports = ports
-        self._draws = draws
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
-    ) -> Waiting[Fate]:
-        """Choose, then do as that channel does."""
-        port = self._ports[int(next(self._draws) * len(self._ports))]
-        return (yield from port.transmit(ticks, begun, deferred))
+        ports, draws = [medium.port(owner) for medium in self._media], uniforms(source)
+        return lambda *how: ports[int(next(draws) * len(ports))](*how)
