@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
@@ -29,7 +29,7 @@ from asyncdp_sim.network.table_file import (
     time_of,
 )
 from asyncdp_sim.spec.base import Positive, Several
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.spec.validation import show
 
 KEY = "availability.path"
 COLUMNS = ("owner", "start", "end")
@@ -254,16 +254,12 @@ class Intervals(FromFile, AvailabilityKind):
     origin: str | None = None
     period: Annotated[Positive, Field(le=1e9)] | None = None
 
-    @model_validator(mode="after")
-    def _is_said_in_words_that_exist(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.origin is not None and moment_of(self.origin) is None:
-            faults.append(Fault("origin", repr(self.origin), "allowed is an ISO 8601 time"))
+            yield Fault("origin", repr(self.origin), "allowed is an ISO 8601 time")
         if self.period is not None and to_ticks(self.period) < 1:
-            faults.append(Fault("period", str(self.period), "allowed is a tick, 1e-9, or more"))
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("period", str(self.period), "allowed is a tick, 1e-9, or more")
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec.base import Duration, trait
-from asyncdp_sim.spec.validation import TAGS, faults_of
+from asyncdp_sim.spec.validation import TAGS
 
 Persistence = Annotated[
     Annotated[float, Field(gt=0, le=1), Tag(TAGS[0])]
@@ -45,21 +45,18 @@ class Csma(Deferring):
     persistence: Persistence = "non-persistent"
     collision_detection: bool = False
 
-    @model_validator(mode="after")
-    def _slot_of_contention(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        yield from super().own_faults()
         p, delay = self.persistence, to_ticks(self.propagation_delay)
         if not isinstance(p, str) and p < 1 and delay == 0:
             rule = "allowed is a number ≥ 1e-9 where persistence < 1: the wait between two draws"
-            faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
+            yield Fault("propagation_delay", f"{self.propagation_delay:g}", rule)
         if self.collision_detection and delay == 0:
             rule = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
-            faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
+            yield Fault("propagation_delay", f"{self.propagation_delay:g}", rule)
         if not self.backoff.instant and self.backoff.mean < 1 / TICKS_PER_UNIT:
-            faults.append(too_short(self.backoff, "backoff"))  # it would listen for ever at a tick
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield too_short(self.backoff, "backoff")  # it would listen for ever at a tick
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "CsmaMedium":

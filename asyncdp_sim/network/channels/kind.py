@@ -2,11 +2,11 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -17,7 +17,6 @@ from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.spec.base import Duration, Positive, Variant, trait
-from asyncdp_sim.spec.validation import faults_of
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
 """What follows ``loss`` in the name of each message's field; answers have the plain one."""
@@ -112,23 +111,14 @@ class Contended(ChannelKind):
     rate_bytes: Positive | None = None
     request_airtime: Airtime | None = None
 
-    @model_validator(mode="after")
-    def _one_airtime(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        airtimes = [time for time in (self.airtime, self.request_airtime) if time is not None]
         if (self.airtime is None) == (self.rate_bytes is None):
             shown = "neither" if self.airtime is None else "both"
-            rule = "allowed is one of airtime and rate_bytes"
-            raise faults_of([Fault("airtime", shown, rule)])
-        return self
-
-    @model_validator(mode="after")
-    def _can_be_sent(self) -> Self:
-        airtimes = [
-            airtime for airtime in (self.airtime, self.request_airtime) if airtime is not None
-        ]
-        faults = self.faults_of_airtime(max(airtimes)) if len(airtimes) > 0 else []
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("airtime", shown, "allowed is one of airtime and rate_bytes")
+        elif len(airtimes) > 0:
+            yield from self.faults_of_airtime(max(airtimes))
 
     @property
     @override

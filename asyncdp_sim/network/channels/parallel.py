@@ -1,10 +1,10 @@
 """Several independent channels of one kind side by side."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -19,7 +19,7 @@ from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.spec.validation import show
 
 SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
 """Every shared channel; a new one joins by its name here, and may then be one of several too."""
@@ -36,20 +36,16 @@ class Parallel(ChannelKind):
     each: Annotated[SharedChannel, FAMILY]
     choice: Literal["random", "by-owner"] = "random"
 
-    @model_validator(mode="after")
-    def _set_once(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.each.contended is not self.each:  # one from outside, that is not contended for
             rule = "allowed is a channel that answers share"
-            raise faults_of([Fault("each.kind", repr(self.each.kind), rule)])
-        rule = "not allowed here: set it once, next to channels"
-        faults = [
-            Fault(f"each.{name}", show(getattr(self.each, name)), rule)
-            for name, field in ChannelKind.model_fields.items()
-            if getattr(self.each, name) != field.default
-        ]
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("each.kind", repr(self.each.kind), rule)
+            return
+        for name, field in ChannelKind.model_fields.items():
+            if (given := getattr(self.each, name)) != field.default:
+                rule = "not allowed here: set it once, next to channels"
+                yield Fault(f"each.{name}", show(given), rule)
 
     @property
     @override

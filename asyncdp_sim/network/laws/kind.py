@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.units import block_to_ticks, to_ticks
 from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, trait
-from asyncdp_sim.spec.validation import faults_of
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""
@@ -279,12 +278,10 @@ class Uniform(DrawnLaw):
     low: Duration
     high: Duration
 
-    @model_validator(mode="after")
-    def _is_an_interval(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.low >= self.high:
-            rule = f"allowed is a number > low = {self.low}"
-            raise faults_of([Fault("high", str(self.high), rule)])
-        return self
+            yield Fault("high", str(self.high), f"allowed is a number > low = {self.low}")
 
     @property
     @override
