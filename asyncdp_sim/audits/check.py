@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of, of_gaussian, of_pure
 
-Array = npt.NDArray[np.float64]
 Pair = tuple[Array, Array]
 """Scores of runs on the first and on the second of two neighbouring datasets."""
 _LEVELS = 400

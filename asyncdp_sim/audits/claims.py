@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.audits.check import Claim
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
@@ -334,7 +335,6 @@ def _decimal(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
-Array = npt.NDArray[np.float64]
 Vector = dict[int, Fraction]
 """How often each node's own vector counts in a vector."""
 _STARTS = 200

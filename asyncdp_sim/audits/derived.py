@@ -16,6 +16,7 @@ import numpy.typing as npt
 from asyncdp_sim.audits.check import Fact
 from asyncdp_sim.audits.claims import Owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.learning.replay import replay
@@ -25,7 +26,6 @@ from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome
 
-Array = npt.NDArray[np.float64]
 _ROUNDING = 1e-13
 """Of noise of scale 1, and of an answer in such units: what two ways to a gradient leave over. So
 little that among all pairs of all runs no two that are independent come as close by chance."""

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import overhear
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, Swap
@@ -26,7 +27,6 @@ from asyncdp_sim.data.tables.neighbour import CELLS, write_neighbour
 from asyncdp_sim.runs.problem import Problem, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
 FACTORS = (1.0, -1.0, 100.0, -100.0)
 """What a record's encoded features are multiplied by, where the bound is one on any record."""
 _MOST = 1000

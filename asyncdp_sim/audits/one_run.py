@@ -27,6 +27,7 @@ from asyncdp_sim.audits.neighbours import (
     replaced,
     unit,
 )
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
@@ -34,7 +35,6 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 Coins = npt.NDArray[np.bool_]
 _LOOKED_AT = 200

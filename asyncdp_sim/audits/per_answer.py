@@ -17,6 +17,7 @@ from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Owed, owed
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
@@ -24,8 +25,6 @@ from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 def sampled_scores(

@@ -26,6 +26,7 @@ from asyncdp_sim.audits.derived import (
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.mechanisms import LearnerNoise
@@ -33,8 +34,6 @@ from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.runs.replicates import blocks
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 def told_in_runs(

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
@@ -362,9 +362,6 @@ def neighbours(graph: GraphKind, count: int) -> Neighbours | None:
         near[a - 1].append(b)
         near[b - 1].append(a)
     return tuple(tuple(sorted(others_of)) for others_of in near)
-
-
-Array = npt.NDArray[np.float64]
 
 
 def doubly_stochastic(near: Neighbours) -> Array:

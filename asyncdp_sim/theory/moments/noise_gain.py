@@ -1,13 +1,11 @@
 """The cost of each owner's noise in expected fitness: one recursion for all budgets."""
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.per_update import Shape
-
-Array = npt.NDArray[np.float64]
 
 
 def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.theory.formulas.arguments import finite, refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-Array = npt.NDArray[np.float64]
 Initial = Literal["zeros", "ones", "uniform"]
 Shape = Literal["vector", "scalar-as-published"]
 

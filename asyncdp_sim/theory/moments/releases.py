@@ -6,9 +6,9 @@ from math import ceil, fsum, log2, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.packet_loss import delivered, mean_attempts
 
-Array = npt.NDArray[np.float64]
 SPREADS = 40.0
 """So many standard deviations above its mean no count is ever met, skewed as it may be."""
 

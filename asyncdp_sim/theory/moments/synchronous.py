@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, refused
 from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Shape
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-Array = npt.NDArray[np.float64]
 LOST = 1e-12
 """What is left of a sum whose terms cancel must be more, of its largest term: it has four digits
 then."""

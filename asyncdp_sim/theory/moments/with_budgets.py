@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.per_update import (
@@ -15,7 +16,6 @@ from asyncdp_sim.theory.moments.per_update import (
 )
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
 

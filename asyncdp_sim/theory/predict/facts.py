@@ -7,18 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import fsum, sqrt
 
-import numpy as np
-import numpy.typing as npt
-
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.spec.base import Plugin, outsiders, per_owner
 from asyncdp_sim.theory.formulas.packet_loss import delivered
 from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction
-
-Array = npt.NDArray[np.float64]
-
 
 RESENT = "answers that arrived are sent again where acknowledgements are lost"
 RESTING = "no formula is known for answers of an owner that are at least"

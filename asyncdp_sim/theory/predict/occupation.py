@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.theory.predict.facts import Array, Facts
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import law
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import no_formula_if, required

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES
@@ -33,7 +34,7 @@ from asyncdp_sim.theory.formulas.broadcast import broadcast
 from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts
 from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
 from asyncdp_sim.theory.formulas.rounds import mean_round
-from asyncdp_sim.theory.predict.facts import Array, Facts
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import (
     SPREADS,
     NoFormulaError,

@@ -7,9 +7,9 @@ from math import ceil, fsum, log, log1p
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network import Network
-from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import (
     always_busy,
     always_busy_mean,
