@@ -42,6 +42,10 @@ class Claim:
     delta: float = 0.0
     gaussian: bool = False
 
+    def __str__(self) -> str:
+        """Return its ε, and its δ where there is one."""
+        return f"{number(self.epsilon)}{f', δ = {self.delta:g}' if self.delta > 0 else ''}"
+
     def shown(self, likely: Array, unlikely: Array) -> Array:
         """Return what two probabilities show, at least 0: ε, or μ of a Gaussian claim."""
         if self.gaussian:
@@ -234,6 +238,11 @@ COLUMNS = {
 """Columns of an audit's frame, with unit and meaning."""
 
 
+def verdict(exceeded: bool) -> str:
+    """Return what was found of a claim."""
+    return "EXCEEDED" if exceeded else "not exceeded"
+
+
 @dataclass(frozen=True)
 class Check:
     """One attack on a scenario.
@@ -275,15 +284,12 @@ class Check:
     def describe(self) -> str:
         """Return the result in one line."""
         claim, finding = self.claim, self.finding
-        stated = f", δ = {claim.delta:g}" if claim.delta > 0 else ""
-        verdict = "EXCEEDED" if self.exceeded else "not exceeded"
+        result = verdict(self.exceeded)
         if self.most <= claim.epsilon:
-            verdict = (
-                f"cannot be exceeded: {self.runs} runs can measure at most {number(self.most)}"
-            )
+            result = f"cannot be exceeded: {self.runs} runs can measure at most {number(self.most)}"
         return (
             f"{self.what} of owner {self.owner}: measured ε ≥ {number(finding.epsilon)}, "
-            f"stated {number(claim.epsilon)}{stated}: {verdict} ({self._event()})"
+            f"stated {claim}: {result} ({self._event()})"
         )
 
     def row(self) -> dict[str, object]:
@@ -302,8 +308,7 @@ class Check:
     def cells(self) -> tuple[str, ...]:
         """Return the result as cells of a table: attack, measured and stated ε, verdict."""
         figures = (self.finding.epsilon, self.claim.epsilon)
-        verdict = "EXCEEDED" if self.exceeded else "not exceeded"
-        return (f"{self.what} of owner {self.owner}", *map(number, figures), verdict)
+        return (f"{self.what} of owner {self.owner}", *map(number, figures), verdict(self.exceeded))
 
     def beside(self) -> str:
         """Return the measured point under the trade-off curve, and what the claim allows."""
@@ -343,7 +348,7 @@ class Fact:
 
     def describe(self) -> str:
         """Return what was found, in one line."""
-        return f"{self.said}: {'EXCEEDED' if self.exceeded else 'not exceeded'}"
+        return f"{self.said}: {verdict(self.exceeded)}"
 
     def row(self) -> dict[str, object]:
         """Return what was found, by columns; it has no figures."""
@@ -351,4 +356,4 @@ class Fact:
 
     def cells(self) -> tuple[str, ...]:
         """Return what was found, as cells of a table."""
-        return (self.said, "–", "–", "EXCEEDED" if self.exceeded else "not exceeded")
+        return (self.said, "–", "–", verdict(self.exceeded))

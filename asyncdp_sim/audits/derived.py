@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Fact
-from asyncdp_sim.audits.claims import Owed
+from asyncdp_sim.audits.claims import Owed, owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams
@@ -160,17 +160,25 @@ def heard(view: View) -> Counts:
     return np.bincount(sent, minlength=view.trace.n_owners).astype(np.int64) * view.gradients
 
 
-def budgets_hold(
-    claims: Sequence[Owed], most: Counts, called: Sequence[int], what: str = "answers"
-) -> Fact:
-    """Judge the largest number of answers that each owner sent in a run, shape (N,).
+def released(scenario: Scenario) -> str:
+    """Return what is charged: answers, or the gradients that they are made of."""
+    return "gradients" if scenario.values_hidden > 1 else "answers"
 
-    ``called`` are the owners' numbers, ``what`` is "gradients" where answers are made of several.
+
+def budgets_hold(scenario: Scenario, most: Counts) -> Fact:
+    """Judge the owner that sends most beyond its budget.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    most : array (N,)
+        Sent in a run, at most.
     """
+    claims, called = owed(scenario), scenario.owners.participants
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
     worst = int(np.argmax(over))
     claim, count = claims[worst], int(most[worst])
-    sentence = f"{what} of owner {called[worst]} in a run: up to {count} sent"
+    sentence = f"{released(scenario)} of owner {called[worst]} in a run: up to {count} sent"
     sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
         sentence += f", ε = {number(claim.cost(count))} by composition"
