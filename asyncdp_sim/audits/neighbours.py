@@ -97,11 +97,7 @@ def neighbours(scenario: Scenario) -> Neighbours:
             return recoded
     first_place, other = _apart(gradients, length, order)
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (first_place, other)]
-    replacements = ", or by ".join(
-        dataset.row_name(swap.by)
-        + (f" with its features times {swap.factor:g}" if swap.factor != 1 else "")
-        for swap in swaps
-    )
+    replacements = ", or by ".join(_name(dataset, places[j]) for j in (first_place, other))
     first, second = (prepare(scenario, build_dataset(scenario, swap)) for swap in swaps)
     called = scenario.owners.participants[owner]
     return Neighbours(
@@ -131,13 +127,11 @@ def _whole(
         at = list(dataset.rows[holder]).index(place.row)
         features, target = dataset.features[holder][at], dataset.targets[holder][at]
         records.append((features * place.factor, float(target)))
-        times = f" with its features times {place.factor:g}" if place.factor != 1 else ""
-        names.append(dataset.row_name(place.row) + times)
+        names.append(_name(dataset, place))
     if _added(scenario):
         records[1], names[1] = none_of(dataset.features[0].shape[1]), "not there"
     first, second = (
-        prepare(scenario, replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), record)))
-        for record in records
+        prepare(scenario, _holding(scenario, dataset, owner, record)) for record in records
     )
     called = scenario.owners.participants[owner]
     words = f"each record of owner {called} is {names[0]}, or {names[1]}"
@@ -149,6 +143,17 @@ def unit(scenario: Scenario, dataset: Dataset, owner: int, place: int = 0) -> li
     if not scenario.privacy.per_owner:
         return [(owner, place)]
     return [(owner, at) for at in range(dataset.records[owner])]
+
+
+def _holding(scenario: Scenario, dataset: Dataset, owner: int, record: "Record") -> Dataset:
+    """Return a dataset in which the unit of an owner that is hidden holds this record."""
+    return replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), record))
+
+
+def _name(dataset: Dataset, place: "_Place") -> str:
+    """Return the name of a record that stands in another one's place."""
+    times = f" with its features times {place.factor:g}" if place.factor != 1 else ""
+    return f"{dataset.row_name(place.row)}{times}"
 
 
 def none_of(features: int) -> "Record":
@@ -317,9 +322,8 @@ class MadeUp:
         DataError
             As :func:`asyncdp_sim.runs.run`.
         """
-        places = unit(self.scenario, self.dataset, self.owner)
         first, second = (
-            prepare(self.scenario, replaced(self.dataset, dict.fromkeys(places, record)))
+            prepare(self.scenario, _holding(self.scenario, self.dataset, self.owner, record))
             for record in self.varied
         )
         row = self.dataset.row_name(self.dataset.rows[self.owner][0])
@@ -348,7 +352,7 @@ def made_up(scenario: Scenario, dataset: Dataset, problem: Problem) -> MadeUp | 
     one_answer, other_answer = (
         exact_answers(
             scenario,
-            replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), records[place])),
+            _holding(scenario, dataset, owner, records[place]),
             problem.task.steps,
         ).gradient(np.array([owner]), queries[[query]])[0]
         for place in (first, second)

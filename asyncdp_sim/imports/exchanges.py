@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.imports.around import require_sound
 from asyncdp_sim.imports.fitted import Floats
-from asyncdp_sim.network.table_file import columns_of, shortened, time_of
+from asyncdp_sim.network.table_file import columns_of, time_of
 
 COLUMNS = ("owner", "request", "read", "release", "end")
 
@@ -191,9 +192,7 @@ def read_trace(file: Path) -> MeasuredTrace:
             remedy = "allowed are times ≥ 0 in this order, empty after the last step reached"
             where = f"{file.name}, {columns.place} {line}"
             wrong.append((line, Fault("", f"{stood} ({where})", remedy)))
-    if len(wrong) > 0:
-        wrong.sort(key=lambda pair: pair[0])
-        raise DataError(shortened([fault for _, fault in wrong], file.name), str(file))
+    require_sound([fault for _, fault in sorted(wrong, key=lambda pair: pair[0])], file)
     names, owner = numbered(columns.cells["owner"])
     order = np.argsort(times["request"], kind="stable")
     return MeasuredTrace(names, owner[order], *(times[name][order] for name in COLUMNS[1:]))

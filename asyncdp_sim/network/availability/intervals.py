@@ -23,6 +23,7 @@ from asyncdp_sim.network.table_file import (
     LONGEST,
     Columns,
     FromFile,
+    by_line,
     columns_of,
     moment_of,
     shortened,
@@ -281,11 +282,8 @@ class Intervals(FromFile, AvailabilityKind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file, row by row: the first ten, and how many more."""
         table = self._table
-        wrong_rows = sorted([*table.wrong, *table.strangers(n_owners)], key=lambda pair: pair[0])
-        faults = shortened([fault for _, fault in wrong_rows], self._name)
-        if len(faults) == 0:
-            return self._misfits(n_owners)
-        return faults
+        faults = by_line([*table.wrong, *table.strangers(n_owners)], self._name)
+        return faults or self._misfits(n_owners)
 
     def _misfits(self, n_owners: int) -> list[Fault]:
         """Return a fault where names of devices do not fit the number of owners."""

@@ -16,9 +16,9 @@ from asyncdp_sim.network.laws.kind import DrawnLaw
 from asyncdp_sim.network.table_file import (
     LONGEST,
     FromFile,
+    by_line,
     columns_of,
     digest_of,
-    shortened,
     time_of,
 )
 from asyncdp_sim.spec.base import Duration, Positive, Several, trait
@@ -129,5 +129,4 @@ def _read(path: str, column: str, unit: float) -> _Measured:
             durations.append(value * unit)
     if len(durations) == 0 and len(wrong) == 0:
         wrong.append((1, Fault("path", f"no number in {column!r} ({name})", KINDS)))
-    faults = shortened([fault for _, fault in sorted(wrong, key=lambda pair: pair[0])], name)
-    return _Measured(columns.sha256, tuple(durations), tuple(faults))
+    return _Measured(columns.sha256, tuple(durations), tuple(by_line(wrong, name)))
