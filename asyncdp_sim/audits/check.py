@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of, of_gaussian, of_pure
 
@@ -213,7 +213,7 @@ def _thresholds(scores: Array, above: bool) -> Array:
     return values - slack if above else values + slack
 
 
-def _inside(scores: Array, thresholds: Array, above: bool) -> npt.NDArray[np.int64]:
+def _inside(scores: Array, thresholds: Array, above: bool) -> Ints:
     """Return how many scores are in the event of each threshold."""
     ordered = np.sort(scores)
     if above:

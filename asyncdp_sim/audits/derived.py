@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Fact
 from asyncdp_sim.audits.claims import Owed, owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.learning.replay import replay
@@ -119,7 +118,7 @@ def _differences(drawn: Array, own: int) -> Array:
     return np.concatenate([part.reshape(2, -1) for part in parts], axis=1)
 
 
-Counts = npt.NDArray[np.int64]
+Counts = Ints
 RUNS = 8
 """Runs whose every answer and model is compared."""
 _SAME = 1e-9

@@ -14,11 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import overhear
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, Swap
@@ -194,7 +193,7 @@ def _recoded(
     return worst
 
 
-def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> npt.NDArray[np.int64]:
+def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> Ints:
     """Return how many records of each owner differ, (N,); of those that claim no ε, none."""
     moved = []
     for x, y, z, t in zip(
@@ -273,7 +272,7 @@ def single_gradients(
     return np.stack([single.gradient(every, np.tile(point, (len(y), 1))) for point in points])
 
 
-def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, npt.NDArray[np.int64]]]:
+def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, Ints]]:
     """Yield features, targets and row numbers of every owner's first records."""
     count = max(1, _MOST // len(dataset.targets))
     for x, y, numbers in zip(dataset.features, dataset.targets, dataset.rows, strict=True):

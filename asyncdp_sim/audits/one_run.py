@@ -27,15 +27,15 @@ from asyncdp_sim.audits.neighbours import (
     replaced,
     unit,
 )
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
-Indices = npt.NDArray[np.int64]
-Coins = npt.NDArray[np.bool_]
+Indices = Ints
+Coins = Bools
 _LOOKED_AT = 200
 """Records of a table, at most, of which two are taken."""
 

@@ -11,14 +11,13 @@ from dataclasses import replace
 from math import expm1, log, log1p
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Owed, owed
 from asyncdp_sim.audits.derived import released
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
@@ -60,9 +59,7 @@ def sampled_scores(
     return scores[0], scores[1]
 
 
-def _sampled_ratio(
-    noise: Noise, owners: npt.NDArray[np.int64], answers: Array, shift: Array, q: float
-) -> Array:
+def _sampled_ratio(noise: Noise, owners: Ints, answers: Array, shift: Array, q: float) -> Array:
     """Return ln p(answer | second record) − ln p(answer | first), shape (r,)."""
 
     def law(moved: Array) -> Array:
@@ -193,7 +190,7 @@ def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, sc
 
 def ratio(
     noise: Noise,
-    owners: npt.NDArray[np.int64],
+    owners: Ints,
     answers: Array,
     first: Array,
     second: Array,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Bools, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.imports.around import require_sound
 from asyncdp_sim.imports.fitted import Floats
@@ -30,14 +30,14 @@ class MeasuredTrace:
     """
 
     names: tuple[str, ...]
-    owner: npt.NDArray[np.int64]
+    owner: Ints
     request: Floats
     read: Floats
     release: Floats
     end: Floats
 
     @property
-    def heard(self) -> npt.NDArray[np.bool_]:
+    def heard(self) -> Bools:
         """Which exchanges ended with a received answer."""
         return ~np.isnan(self.end)
 
@@ -46,7 +46,7 @@ class MeasuredTrace:
         """Whether some requests were never served, and others asked after them."""
         return bool(np.isnan(self.read[: len(self.read) - len(self.names)]).any())
 
-    def only(self, which: npt.NDArray[np.bool_]) -> "MeasuredTrace":
+    def only(self, which: Bools) -> "MeasuredTrace":
         """Return some of the exchanges."""
         columns = (getattr(self, name)[which] for name in COLUMNS)
         return MeasuredTrace(self.names, *columns)
@@ -58,7 +58,7 @@ class MeasuredTrace:
         order = np.argsort(mine.read, kind="stable")
         return bool((mine.read[order][1:] >= mine.end[order][:-1] - 1e-9).all())
 
-    def rounds(self) -> tuple[npt.NDArray[np.int64], Floats]:
+    def rounds(self) -> tuple[Ints, Floats]:
         """Return the round of each exchange, by its read, and when the round before it ended."""
         order = np.argsort(self.read, kind="stable")
         ends = np.where(np.isnan(self.end), self.read, self.end)[order]
@@ -99,7 +99,7 @@ class MeasuredTrace:
         return (np.searchsorted(ends, mine.end, side="left") - since).clip(0).astype(float)
 
     @property
-    def found_free(self) -> npt.NDArray[np.bool_]:
+    def found_free(self) -> Bools:
         """Which received requests found the learner without an open exchange."""
         mine = self.only(self.heard)
         begun = np.searchsorted(np.sort(mine.read), mine.request, side="left")
@@ -111,7 +111,7 @@ class MeasuredTrace:
         """Whether requests were served that had found the learner locked."""
         return self.locked and not bool(self.found_free.all())
 
-    def durations(self) -> dict[str, tuple[Floats, npt.NDArray[np.int64]]]:
+    def durations(self) -> dict[str, tuple[Floats, Ints]]:
         """Return durations and owners by stage.
 
         A request's travel is seen where the learner was free when it was sent. In rounds, a query's
@@ -198,7 +198,7 @@ def read_trace(file: Path) -> MeasuredTrace:
     return MeasuredTrace(names, owner[order], *(times[name][order] for name in COLUMNS[1:]))
 
 
-def numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+def numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """Return the names of owners 0, 1, …, and each row's owner."""
     names = tuple(sorted(set(texts), key=lambda text: (len(text), text)))
     numbers = {name: place for place, name in enumerate(names)}

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.streams import Scope
@@ -37,8 +37,7 @@ COLUMNS = ("owner", "start", "end")
 TIME = "allowed is a number from 0 to 1e9 (time units)"
 MOMENT = "allowed is an ISO 8601 time, from 0 to 1e9 time units after the origin"
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Floats = Array
 
 
 @dataclass(frozen=True)
@@ -194,7 +193,7 @@ class Reading:
         shown = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
         self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))
 
-    def _blame(self, which: npt.NDArray[np.bool_], allowed: str) -> None:
+    def _blame(self, which: Bools, allowed: str) -> None:
         for place in map(int, np.flatnonzero(which)):
             shown = f"{self._spelled(place)} ({self._where(place)})"
             self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network.laws.kind import DrawnLaw
 from asyncdp_sim.network.table_file import (
@@ -92,12 +92,12 @@ class Empirical(FromFile, DrawnLaw):
         return values[-1]
 
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
         values = self._drawn_from
         return values[generator.integers(len(values), size=size)]
 
     @cached_property
-    def _drawn_from(self) -> npt.NDArray[np.float64]:
+    def _drawn_from(self) -> Array:
         return np.asarray(self.durations_measured)
 
 

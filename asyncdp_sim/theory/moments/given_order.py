@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.per_update import Initial, Shape, drawn, variances
 
-Indices = npt.NDArray[np.int64]
+Indices = Ints
 NUMBERS = 2**23
 """Of the adjoints that are worked on at a time, at most, unless one order has more."""
 
