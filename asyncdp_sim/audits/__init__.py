@@ -214,40 +214,18 @@ def audit(
             )
             for pair, (unit_name, stream) in zip(pairs, _runs(privacy.noun), strict=False)
         ]  # fmt: skip
-    called = scenario.owners.participants
-    unit_name = "gradients" if scenario.values_hidden > 1 else "answers"
+    called, claims = scenario.owners.participants, owed(scenario)
     facts = (
-        budgets_hold(
-            owed(scenario),
-            np.max([attack_result.most for attack_result in attacked], axis=0),
-            called,
-            unit_name,
-        ),
-        ledger_holds(max(attack_result.short for attack_result in attacked), called),
-        own_noise(sum(attack_result.shared for attack_result in attacked)),
+        budgets_hold(scenario, np.max([run.most for run in attacked], axis=0)),
+        ledger_holds(max(run.short for run in attacked), called),
+        own_noise(sum(run.shared for run in attacked)),
         same_noise(scenario, problem),
-        *sums_hold(
-            privacy.listener,
-            scenario.owners.count,
-            [attack_result.fewest for attack_result in attacked],
-        ),
-        *noise_composes(
-            problem,
-            privacy.divisors(dataset.records),
-            owed(scenario),
-            Streams(scenario.run.seed),
-            called,
-            privacy.sampling,
-            unit_name,
-        ),
+        *sums_hold(privacy.listener, scenario.owners.count, [run.fewest for run in attacked]),
+        *noise_composes(scenario, problem, privacy.divisors(dataset.records), claims),
     )
     seen = [audit_models(scenario, doubt)] if models else []
     seen += audit_views(scenario, doubt) if meetings else []
-    checks = (
-        answer,
-        *(attack_result.check for attack_result in attacked),
-        *(check for check, _ in seen),
-    )
+    checks = (answer, *(run.check for run in attacked), *(check for check, _ in seen))
     words = "; ".join(pair.words for pair in pairs)
     facts = (*facts, *(fact for _, fact in seen), *_of_itself(scenario))
     return Audit(checks, words, confidence, privacy.overlap, facts)
@@ -256,12 +234,9 @@ def audit(
 def _of_itself(scenario: Scenario) -> list[Fact]:
     """Return the fact that no second computation checks the claims, where this is so."""
     mechanism = scenario.privacy.mechanism
-    if mechanism.composition != "own":
-        return []
-    sentence = (
-        f"the stated ε is that of mechanism {mechanism.kind}; no second computation checks it"
-    )
-    return [Fact(sentence, False)]
+    sentence = f"the stated ε is that of mechanism {mechanism.kind}; "
+    sentence += "no second computation checks it"
+    return [Fact(sentence, False)] if mechanism.composition == "own" else []
 
 
 def first_audit(
@@ -316,16 +291,11 @@ def first_audit(
     began = process_time()
     view = overhear(scenario.network, problem.task, _trial(scenario))
     seconds = process_time() - began
-    unit_name = "gradients" if scenario.values_hidden > 1 else "answers"
     facts = (
-        budgets_hold(claims, heard(view), called, unit_name),
+        budgets_hold(scenario, heard(view)),
         ledger_holds(undercharged(problem, claims, [view]), called),
-        *noise_composes(
-            problem, scenario.privacy.divisors(dataset.records), claims,
-            Streams(scenario.run.seed), called,
-            scenario.privacy.sampling, unit_name,
-        ),
-    )  # fmt: skip
+        *noise_composes(scenario, problem, scenario.privacy.divisors(dataset.records), claims),
+    )
     left = _seconds(scenario, seconds, RUNS)
     return Audit((answer,), words, confidence, scenario.privacy.overlap, facts, guessed, left)
 

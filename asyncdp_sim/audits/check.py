@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of, of_gaussian, of_pure
 
-Array = npt.NDArray[np.float64]
 Pair = tuple[Array, Array]
 """Scores of runs on the first and on the second of two neighbouring datasets."""
 _LEVELS = 400
@@ -41,6 +41,10 @@ class Claim:
     epsilon: float
     delta: float = 0.0
     gaussian: bool = False
+
+    def __str__(self) -> str:
+        """Return its ε, and its δ where there is one."""
+        return f"{number(self.epsilon)}{f', δ = {self.delta:g}' if self.delta > 0 else ''}"
 
     def shown(self, likely: Array, unlikely: Array) -> Array:
         """Return what two probabilities show, at least 0: ε, or μ of a Gaussian claim."""
@@ -209,7 +213,7 @@ def _thresholds(scores: Array, above: bool) -> Array:
     return values - slack if above else values + slack
 
 
-def _inside(scores: Array, thresholds: Array, above: bool) -> npt.NDArray[np.int64]:
+def _inside(scores: Array, thresholds: Array, above: bool) -> Ints:
     """Return how many scores are in the event of each threshold."""
     ordered = np.sort(scores)
     if above:
@@ -232,6 +236,11 @@ COLUMNS = {
     "epsilon_tight": ("none", "ε measured on average by as many guesses if the claim were tight"),
 }
 """Columns of an audit's frame, with unit and meaning."""
+
+
+def verdict(exceeded: bool) -> str:
+    """Return what was found of a claim."""
+    return "EXCEEDED" if exceeded else "not exceeded"
 
 
 @dataclass(frozen=True)
@@ -275,15 +284,12 @@ class Check:
     def describe(self) -> str:
         """Return the result in one line."""
         claim, finding = self.claim, self.finding
-        stated = f", δ = {claim.delta:g}" if claim.delta > 0 else ""
-        verdict = "EXCEEDED" if self.exceeded else "not exceeded"
+        result = verdict(self.exceeded)
         if self.most <= claim.epsilon:
-            verdict = (
-                f"cannot be exceeded: {self.runs} runs can measure at most {number(self.most)}"
-            )
+            result = f"cannot be exceeded: {self.runs} runs can measure at most {number(self.most)}"
         return (
             f"{self.what} of owner {self.owner}: measured ε ≥ {number(finding.epsilon)}, "
-            f"stated {number(claim.epsilon)}{stated}: {verdict} ({self._event()})"
+            f"stated {claim}: {result} ({self._event()})"
         )
 
     def row(self) -> dict[str, object]:
@@ -302,8 +308,7 @@ class Check:
     def cells(self) -> tuple[str, ...]:
         """Return the result as cells of a table: attack, measured and stated ε, verdict."""
         figures = (self.finding.epsilon, self.claim.epsilon)
-        verdict = "EXCEEDED" if self.exceeded else "not exceeded"
-        return (f"{self.what} of owner {self.owner}", *map(number, figures), verdict)
+        return (f"{self.what} of owner {self.owner}", *map(number, figures), verdict(self.exceeded))
 
     def beside(self) -> str:
         """Return the measured point under the trade-off curve, and what the claim allows."""
@@ -343,7 +348,7 @@ class Fact:
 
     def describe(self) -> str:
         """Return what was found, in one line."""
-        return f"{self.said}: {'EXCEEDED' if self.exceeded else 'not exceeded'}"
+        return f"{self.said}: {verdict(self.exceeded)}"
 
     def row(self) -> dict[str, object]:
         """Return what was found, by columns; it has no figures."""
@@ -351,4 +356,4 @@ class Fact:
 
     def cells(self) -> tuple[str, ...]:
         """Return what was found, as cells of a table."""
-        return (self.said, "–", "–", "EXCEEDED" if self.exceeded else "not exceeded")
+        return (self.said, "–", "–", verdict(self.exceeded))

@@ -13,11 +13,11 @@ from fractions import Fraction
 from math import floor, inf, sqrt
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.audits.check import Claim
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
@@ -334,7 +334,6 @@ def _decimal(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
-Array = npt.NDArray[np.float64]
 Vector = dict[int, Fraction]
 """How often each node's own vector counts in a vector."""
 _STARTS = 200
@@ -364,9 +363,7 @@ def of_models(scenario: Scenario, trace: Trace, claims: Sequence[Owed]) -> Array
     return np.asarray(np.minimum(squared_mu, last))
 
 
-def _of_the_last(
-    scenario: Scenario, numbers: npt.NDArray[np.int64], present: npt.NDArray[np.bool_], noise: Array
-) -> Array:
+def _of_the_last(scenario: Scenario, numbers: Ints, present: Bools, noise: Array) -> Array:
     """Return μ² of the last model of a descent (``docs/privacy/last-model.md``), (N,).
 
     Of the shifts that may be put off until a later round's noise hides them, those whose squares

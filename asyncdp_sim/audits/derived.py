@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Fact
-from asyncdp_sim.audits.claims import Owed
+from asyncdp_sim.audits.claims import Owed, owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.learning.replay import replay
@@ -25,7 +25,6 @@ from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome
 
-Array = npt.NDArray[np.float64]
 _ROUNDING = 1e-13
 """Of noise of scale 1, and of an answer in such units: what two ways to a gradient leave over. So
 little that among all pairs of all runs no two that are independent come as close by chance."""
@@ -119,7 +118,7 @@ def _differences(drawn: Array, own: int) -> Array:
     return np.concatenate([part.reshape(2, -1) for part in parts], axis=1)
 
 
-Counts = npt.NDArray[np.int64]
+Counts = Ints
 RUNS = 8
 """Runs whose every answer and model is compared."""
 _SAME = 1e-9
@@ -160,17 +159,25 @@ def heard(view: View) -> Counts:
     return np.bincount(sent, minlength=view.trace.n_owners).astype(np.int64) * view.gradients
 
 
-def budgets_hold(
-    claims: Sequence[Owed], most: Counts, called: Sequence[int], what: str = "answers"
-) -> Fact:
-    """Judge the largest number of answers that each owner sent in a run, shape (N,).
+def released(scenario: Scenario) -> str:
+    """Return what is charged: answers, or the gradients that they are made of."""
+    return "gradients" if scenario.values_hidden > 1 else "answers"
 
-    ``called`` are the owners' numbers, ``what`` is "gradients" where answers are made of several.
+
+def budgets_hold(scenario: Scenario, most: Counts) -> Fact:
+    """Judge the owner that sends most beyond its budget.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    most : array (N,)
+        Sent in a run, at most.
     """
+    claims, called = owed(scenario), scenario.owners.participants
     over = [int(count) - claim.answers for count, claim in zip(most, claims, strict=True)]
     worst = int(np.argmax(over))
     claim, count = claims[worst], int(most[worst])
-    sentence = f"{what} of owner {called[worst]} in a run: up to {count} sent"
+    sentence = f"{released(scenario)} of owner {called[worst]} in a run: up to {count} sent"
     sentence += f", {claim.answers} claimed"
     if over[worst] > 0:
         sentence += f", ε = {number(claim.cost(count))} by composition"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array, LocalSteps
 from asyncdp_sim.learning.answers import Answers, BoundedAnswers, OnceAnswers
@@ -51,8 +51,8 @@ class View:
         Clip bounds of the rounds, where they move: the one after round k tells its noisy count.
     """
 
-    owners: npt.NDArray[np.int64]
-    places: npt.NDArray[np.int64]
+    owners: Ints
+    places: Ints
     points: Array
     answers: Array
     used: int

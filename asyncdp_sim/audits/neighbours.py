@@ -14,10 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import overhear
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, Swap
@@ -26,7 +26,6 @@ from asyncdp_sim.data.tables.neighbour import CELLS, write_neighbour
 from asyncdp_sim.runs.problem import Problem, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
 FACTORS = (1.0, -1.0, 100.0, -100.0)
 """What a record's encoded features are multiplied by, where the bound is one on any record."""
 _MOST = 1000
@@ -97,11 +96,7 @@ def neighbours(scenario: Scenario) -> Neighbours:
             return recoded
     first_place, other = _apart(gradients, length, order)
     swaps = [Swap(row, places[j].row, places[j].factor) for j in (first_place, other)]
-    replacements = ", or by ".join(
-        dataset.row_name(swap.by)
-        + (f" with its features times {swap.factor:g}" if swap.factor != 1 else "")
-        for swap in swaps
-    )
+    replacements = ", or by ".join(_name(dataset, places[j]) for j in (first_place, other))
     first, second = (prepare(scenario, build_dataset(scenario, swap)) for swap in swaps)
     called = scenario.owners.participants[owner]
     return Neighbours(
@@ -131,13 +126,11 @@ def _whole(
         at = list(dataset.rows[holder]).index(place.row)
         features, target = dataset.features[holder][at], dataset.targets[holder][at]
         records.append((features * place.factor, float(target)))
-        times = f" with its features times {place.factor:g}" if place.factor != 1 else ""
-        names.append(dataset.row_name(place.row) + times)
+        names.append(_name(dataset, place))
     if _added(scenario):
         records[1], names[1] = none_of(dataset.features[0].shape[1]), "not there"
     first, second = (
-        prepare(scenario, replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), record)))
-        for record in records
+        prepare(scenario, _holding(scenario, dataset, owner, record)) for record in records
     )
     called = scenario.owners.participants[owner]
     words = f"each record of owner {called} is {names[0]}, or {names[1]}"
@@ -149,6 +142,17 @@ def unit(scenario: Scenario, dataset: Dataset, owner: int, place: int = 0) -> li
     if not scenario.privacy.per_owner:
         return [(owner, place)]
     return [(owner, at) for at in range(dataset.records[owner])]
+
+
+def _holding(scenario: Scenario, dataset: Dataset, owner: int, record: "Record") -> Dataset:
+    """Return a dataset in which the unit of an owner that is hidden holds this record."""
+    return replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), record))
+
+
+def _name(dataset: Dataset, place: "_Place") -> str:
+    """Return the name of a record that stands in another one's place."""
+    times = f" with its features times {place.factor:g}" if place.factor != 1 else ""
+    return f"{dataset.row_name(place.row)}{times}"
 
 
 def none_of(features: int) -> "Record":
@@ -189,7 +193,7 @@ def _recoded(
     return worst
 
 
-def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> npt.NDArray[np.int64]:
+def _moved(dataset: Dataset, other: Dataset, problem: Problem) -> Ints:
     """Return how many records of each owner differ, (N,); of those that claim no ε, none."""
     moved = []
     for x, y, z, t in zip(
@@ -268,7 +272,7 @@ def single_gradients(
     return np.stack([single.gradient(every, np.tile(point, (len(y), 1))) for point in points])
 
 
-def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, npt.NDArray[np.int64]]]:
+def _some(dataset: Dataset) -> Iterator[tuple[Array, Array, Ints]]:
     """Yield features, targets and row numbers of every owner's first records."""
     count = max(1, _MOST // len(dataset.targets))
     for x, y, numbers in zip(dataset.features, dataset.targets, dataset.rows, strict=True):
@@ -317,9 +321,8 @@ class MadeUp:
         DataError
             As :func:`asyncdp_sim.runs.run`.
         """
-        places = unit(self.scenario, self.dataset, self.owner)
         first, second = (
-            prepare(self.scenario, replaced(self.dataset, dict.fromkeys(places, record)))
+            prepare(self.scenario, _holding(self.scenario, self.dataset, self.owner, record))
             for record in self.varied
         )
         row = self.dataset.row_name(self.dataset.rows[self.owner][0])
@@ -348,7 +351,7 @@ def made_up(scenario: Scenario, dataset: Dataset, problem: Problem) -> MadeUp | 
     one_answer, other_answer = (
         exact_answers(
             scenario,
-            replaced(dataset, dict.fromkeys(unit(scenario, dataset, owner), records[place])),
+            _holding(scenario, dataset, owner, records[place]),
             problem.task.steps,
         ).gradient(np.array([owner]), queries[[query]])[0]
         for place in (first, second)

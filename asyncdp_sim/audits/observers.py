@@ -9,13 +9,13 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.audits.check import Check, Claim, Fact, attack, most_shown
 from asyncdp_sim.audits.claims import of_models, of_view, owed
 from asyncdp_sim.audits.derived import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
@@ -28,7 +28,6 @@ from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
-Array = npt.NDArray[np.float64]
 _NUMBERS = 10**8
 """Numbers of answers that are drawn on each dataset, about."""
 _MODELS = (200, 10_000)

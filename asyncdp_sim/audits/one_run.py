@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.audits.check import Claim, clopper_pearson
+from asyncdp_sim.audits.check import Claim, clopper_pearson, verdict
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import (
@@ -27,16 +27,15 @@ from asyncdp_sim.audits.neighbours import (
     replaced,
     unit,
 )
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Coins = npt.NDArray[np.bool_]
+Indices = Ints
+Coins = Bools
 _LOOKED_AT = 200
 """Records of a table, at most, of which two are taken."""
 
@@ -249,17 +248,15 @@ class Guessed:
 
     def describe(self) -> str:
         """Return the result in one line."""
-        stated = f", δ = {self.claim.delta:g}" if self.claim.delta > 0 else ""
-        verdict = "EXCEEDED" if self.exceeded else "not exceeded"
+        result = verdict(self.exceeded)
         if self._doubt <= 0:
-            verdict = f"cannot be exceeded: {self.canaries} times δ is too much for the confidence"
+            result = f"cannot be exceeded: {self.canaries} times δ is too much for the confidence"
         elif self.most <= self.claim.epsilon:
-            verdict = (
-                f"cannot be exceeded: {self.guesses} guesses can measure at most {self.most:.3g}"
-            )
+            most = f"{self.guesses} guesses can measure at most {self.most:.3g}"
+            result = f"cannot be exceeded: {most}"
         return (
             f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.3g}, "
-            f"stated {number(self.claim.epsilon)}{stated}: {verdict} "
+            f"stated {self.claim}: {result} "
             f"({self.right} of {self.guesses} guesses are right)"
         )
 
@@ -287,9 +284,8 @@ class Guessed:
 
     def cells(self) -> tuple[str, ...]:
         """Return the result as cells of a table."""
-        verdict = "EXCEEDED" if self.exceeded else "not exceeded"
-        figures = (self.epsilon, self.claim.epsilon)
-        return (f"one run with {self.canaries} canaries", *(f"{x:.3g}" for x in figures), verdict)
+        measured, stated = f"{self.epsilon:.3g}", f"{self.claim.epsilon:.3g}"
+        return f"one run with {self.canaries} canaries", measured, stated, verdict(self.exceeded)
 
 
 def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from math import expm1, log, log1p
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Composed, Owed, owed
+from asyncdp_sim.audits.derived import released
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
@@ -24,8 +25,6 @@ from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 def sampled_scores(
@@ -60,9 +59,7 @@ def sampled_scores(
     return scores[0], scores[1]
 
 
-def _sampled_ratio(
-    noise: Noise, owners: npt.NDArray[np.int64], answers: Array, shift: Array, q: float
-) -> Array:
+def _sampled_ratio(noise: Noise, owners: Ints, answers: Array, shift: Array, q: float) -> Array:
     """Return ln p(answer | second record) − ln p(answer | first), shape (r,)."""
 
     def law(moved: Array) -> Array:
@@ -193,7 +190,7 @@ def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, sc
 
 def ratio(
     noise: Noise,
-    owners: npt.NDArray[np.int64],
+    owners: Ints,
     answers: Array,
     first: Array,
     second: Array,
@@ -214,9 +211,8 @@ _DRAWS = 256
 
 
 def noise_composes(
-    problem: Problem, divisors: Array, claims: Sequence[Owed], streams: Streams,
-    called: Sequence[int], sampling: float | None = None, what: str = "answers",
-) -> tuple[Fact, ...]:  # fmt: skip
+    scenario: Scenario, problem: Problem, divisors: Array, claims: Sequence[Owed]
+) -> tuple[Fact, ...]:
     """Judge the owner whose answers cost the most of what is claimed; nothing is judged else.
 
     An answer's ε₀ is the largest of its log-likelihood ratios where a record moves one coordinate
@@ -224,21 +220,15 @@ def noise_composes(
 
     Parameters
     ----------
+    scenario : Scenario
     problem : Problem
     divisors : array (N,)
         n_i, or what 2Ξ is divided by where a whole owner is hidden.
     claims : sequence of Owed
         One per owner.
-    streams : Streams
-        Of the scenario's seed.
-    called : sequence of int
-        The owners' numbers.
-    sampling : float, optional
-        q, where answers are over samples.
-    what : str, optional
-        "gradients" where answers are made of several.
     """
-    facts, share = [], 1.0 if sampling is None else sampling
+    facts, sampling = [], scenario.privacy.sampling
+    share = 1.0 if sampling is None else sampling
     for owner, claim in enumerate(claims):
         if isinstance(claim, Composed) and np.isfinite(claim.whole):
             drawn = share * float(divisors[owner])
@@ -246,35 +236,39 @@ def noise_composes(
                 seen = _multiplier(problem, owner, drawn)
                 charge_words = f"noise of multiplier {number(1 / seen)} on each"
             else:
-                seen = _seen(problem, owner, drawn, streams)
+                seen = _seen(problem, owner, drawn, Streams(scenario.run.seed))
                 if share < 1:
                     seen = log1p(share * expm1(seen / 2)) - log1p(share * expm1(-seen / 2))
                 charge_words = f"ε₀ = {number(seen)} each by their noise"
             cost = replace(claim, each=seen).cost(claim.answers)
             sentence = (
-                f"{claim.answers} {what} of owner {called[owner]}, {charge_words}, "
+                f"{claim.answers} {released(scenario)} of owner "
+                f"{scenario.owners.participants[owner]}, {charge_words}, "
                 f"compose to ε = {cost:.5g} at δ = {claim.delta:g}, {claim.whole:g} claimed"
             )
             facts.append((cost / claim.whole, Fact(sentence, cost > claim.whole)))
     return tuple(fact for _, fact in sorted(facts, key=lambda each: -each[0])[:1])
 
 
+def _moved(problem: Problem, records: float) -> Array:
+    """Return two gradients (1, p), which a record moves as far as it can, along one coordinate."""
+    pair = np.zeros((2, 1, problem.task.steps.answer_size))
+    pair[1, 0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / records
+    return pair
+
+
 def _multiplier(problem: Problem, owner: int, drawn: float) -> float:
     """Return μ = 1/z of Gaussian noise: μ²/2 is the log-likelihood ratio of the middle of a law."""
-    noise, size = problem.task.reply.noise, problem.task.steps.answer_size
-    first, second = np.zeros((2, 1, size))
-    second[0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / drawn
-    owners, still = np.array([owner]), np.zeros((1, noise.width(size)))
+    noise, (first, second) = problem.task.reply.noise, _moved(problem, drawn)
+    owners, still = np.array([owner]), np.zeros((1, noise.width(first.shape[1])))
     middle = noise.add_noise(owners, second.copy(), still)
     return float(np.sqrt(2 * ratio(noise, owners, middle, first, second)[0]))
 
 
 def _seen(problem: Problem, owner: int, records: float, streams: Streams) -> float:
     """Return ε₀ of an answer by its noise."""
-    noise, size = problem.task.reply.noise, problem.task.steps.answer_size
-    first, second = np.zeros((2, 1, size))
-    second[0, 0] = 2 * (0.0 if problem.xi is None else problem.xi) / records
-    owners = np.full(_DRAWS, owner)
+    noise, (first, second) = problem.task.reply.noise, _moved(problem, records)
+    owners, size = np.full(_DRAWS, owner), first.shape[1]
     rows = noise.rows(streams.generator("audit", "composition", owner), _DRAWS, size)
     answers = noise.add_noise(owners, np.tile(second, (_DRAWS, 1)), rows)
     return float(ratio(noise, owners, answers, first, second).max())

@@ -22,9 +22,9 @@ from math import ceil, exp, expm1, floor, inf, log, log1p, log2, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array
+
 Losses = tuple[Array, Array]
 """Losses of an answer, and the logarithms of their probabilities."""
 Law = Callable[[float, float, float], Losses]

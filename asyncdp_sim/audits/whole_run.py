@@ -26,6 +26,7 @@ from asyncdp_sim.audits.derived import (
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.audits.neighbours import Neighbours
 from asyncdp_sim.audits.per_answer import ratio
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.mechanisms import LearnerNoise
@@ -33,8 +34,6 @@ from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.runs.replicates import blocks
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 def told_in_runs(
@@ -131,8 +130,6 @@ def sums_hold(listener: ObserverKind, n_owners: int, fewest: Sequence[int]) -> l
 SCORES = ("likelihood", "differences", "answers", "first answer", "end")
 """Of each run: the log-likelihood ratio of all answers, how closely their noise coincides, how many
 the attacked owner released, the tick of its first one, and the tick at which the run ended."""
-_TOGETHER = 200
-"""Runs whose answers are judged at once."""
 _PART = 100
 """Runs that a worker is given at once."""
 
@@ -196,32 +193,23 @@ def audit_run(
     """
     # what is seen of timing that depends on records is no function of Gaussian answers
     claim = owed(scenario)[pair.owner].of_all(gaussian=scenario.timing_unaccounted is None)
-    numbers = range(1, runs + 1)
+    numbers, results = range(1, runs + 1), list[_Part]()
     parts = [numbers[block] for block in blocks(runs, -(-runs // _PART))]
-    sides: list[Array] = []
-    n_owners = scenario.owners.count
-    most, short, bare = np.zeros(n_owners, dtype=np.int64), Short(), 0
-    fewest = n_owners
     for side in (0, 1):
-        results: list[_Part] = []
+        attacked = partial(_attacked, scenario, pair, stream, side)
         for at in range(0, len(parts), workers):
-            attacked = partial(_attacked, scenario, pair, stream, side)
             lots = parts[at : at + workers]
             results += run_map(attacked, lots)
             if advance is not None:
                 advance(sum(map(len, lots)))
-        sides.append(np.concatenate([part[0] for part in results], axis=1))
-        most = np.max([most, *(part[1] for part in results)], axis=0)
-        short = max(short, *(part[2] for part in results))
-        bare += sum(part[3] for part in results)
-        fewest = min(fewest, *(part[4] for part in results))
-    scores: dict[str, Pair] = {
-        name: (sides[0][row], sides[1][row]) for row, name in enumerate(SCORES)
-    }
+    scored, most, short, bare, fewest = zip(*results, strict=True)
+    sides = scored[: len(parts)], scored[len(parts) :]
+    first, second = (np.concatenate(side_scores, axis=1) for side_scores in sides)
+    scores: dict[str, Pair] = {name: (first[row], second[row]) for row, name in enumerate(SCORES)}
     shown, largest = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     called = scenario.owners.participants[pair.owner]
     check = Check(what, called, claim, shown, runs, largest, scenario.privacy.noun)
-    return Attacked(check, most, short, bare, fewest)
+    return Attacked(check, np.max(most, axis=0), max(short), sum(bare), min(fewest))
 
 
 _Part = tuple[Array, Counts, Short, int, int]
@@ -231,21 +219,12 @@ def _attacked(
     scenario: Scenario, pair: Neighbours, stream: str, side: int, numbers: Sequence[int]
 ) -> _Part:
     """Return the scores (len(SCORES), runs) of runs on one dataset, and what was counted."""
-    problem, claims = (pair.first, pair.second)[side], owed(scenario)
-    network = scenario.network
+    problem = (pair.first, pair.second)[side]
     within = Streams(scenario.run.seed).within("audit", stream, side)
-    scores, most, short, bare = [], np.zeros(len(claims), dtype=np.int64), Short(), 0
-    fewest = len(claims)
-    for begin in range(0, len(numbers), _TOGETHER):
-        batch = numbers[begin : begin + _TOGETHER]
-        views = [overhear(network, problem.task, within.within(n)) for n in batch]
-        batch_scores, without, few = _judged(scenario.privacy.listener, pair, views, side)
-        scores.append(batch_scores)
-        bare += without
-        fewest = min(fewest, few)
-        most = np.max([most, *map(heard, views)], axis=0)
-        short = max(short, undercharged(problem, claims, views))
-    return np.concatenate(scores, axis=1), most, short, bare, fewest
+    views = [overhear(scenario.network, problem.task, within.within(n)) for n in numbers]
+    scores, bare, fewest = _judged(scenario.privacy.listener, pair, views, side)
+    short = undercharged(problem, owed(scenario), views)
+    return scores, np.max(list(map(heard, views)), axis=0), short, bare, fewest
 
 
 def _judged(

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
+
 TICKS_PER_UNIT = 10**9
 LAST_TICK = 2**62
 """No run goes beyond this tick (4.6·10⁹ time units): tables hold 64-bit integers."""
@@ -37,18 +39,18 @@ def to_ticks(units: float) -> int:
     return round(units * TICKS_PER_UNIT)
 
 
-def to_units(ticks: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def to_units(ticks: npt.ArrayLike) -> Array:
     """Return times in model units (float64), elementwise."""
     return np.asarray(ticks, dtype=np.int64) / TICKS_PER_UNIT
 
 
-def total_units(ticks: npt.NDArray[np.int64]) -> float:
+def total_units(ticks: Ints) -> float:
     """Return the sum of times in model units, which may be more ticks than 64 bits hold."""
     high, low = int((ticks >> 32).sum()), int((ticks & (2**32 - 1)).sum())
     return float((high << 32) + low) / TICKS_PER_UNIT
 
 
-def block_to_ticks(units: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+def block_to_ticks(units: Array) -> Ints:
     """Return a block of durations in ticks; the same rounding as :func:`to_ticks`.
 
     A duration beyond :data:`LAST_TICK` becomes that: no run sees its end.

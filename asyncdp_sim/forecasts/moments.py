@@ -22,14 +22,12 @@ from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise, excess_bound,
 from asyncdp_sim.theory.bounds.collab_theorem2 import along
 from asyncdp_sim.theory.moments.gossip_map import GossipMap, gossip_map_of
 from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Moments, Shape, moments
+from asyncdp_sim.theory.moments.per_update import drawn as first_moments
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 from asyncdp_sim.theory.moments.synchronous import (
     DescentMoments,
     sampled_moments,
-)
-from asyncdp_sim.theory.moments.synchronous import (
-    drawn as first_moments,
 )
 from asyncdp_sim.theory.moments.synchronous import (
     moments as rounds_moments,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.network.table_file import shortened
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import SCHEMA_LINE, load
 
@@ -101,6 +102,12 @@ def write_columns(columns: Mapping[str, npt.NDArray[Any]], out: Path) -> None:
 def refused(file: Path, given: str, allowed: str) -> DataError:
     """Return the error of a file that is not what it should be."""
     return DataError([Fault("", given, allowed)], str(file))
+
+
+def require_sound(wrong: Sequence[Fault], file: Path) -> None:
+    """Raise if something is wrong in a file."""
+    if len(wrong) > 0:
+        raise DataError(shortened(wrong, file.name), str(file))
 
 
 def counted(count: int, what: str) -> str:

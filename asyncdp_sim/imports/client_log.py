@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.imports.around import refused
+from asyncdp_sim.imports.around import refused, require_sound
 from asyncdp_sim.imports.exchanges import KIND, MeasuredTrace, numbered, read_trace
-from asyncdp_sim.network.table_file import LONGEST, columns_of, moment_of, shortened, text_of
+from asyncdp_sim.network.table_file import LONGEST, columns_of, moment_of, text_of
 
 COLUMNS = ("client", "sent", "received")
 _TIMES = (
@@ -87,9 +87,7 @@ def _table(file: Path) -> MeasuredTrace:
             problem = f"{','.join((client, *stood))} ({where})"
             wrong.append((line, Fault("", problem, _TIMES)))
         rows.append((client, sent, received, received))
-    if len(wrong) > 0:
-        wrong.sort(key=lambda pair: pair[0])
-        raise DataError(shortened([fault for _, fault in wrong], file.name), str(file))
+    require_sound([fault for _, fault in sorted(wrong, key=lambda pair: pair[0])], file)
     return _exchanges(rows, file, "row")
 
 

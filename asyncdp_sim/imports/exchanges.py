@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.arrays import Bools, Ints
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.imports.around import require_sound
 from asyncdp_sim.imports.fitted import Floats
-from asyncdp_sim.network.table_file import columns_of, shortened, time_of
+from asyncdp_sim.network.table_file import columns_of, time_of
 
 COLUMNS = ("owner", "request", "read", "release", "end")
 
@@ -29,14 +30,14 @@ class MeasuredTrace:
     """
 
     names: tuple[str, ...]
-    owner: npt.NDArray[np.int64]
+    owner: Ints
     request: Floats
     read: Floats
     release: Floats
     end: Floats
 
     @property
-    def heard(self) -> npt.NDArray[np.bool_]:
+    def heard(self) -> Bools:
         """Which exchanges ended with a received answer."""
         return ~np.isnan(self.end)
 
@@ -45,7 +46,7 @@ class MeasuredTrace:
         """Whether some requests were never served, and others asked after them."""
         return bool(np.isnan(self.read[: len(self.read) - len(self.names)]).any())
 
-    def only(self, which: npt.NDArray[np.bool_]) -> "MeasuredTrace":
+    def only(self, which: Bools) -> "MeasuredTrace":
         """Return some of the exchanges."""
         columns = (getattr(self, name)[which] for name in COLUMNS)
         return MeasuredTrace(self.names, *columns)
@@ -57,7 +58,7 @@ class MeasuredTrace:
         order = np.argsort(mine.read, kind="stable")
         return bool((mine.read[order][1:] >= mine.end[order][:-1] - 1e-9).all())
 
-    def rounds(self) -> tuple[npt.NDArray[np.int64], Floats]:
+    def rounds(self) -> tuple[Ints, Floats]:
         """Return the round of each exchange, by its read, and when the round before it ended."""
         order = np.argsort(self.read, kind="stable")
         ends = np.where(np.isnan(self.end), self.read, self.end)[order]
@@ -98,7 +99,7 @@ class MeasuredTrace:
         return (np.searchsorted(ends, mine.end, side="left") - since).clip(0).astype(float)
 
     @property
-    def found_free(self) -> npt.NDArray[np.bool_]:
+    def found_free(self) -> Bools:
         """Which received requests found the learner without an open exchange."""
         mine = self.only(self.heard)
         begun = np.searchsorted(np.sort(mine.read), mine.request, side="left")
@@ -110,7 +111,7 @@ class MeasuredTrace:
         """Whether requests were served that had found the learner locked."""
         return self.locked and not bool(self.found_free.all())
 
-    def durations(self) -> dict[str, tuple[Floats, npt.NDArray[np.int64]]]:
+    def durations(self) -> dict[str, tuple[Floats, Ints]]:
         """Return durations and owners by stage.
 
         A request's travel is seen where the learner was free when it was sent. In rounds, a query's
@@ -191,15 +192,13 @@ def read_trace(file: Path) -> MeasuredTrace:
             remedy = "allowed are times ≥ 0 in this order, empty after the last step reached"
             where = f"{file.name}, {columns.place} {line}"
             wrong.append((line, Fault("", f"{stood} ({where})", remedy)))
-    if len(wrong) > 0:
-        wrong.sort(key=lambda pair: pair[0])
-        raise DataError(shortened([fault for _, fault in wrong], file.name), str(file))
+    require_sound([fault for _, fault in sorted(wrong, key=lambda pair: pair[0])], file)
     names, owner = numbered(columns.cells["owner"])
     order = np.argsort(times["request"], kind="stable")
     return MeasuredTrace(names, owner[order], *(times[name][order] for name in COLUMNS[1:]))
 
 
-def numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], npt.NDArray[np.int64]]:
+def numbered(texts: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """Return the names of owners 0, 1, …, and each row's owner."""
     names = tuple(sorted(set(texts), key=lambda text: (len(text), text)))
     numbers = {name: place for place, name in enumerate(names)}

@@ -23,8 +23,15 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.files import unreadable
-from asyncdp_sim.imports.around import OnlineTable, counted, listed, refused, written_around
-from asyncdp_sim.network.table_file import LONGEST, shortened
+from asyncdp_sim.imports.around import (
+    OnlineTable,
+    counted,
+    listed,
+    refused,
+    require_sound,
+    written_around,
+)
+from asyncdp_sim.network.table_file import LONGEST
 from asyncdp_sim.spec.validation import show
 
 TRAINING = 3
@@ -78,13 +85,11 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
                 raise refused(file, "one list that many devices share", _KINDS)
             spans, period = _spans(text)
         except (KeyError, ValueError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            wrong.append(Fault("", f"{reason} (device {show(name)})", _ALLOWED))
+            wrong.append(_wrong_device(name, error, _ALLOWED))
             continue
         periods.add(period)
         table.add(str(name), spans, period)
-    if len(wrong) > 0:
-        raise DataError(shortened(wrong, file.name), str(file))
+    require_sound(wrong, file)
     reported = table.write(out)
     block = f'availability = {{ kind = "intervals", path = "{out.name}"'
     if len(periods) == 1:
@@ -98,6 +103,12 @@ _ALLOWED = (
     "allowed are active and inactive, lists of seconds in turn, up to finish_time, which is > 0 "
     f"and at most {LONGEST:g}"
 )
+
+
+def _wrong_device(name: object, error: KeyError | ValueError, allowed: str) -> Fault:
+    """Return what is wrong with a device, or not there."""
+    reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+    return Fault("", f"{reason} (device {show(name)})", allowed)
 
 
 def _list(said: Mapping[str, Any], key: str) -> list[Any]:
@@ -148,8 +159,7 @@ def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -
         try:
             slow, rate = (_number(text, key) for key in ("computation", "communication"))
         except (KeyError, ValueError) as error:
-            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-            wrong.append(Fault("", f"{reason} (device {show(name)})", _FAST))
+            wrong.append(_wrong_device(name, error, _FAST))
             continue
         takes, speed = TRAINING * records * slow / 1000, rate * BYTES
         if 0 <= takes <= LONGEST and 0 < speed < inf:
@@ -157,8 +167,7 @@ def _capacity(file: Path, devices: Mapping[Any, Any], out: Path, records: int) -
             rates.append(speed)
         else:
             wrong.append(Fault("", f"{slow:g} and {rate:g} (device {show(name)})", _FAST))
-    if len(wrong) > 0:
-        raise DataError(shortened(wrong, file.name), str(file))
+    require_sound(wrong, file)
     laws = (f'{{ kind = "constant", value = {seconds!r} }}' for seconds in compute)
     speeds = listed(map(repr, rates))
     blocks = [f"compute = {listed(laws)}", "[latency]", f"rate_bytes = {speeds}"]

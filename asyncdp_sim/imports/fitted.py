@@ -6,15 +6,15 @@ from math import exp, inf, log, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
 from asyncdp_sim.network.laws.kind import WIDEST, WIDEST_GAMMA
 
-Floats = npt.NDArray[np.float64]
+Floats = Array
 RESAMPLED = 200
 """Resamples of a confidence interval."""
 ENOUGH = 20
@@ -228,9 +228,7 @@ class FittedRounds:
         return [f"availability: {'always' if always else part}, in {self.count:,} rounds"]
 
 
-def fit_rounds(
-    rounds: npt.NDArray[np.int64], owners: npt.NDArray[np.int64], n: int
-) -> FittedRounds:
+def fit_rounds(rounds: Ints, owners: Ints, n: int) -> FittedRounds:
     """Return how likely each of n owners takes part in a round.
 
     A round without owners leaves no trace. Given shares s of the rounds that are seen, the

@@ -12,10 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.files import unreadable
-from asyncdp_sim.imports.around import OnlineTable, refused
-from asyncdp_sim.network.table_file import shortened
+from asyncdp_sim.imports.around import OnlineTable, refused, require_sound
 from asyncdp_sim.spec.validation import show
 
 NEEDS = ("charging", "wifi", "locked", "screen-off")
@@ -72,8 +71,7 @@ def import_flash(
         if len(reported) > 0:
             begun = min(begun, reported[0][0])
             table.add(name, _online(reported, needs), reported[-1][0] - reported[0][0])
-    if len(wrong) > 0:
-        raise DataError(shortened(wrong, file.name), str(file))
+    require_sound(wrong, file)
     if len(table.devices) == 0:
         raise refused(file, "no devices", _KIND)
     table.move(begun)

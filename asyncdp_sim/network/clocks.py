@@ -165,8 +165,7 @@ class ScriptedClock(ClockKind):
             rule = f"allowed is one list per owner, {n_owners} in all"
             faults.append(Fault("clock.times", f"{len(self.times)} lists", rule))
         for number, times in enumerate(self.times):
-            ticks = [to_ticks(time) for time in times]
-            if any(b <= a for a, b in pairwise(ticks)):
+            if any(b <= a for a, b in pairwise(map(to_ticks, times))):
                 rule = "allowed are increasing times at least 1e-9 apart"
                 faults.append(Fault(f"clock.times[{number}]", str(list(times)), rule))
         return faults

@@ -31,42 +31,37 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
     faults += wrong_length("compute", parts.compute, n_owners, "law")
     if len(faults) > 0:
         return faults
-    own = parts.protocol.faults_of_network(n_owners, parts)
+    own: list[Fault] = [*parts.protocol.faults_of_network(n_owners, parts)]
     if parts.protocol.own_network and len(own) > 0:
-        return list(own)
+        return own
     faults = [*_saturated(parts), *_without_pause(n_owners, parts)]
-    faults += _airtime(n_owners, parts) + _offline(n_owners, parts)
-    faults += unresolved(n_owners, parts)
-    faults += [*own, *_withholding(parts), *_resting(parts)]
-    if parts.clock.superposed:
-        faults += not_superposable(parts)
-    return faults
+    faults += [*_airtime(n_owners, parts), *_offline(n_owners, parts)]
+    faults += [*_unresolved(n_owners, parts), *own, *_withholding(parts), *_resting(parts)]
+    return [*faults, *(_not_superposable(parts) if parts.clock.superposed else ())]
 
 
 def superposable(parts: Any) -> bool:
     """Return whether one clock could tick for all owners of these parts."""
-    return parts.clock.memoryless and len(not_superposable(parts)) == 0
+    return parts.clock.memoryless and next(_not_superposable(parts), None) is None
 
 
-def not_superposable(parts: Any) -> list[Fault]:
-    """Return what keeps one clock from ticking for all owners."""
-    faults = []
+def _not_superposable(parts: Any) -> Iterator[Fault]:
+    """Yield what keeps one clock from ticking for all owners."""
     if not parts.availability.superposable:
         rule = (
             "superposed clocks need availability always, bernoulli, diurnal without random phases, "
             "or on-off with exponential laws"
         )
-        faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
-    faults += parts.protocol.not_superposable()
+        yield Fault("availability.kind", repr(parts.availability.kind), rule)
+    yield from parts.protocol.not_superposable()
     if parts.topology is not None:
         rule = "superposed clocks need owners that are equally far: no topology"
-        faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
+        yield Fault("topology.kind", repr(parts.topology.kind), rule)
     laws = {f"latency.{name}": getattr(parts.latency, name) for name in (*MESSAGES, "rate_bytes")}
     for key, value in {**laws, "compute": parts.compute}.items():
         if isinstance(value, tuple):
             rule = "superposed clocks need one law for all owners"
-            faults.append(Fault(key, f"{len(value)} values", rule))
-    return faults
+            yield Fault(key, f"{len(value)} values", rule)
 
 
 def _saturated(parts: Any) -> Iterator[Fault]:
@@ -126,21 +121,19 @@ def _resting(parts: Any) -> Iterator[Fault]:
         yield Fault("channel.resend", "'fresh'", rule)
 
 
-def _airtime(n_owners: int, parts: Any) -> list[Fault]:
+def _airtime(n_owners: int, parts: Any) -> Iterator[Fault]:
     """Refuse a channel that answers are too long for."""
-    if parts.channel.contended is None:
-        return []
-    faults = parts.channel.faults_of_airtime(answer_airtime(n_owners, parts))
-    return [fault.under("channel") for fault in faults]
+    if parts.channel.contended is not None:
+        for fault in parts.channel.faults_of_airtime(answer_airtime(n_owners, parts)):
+            yield fault.under("channel")
 
 
-def _offline(n_owners: int, parts: Any) -> list[Fault]:
-    """Return a fault where nobody is ever online."""
+def _offline(n_owners: int, parts: Any) -> Iterator[Fault]:
+    """Yield a fault where nobody is ever online."""
     online = parts.availability.online_share(n_owners)
-    if online is None or max(online) > 0:
-        return []
-    rule = "no owner is ever online, so no update can ever happen"
-    return [Fault("availability.kind", repr(parts.availability.kind), rule)]
+    if online is not None and max(online) == 0:
+        rule = "no owner is ever online, so no update can ever happen"
+        yield Fault("availability.kind", repr(parts.availability.kind), rule)
 
 
 NOTICED = 1e-3
@@ -166,24 +159,21 @@ def meeting(n_owners: int, parts: Any) -> float:
     return 0.0 if rates is None else fsum(rates) / TICKS_PER_UNIT
 
 
-def unresolved(n_owners: int, parts: Any) -> list[Fault]:
-    """Return a fault where clocks are too fast for ticks of time to tell who was first.
+def _unresolved(n_owners: int, parts: Any) -> Iterator[Fault]:
+    """Yield a fault where clocks are too fast for ticks of time to tell who was first.
 
     Or too slow: the mean gap is a duration, which has a longest one.
     """
     slowest = min(parts.clock.rates(n_owners) or (1.0,))
+    met = meeting(n_owners, parts)
     if slowest * LONGEST < 1:
         rule = f"allowed is at least {1 / LONGEST:g}: choose a longer time unit"
-        return [Fault("clock.rate", f"{slowest:g}", rule)]
-    met = meeting(n_owners, parts)
-    if met <= REFUSED:
-        return []
-    key, events = (
-        ("compute", "jobs end") if parts.clock.saturated else ("clock.rate", "clocks tick")
-    )
-    shown = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
-    rule = (
-        f"allowed are {REFUSED * TICKS_PER_UNIT:g} at most, as time is counted in steps of "
-        f"{1 / TICKS_PER_UNIT:g}: choose a shorter time unit, by which rates fall and times grow"
-    )
-    return [Fault(key, shown, rule)]
+        yield Fault("clock.rate", f"{slowest:g}", rule)
+    elif met > REFUSED:
+        clocks = ("clock.rate", "clocks tick")
+        key, events = ("compute", "jobs end") if parts.clock.saturated else clocks
+        shown = f"owners whose {events} {met * TICKS_PER_UNIT:.3g} times per time unit in all"
+        steps = f"as time is counted in steps of {1 / TICKS_PER_UNIT:g}"
+        remedy = "choose a shorter time unit, by which rates fall and times grow"
+        rule = f"allowed are {REFUSED * TICKS_PER_UNIT:g} at most, {steps}: {remedy}"
+        yield Fault(key, shown, rule)

@@ -6,24 +6,22 @@ robust distributed sensor fusion based on average consensus, IPSN).
 
 import random
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
 from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Several, Variant
 from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.theory.formulas import gossip_spectrum
 
 if TYPE_CHECKING:
@@ -271,16 +269,12 @@ class Edges(GraphKind):
     kind: Literal["edges"] = "edges"
     between: Several[Several[Count]]
 
-    @model_validator(mode="after")
-    def _are_pairs(self) -> Self:
-        wrong = [
-            Fault(f"between[{place}]", str(list(pair)), "allowed are two different owners")
-            for place, pair in enumerate(self.between)
-            if len(pair) != 2 or pair[0] == pair[1]
-        ]
-        if len(wrong) > 0:
-            raise faults_of(wrong)
-        return self
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        for place, pair in enumerate(self.between):
+            if len(pair) != 2 or pair[0] == pair[1]:
+                rule = "allowed are two different owners"
+                yield Fault(f"between[{place}]", str(list(pair)), rule)
 
     @override
     def links(self, n_owners: int) -> Iterable[tuple[int, int]]:
@@ -368,9 +362,6 @@ def neighbours(graph: GraphKind, count: int) -> Neighbours | None:
         near[a - 1].append(b)
         near[b - 1].append(a)
     return tuple(tuple(sorted(others_of)) for others_of in near)
-
-
-Array = npt.NDArray[np.float64]
 
 
 def doubly_stochastic(near: Neighbours) -> Array:

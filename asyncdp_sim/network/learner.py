@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.kernel import Activity, Kernel, Priority, Signal
 from asyncdp_sim.network.exchanges import Exchanges, Learning
 from asyncdp_sim.network.sums import Aggregation, Sums
@@ -64,7 +64,7 @@ class Lock:
             self.held = False
 
 
-Numbers = npt.NDArray[np.int64]
+Numbers = Ints
 
 ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
@@ -191,7 +191,7 @@ class Learner(Exchanges):
             self.event(REQUEST_SENT, owner, message)
         self.refuse(owner, message)
 
-    def count_rejected(self, owners: npt.NDArray[np.int64]) -> None:
+    def count_rejected(self, owners: Ints) -> None:
         """Count requests that were refused the moment they were made, and left no event."""
         self.messages += len(owners)
         self.recorder.turned_away(owners)

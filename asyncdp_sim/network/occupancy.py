@@ -51,12 +51,38 @@ class OccupationNotes:
                 setattr(owner, name, self._travelling(owner.number, name, ticks))
 
     def port(self, owner: int, port: Port) -> Port:
-        """Return an owner's access to a shared channel, with notes on it."""
-        return _NotedPort(self, owner, port)
+        """Return an owner's access to a shared channel, with notes: it listens until it sends."""
+
+        def transmit(
+            ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+        ) -> Waiting[Fate]:
+            spell = self.begin(owner, State.listening)
+
+            def begins() -> bool:
+                nonlocal spell
+                sends = begun()
+                if sends:
+                    self.end(spell)
+                    spell = self.begin(owner, State.sending)
+                return sends
+
+            fate = yield from port(ticks, begins, deferred)
+            self.end(spell)
+            return fate
+
+        return transmit
 
     def backoff(self, owner: int, waits: Backoff | None) -> Backoff | None:
-        """Return an owner's waits for the channel, with notes on them."""
-        return None if waits is None else _NotedBackoff(self, owner, waits)
+        """Return an owner's waits for the channel, with notes: it listens meanwhile."""
+        if waits is None:
+            return None
+
+        def wait(attempts: int) -> int:
+            ticks = waits(attempts)
+            self.spell(owner, State.listening, self.tick, ticks)
+            return ticks
+
+        return wait
 
     def opening(self, owner: int, trip: int, back: int) -> None:
         """Note a trip by which an owner helps to open a sum: it is asked, and then sends.
@@ -142,47 +168,3 @@ class _NotedProcessor(Processor):
         spell = self._notes.begin(self._owner, State.computing)
         yield from super().work(ticks)
         self._notes.end(spell)
-
-
-class _NotedPort(Port):
-    """Access to a shared channel: its owner listens until it sends."""
-
-    def __init__(self, notes: OccupationNotes, owner: int, port: Port) -> None:
-        self._notes = notes
-        self._owner = owner
-        self._port = port
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
-    ) -> Waiting[Fate]:
-        """Do as the port does, and note when it began to send and when it ended."""
-        notes, owner = self._notes, self._owner
-        spell = notes.begin(owner, State.listening)
-
-        def begins() -> bool:
-            nonlocal spell
-            sends = begun()
-            if sends:
-                notes.end(spell)
-                spell = notes.begin(owner, State.sending)
-            return sends
-
-        fate = yield from self._port.transmit(ticks, begins, deferred)
-        notes.end(spell)
-        return fate
-
-
-class _NotedBackoff(Backoff):
-    """Waits of an owner that listens meanwhile."""
-
-    def __init__(self, notes: OccupationNotes, owner: int, waits: Backoff) -> None:
-        self._notes = notes
-        self._owner = owner
-        self._waits = waits
-
-    @override
-    def ticks(self, attempts: int) -> int:
-        ticks = self._waits.ticks(attempts)
-        self._notes.spell(self._owner, State.listening, self._notes.tick, ticks)
-        return ticks

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
+from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.network.availability import Always, Availability
@@ -20,7 +22,6 @@ from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.spec.base import CachedSpec, Count, Several, per_owner
 from asyncdp_sim.spec.plugins import unplaced
-from asyncdp_sim.spec.validation import faults_of
 
 
 class Network(CachedSpec):
@@ -86,21 +87,14 @@ class Network(CachedSpec):
     compute: Laws = NoTime()
     protocol: Protocol = Request()
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> "Network":
-        faults = conflicts(self.n_owners, self) + self._update_faults()
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
-
-    def _update_faults(self) -> list[Fault]:
-        """Ask that either the protocol or a number says what an update is made of."""
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        yield from conflicts(self.n_owners, self)
         synchronous = self.protocol.makes_updates
-        if synchronous == (self.answers_per_update is None):
-            return []
-        shown = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
-        rule = f"{'not allowed' if synchronous else 'allowed is a number'} under this protocol"
-        return [Fault("answers_per_update", shown, rule)]
+        if synchronous != (self.answers_per_update is None):
+            shown = "nothing" if self.answers_per_update is None else str(self.answers_per_update)
+            rule = f"{'not allowed' if synchronous else 'allowed is a number'} under this protocol"
+            yield Fault("answers_per_update", shown, rule)
 
     @property
     def n_owners(self) -> int:

@@ -11,8 +11,8 @@ from functools import partial
 from itertools import accumulate
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.kernel import AT_TICK, Activity, Signal
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import LAST_TICK, block_to_ticks
@@ -23,8 +23,8 @@ from asyncdp_sim.network.spec import Network
 from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
 
 _BLOCK = 4096
-Ticks = npt.NDArray[np.int64]
-Owners = npt.NDArray[np.int64]
+Ticks = Ints
+Owners = Ints
 
 
 def crowd_ticks(network: Network, crowd: Scope) -> Iterator[tuple[Ticks, Owners]]:

@@ -281,6 +281,11 @@ def shortened(found: Sequence[Fault], name: str) -> list[Fault]:
     return [*found[:MOST_FAULTS], rest]
 
 
+def by_line(found: Sequence[tuple[int, Fault]], name: str) -> list[Fault]:
+    """Return faults in the order of their lines, cut short."""
+    return shortened([fault for _, fault in sorted(found, key=lambda pair: pair[0])], name)
+
+
 UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
 CONVERT = "for a topology, convert it: asyncdp import topology {name} -o NEW.graphml"
 

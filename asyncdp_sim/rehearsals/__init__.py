@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.core.words import duration
@@ -22,8 +22,6 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replicates import joined
 from asyncdp_sim.runs.traces import accounted
 from asyncdp_sim.scenario import Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

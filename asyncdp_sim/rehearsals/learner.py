@@ -8,9 +8,9 @@ from time import monotonic
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, to_ticks
@@ -37,7 +37,7 @@ class Notes(Recorder):
         self._shares[owner - 1] = online
 
     @override
-    def online_shares(self, end_tick: int) -> npt.NDArray[np.float64]:
+    def online_shares(self, end_tick: int) -> Array:
         return self._shares
 
 
@@ -60,8 +60,8 @@ class Rehearsed:
 
     trace: Trace
     learned: Learned
-    excess: npt.NDArray[np.float64]
-    null: npt.NDArray[np.float64]
+    excess: Array
+    null: Array
 
 
 class LearnerPeer:
@@ -146,7 +146,7 @@ class LearnerPeer:
         if owner in self._wires:
             self._wires[owner].send(kind, numbers, **said)
 
-    async def _measure(self) -> npt.NDArray[np.float64]:
+    async def _measure(self) -> Array:
         """Return the seconds that null exchanges take beyond what owners sleep, one by one."""
         self._require_whole()
         points, seconds = np.zeros(self._order.task.steps.n_features), list[float]()

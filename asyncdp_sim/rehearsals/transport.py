@@ -14,12 +14,12 @@ from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 
-Numbers = npt.NDArray[np.float64]
+Numbers = Array
 
 _LENGTHS = Struct("<II")
 TOKEN_BYTES, _NUMBER_BYTES = 16, 4

@@ -19,13 +19,14 @@ from pydantic import (
     Tag,
     TypeAdapter,
     ValidationError,
+    model_validator,
 )
 from pydantic.fields import FieldInfo
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.spec.plugins import is_outside
-from asyncdp_sim.spec.validation import TAGS, faults
+from asyncdp_sim.spec.validation import TAGS, faults, faults_of
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -126,6 +127,17 @@ class Spec(BaseModel, metaclass=_SpecType):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+    def own_faults(self) -> Iterator[Fault]:
+        """Yield faults of fields that do not fit together."""
+        return iter(())
+
+    @model_validator(mode="after")
+    def _fields_fit_together(self) -> Self:
+        wrong = list(self.own_faults())
+        if len(wrong) > 0:
+            raise faults_of(wrong)
+        return self
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:

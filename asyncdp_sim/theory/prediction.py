@@ -1,7 +1,11 @@
 """One prediction, or the reason why there is none."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 SPREADS = 5.0
 """A count so many standard deviations from its mean is never met."""
@@ -22,6 +26,31 @@ class Unknown:
     def __str__(self) -> str:
         """Return the reason."""
         return self.reason
+
+
+class NoFormulaError(Exception):
+    """No formula is known: raised where a value is worked out, with the reason in plain words."""
+
+
+def no_formula_if(reason: str) -> None:
+    """Raise where there is a reason why no formula holds."""
+    if reason:
+        raise NoFormulaError(reason)
+
+
+def known(of: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T | Unknown:
+    """Return a value that is worked out, or why it is not known."""
+    try:
+        return of(*given, **named)
+    except NoFormulaError as error:
+        return Unknown(str(error))
+
+
+def required(result: _T | Unknown) -> _T:
+    """Return a value that is needed for another one."""
+    if isinstance(result, Unknown):
+        raise NoFormulaError(result.reason)
+    return result
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Ints, Table
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.trace.occupation import State
 from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOutcome
@@ -12,7 +12,7 @@ from asyncdp_sim.trace.vocabulary import RELEASED, Ending, EventKind, ExchangeOu
 if TYPE_CHECKING:
     from asyncdp_sim.trace.tables import Trace
 
-Column = npt.NDArray[np.int64]
+Column = Ints
 
 
 def check(trace: "Trace") -> None:
@@ -103,7 +103,7 @@ def _check_requests(trace: "Trace") -> None:
         _require(apart, "two exchanges overlap in a one-on-one protocol")
 
 
-def _check_events(trace: "Trace", events: npt.NDArray[np.void]) -> None:
+def _check_events(trace: "Trace", events: Table) -> None:
     owners, seen = trace.owners, np.zeros(len(EventKind), dtype=np.int64)
     for first in range(0, len(events), _TOGETHER):
         last = events[max(0, first - 1) : first + _TOGETHER]  # with the one before
@@ -129,7 +129,7 @@ _TOGETHER = 2**16
 """Events that are looked through at a time: columns of all would be half of their table again."""
 
 
-def _column(table: npt.NDArray[np.void], name: str) -> Column:
+def _column(table: Table, name: str) -> Column:
     """Return a column that lies in one piece, which takes less time to look through."""
     return np.ascontiguousarray(table[name])
 
@@ -151,7 +151,7 @@ def _require(holds: object, broken: str) -> None:
         raise InvariantError(f"the trace contradicts itself: {broken}")
 
 
-def _check_occupation(trace: "Trace", rows: npt.NDArray[np.void]) -> None:
+def _check_occupation(trace: "Trace", rows: Table) -> None:
     ticks = np.stack([rows[state.name] for state in State])
     filled = (ticks >= 0).all() and (ticks.sum(axis=0) == trace.end_tick).all()
     _require(filled, "an owner's states do not fill the run")

@@ -6,12 +6,12 @@ from enum import IntEnum
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Bools, Ints, Table
 from asyncdp_sim.core.units import LAST_TICK
 from asyncdp_sim.trace.vocabulary import EventKind
 
-Ticks = npt.NDArray[np.int64]
+Ticks = Ints
 _K = EventKind
 
 
@@ -82,7 +82,7 @@ class Spells:
         """Owner, state, start and end of each spell, shape (M, 4)."""
         return np.array(self._rows, dtype=np.int64).reshape(-1, 4)
 
-    def occupation(self, events: npt.NDArray[np.void], end_tick: int) -> npt.NDArray[np.void]:
+    def occupation(self, events: Table, end_tick: int) -> Table:
         """Return the table ``OCCUPATION`` of a run that had these events."""
         n_owners = len(self.openings) - 1
         table = np.zeros(n_owners, dtype=OCCUPATION)
@@ -96,7 +96,7 @@ class Spells:
         table.setflags(write=False)
         return table
 
-    def _acknowledgements(self, events: npt.NDArray[np.void], end_tick: int) -> Ticks:
+    def _acknowledgements(self, events: Table, end_tick: int) -> Ticks:
         """Return how many acknowledgements each owner heard: those that arrived and were whole."""
         came = np.array([owner for owner, tick in self.acknowledged if tick < end_tick], dtype=int)
         lost = events["owner"][events["kind"] == _K.acknowledgement_lost]
@@ -146,9 +146,7 @@ def covered(start: Ticks, end: Ticks) -> int:
     return int(np.maximum(reach - begin, 0).sum())
 
 
-def counted(
-    events: npt.NDArray[np.void], n_owners: int, travelling: Collection[int]
-) -> dict[str, Ticks]:
+def counted(events: Table, n_owners: int, travelling: Collection[int]) -> dict[str, Ticks]:
     """Return each owner's requests and answers sent and queries heard, by their events.
 
     Parameters
@@ -161,7 +159,7 @@ def counted(
     """
     kind, owner = events["kind"], events["owner"]
 
-    def times(which: npt.NDArray[np.bool_]) -> Ticks:
+    def times(which: Bools) -> Ticks:
         return np.bincount(owner[which], minlength=n_owners + 1)[1:]
 
     answers = np.isin(kind, (_K.answer_released, _K.answer_resent))
@@ -172,7 +170,7 @@ def counted(
     }
 
 
-def _heard(events: npt.NDArray[np.void], travelling: Collection[int]) -> npt.NDArray[np.bool_]:
+def _heard(events: Table, travelling: Collection[int]) -> Bools:
     """Return which events are the first of a query that reached its owner.
 
     One that takes no time is heard as it is sent, if it is not lost; one to all is heard by each
@@ -189,7 +187,7 @@ def _heard(events: npt.NDArray[np.void], travelling: Collection[int]) -> npt.NDA
     return np.asarray(arrived | sent)
 
 
-def _among(pairs: Ticks, others: Ticks) -> npt.NDArray[np.bool_]:
+def _among(pairs: Ticks, others: Ticks) -> Bools:
     """Return which pairs of owner and message are among others, both of shape (2, M)."""
     most = int(pairs[1].max(initial=0)) + 1
     return np.isin(pairs[0] * most + pairs[1], others[0] * most + others[1])

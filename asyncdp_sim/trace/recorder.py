@@ -8,9 +8,9 @@ from struct import Struct
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints, Table
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.trace.occupation import Spells, State
 from asyncdp_sim.trace.tables import Trace
@@ -112,7 +112,7 @@ class Recorder:
     ) -> None:
         """Note an event; this recorder keeps the tables only."""
 
-    def turned_away(self, owners: npt.NDArray[np.int64]) -> None:
+    def turned_away(self, owners: Ints) -> None:
         """Note whose requests (from 1) were refused the moment they were made."""
         np.add.at(self._turned_away, owners, 1)
 
@@ -140,7 +140,7 @@ class Recorder:
         self._attended[owner][attends] += 1
         return attends
 
-    def event_table(self) -> npt.NDArray[np.void] | None:
+    def event_table(self) -> Table | None:
         """Return the events, or None where they are not kept."""
         return None
 
@@ -188,7 +188,7 @@ class Recorder:
             apart=apart,
         )
 
-    def _exchanges(self) -> npt.NDArray[np.void]:
+    def _exchanges(self) -> Table:
         """Return the exchanges; answers that arrived for an update never made are buffered."""
         rows = np.frombuffer(bytearray(self._rows), dtype=EXCHANGES)
         unused = (rows["outcome"] == ExchangeOutcome.applied) & (
@@ -197,7 +197,7 @@ class Recorder:
         rows["outcome"][unused] = ExchangeOutcome.buffered
         return rows
 
-    def online_shares(self, end_tick: int) -> npt.NDArray[np.float64]:
+    def online_shares(self, end_tick: int) -> Array:
         """Return the share of the run, or of its ticks, that each owner was online."""
         dark = np.array(self._offline_ticks[1:])
         for owner, since in self._offline_since.items():
@@ -233,7 +233,7 @@ class EventRecorder(Recorder):
         self._events += self._pack_event(self._kernel.tick, kind, owner, message, attempt, detail)
 
     @override
-    def event_table(self) -> npt.NDArray[np.void]:
+    def event_table(self) -> Table:
         """Return the events in the order of happening."""
         return np.frombuffer(self._events, dtype=EVENTS)
 

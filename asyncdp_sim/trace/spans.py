@@ -4,8 +4,8 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Table
 from asyncdp_sim.trace import EventKind
 
 REQUEST = "request"
@@ -52,7 +52,7 @@ class Span(NamedTuple):
     ending: EventKind | None
 
 
-def spans(events: npt.NDArray[np.void], end_tick: int) -> list[Span]:
+def spans(events: Table, end_tick: int) -> list[Span]:
     """Return what lasts in one replicate, in the order of beginning.
 
     Parameters

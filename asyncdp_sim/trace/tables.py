@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Bools, Ints, Table
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED, UPDATES, Ending, ExchangeOutcome
 
@@ -57,21 +57,21 @@ class Trace:
     """
 
     end_tick: int
-    exchanges: npt.NDArray[np.void]
-    owners: npt.NDArray[np.void]
-    events: npt.NDArray[np.void] | None
+    exchanges: Table
+    owners: Table
+    events: Table | None
     in_flight_total: int
     recomputed: int
     on_air_ticks: int
     ending: Ending
     one_on_one: bool
     one_each: bool
-    update_ticks: npt.NDArray[np.int64]
+    update_ticks: Ints
     answers_per_update: int | None = 1
     in_order: bool = True
     answers_once: bool = False
     apart: int | None = None
-    occupation: npt.NDArray[np.void] | None = None
+    occupation: Table | None = None
 
     def __post_init__(self) -> None:
         for table in (self.exchanges, self.owners, self.events, self.update_ticks, self.occupation):
@@ -80,7 +80,7 @@ class Trace:
         check(self)
 
     @cached_property
-    def updates(self) -> npt.NDArray[np.void]:
+    def updates(self) -> Table:
         """One row per answer used, by update and in the order of arrival (columns ``UPDATES``)."""
         rows, applied = self.exchanges, self.came_to(ExchangeOutcome.applied)
         end_k = rows["end_k"][applied]
@@ -99,13 +99,13 @@ class Trace:
         return len(self.update_ticks)
 
     @cached_property
-    def released(self) -> npt.NDArray[np.int64]:
+    def released(self) -> Ints:
         """Distinct answers released per owner: what the privacy ledger charges."""
         sent = self.ended(*RELEASED)
         return np.minimum(sent, 1) if self.answers_once else sent
 
     @cached_property
-    def released_before(self) -> npt.NDArray[np.int64]:
+    def released_before(self) -> Ints:
         """How many answers its owner had released before each exchange's own, (exchanges,).
 
         By release, and by message at one tick; 0 where none was released.
@@ -120,18 +120,18 @@ class Trace:
         return counts
 
     @cached_property
-    def numbers(self) -> npt.NDArray[np.int64]:
+    def numbers(self) -> Ints:
         """The same of each answer used, in the order of ``updates``."""
         return self.released_before[self.came_to(ExchangeOutcome.applied)]
 
-    def ended(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.int64]:
+    def ended(self, *outcomes: ExchangeOutcome) -> Ints:
         """Return how many exchanges of each owner came to one of these outcomes."""
         owners = self.exchanges["owner"][self.came_to(*outcomes)]
         count = np.bincount(owners, minlength=self.n_owners + 1)[1:]
         count.setflags(write=False)
         return count
 
-    def came_to(self, *outcomes: ExchangeOutcome) -> npt.NDArray[np.bool_]:
+    def came_to(self, *outcomes: ExchangeOutcome) -> Bools:
         """Return which exchanges came to one of these outcomes."""
         return np.take(_chosen(outcomes), self.exchanges["outcome"])
 
@@ -142,7 +142,7 @@ class Trace:
 
 
 @lru_cache
-def _chosen(outcomes: tuple[ExchangeOutcome, ...]) -> npt.NDArray[np.bool_]:
+def _chosen(outcomes: tuple[ExchangeOutcome, ...]) -> Bools:
     """Return for each outcome whether it is one of these."""
     chosen = np.zeros(len(ExchangeOutcome), dtype=np.bool_)
     chosen[list(outcomes)] = True

@@ -100,7 +100,7 @@ class Station:
             def deferred(sent: Sent = sent) -> None:
                 sent.deferred += 1
 
-            sent.fate = yield from self.ports[owner].transmit(self.airtime, begun, deferred)
+            sent.fate = yield from self.ports[owner](self.airtime, begun, deferred)
             sent.end = self.kernel.now
 
 

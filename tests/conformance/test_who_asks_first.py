@@ -72,7 +72,7 @@ class OneCoin(SlottedMedium):
 
     @override
     def port(self, owner: int) -> Port:
-        return Tossing(super().port(owner), self._air.kernel, self._slot, self._draws)
+        return Tossing(super().port(owner), self._air.kernel, self._slot, self._draws).transmit
 
 
 @dataclass
@@ -87,7 +87,7 @@ class Tossing:
     def transmit(self, *how: Any) -> Waiting[Fate]:
         while next(self.draws) >= 0.5:
             yield self.kernel.tick + self.slot, TRANSMISSION_BEGINS
-        return (yield from self.right.transmit(*how))
+        return (yield from self.right(*how))
 
 
 class FirstComes(SlottedAloha):

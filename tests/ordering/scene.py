@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability, Churn
-from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium, DcfPort
+from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott
 from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
@@ -198,18 +199,5 @@ class Counting(Dcf):
 
 class CountingMedium(DcfMedium):
     def port(self, owner):
-        draws = iter([-1.0] * 9)
-        port = DcfPort(self, self._spec.window, self._spec.doublings, draws)
-        return CountingPort(port, self, iter(self._spec.counts[owner - 1]))
-
-
-class CountingPort:
-    def __init__(self, port, medium, counts):
-        self._port = port
-        self._medium = medium
-        self._counts = counts
-
-    def transmit(self, ticks, begun, deferred):
-        window = self._port._window << min(self._port._collisions, self._port._doublings)
-        self._port._draws = iter([next(self._counts) / window])
-        return (yield from self._port.transmit(ticks, begun, deferred))
+        counts = self._spec.counts[owner - 1]
+        return partial(self._transmit, owner, (n / self.window(owner) for n in counts))

@@ -5,7 +5,7 @@ from math import sqrt
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.gossip_spectrum import star
 
 

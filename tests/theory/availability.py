@@ -6,9 +6,7 @@ from math import expm1, fsum, inf, pi
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.theory.formulas.arguments import (
-    Array,
-)
+from asyncdp_sim.core.arrays import Array
 from tests.theory.clocks import MergedClocks
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import binom
 
-from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.broadcast import share
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.core.arrays import Array
 
 
 def as_printed(

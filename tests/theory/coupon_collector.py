@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.stats import binom
 
-from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.core.arrays import Array
 
 
 def all_contributed(n_owners: int, updates: int) -> Array:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.gossip_spectrum import Array, Edge
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.theory.formulas.gossip_spectrum import Edge
 
 
 def disagreement(

@@ -7,7 +7,7 @@ from math import exp, floor, fsum
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import Array
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.queueing import utilisation
 
 

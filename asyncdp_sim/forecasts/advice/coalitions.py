@@ -17,8 +17,8 @@ from asyncdp_sim.privacy.budgets import Horizon, enough
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.arguments import positive
 from asyncdp_sim.theory.moments.gossip_map import CentralStep
-from asyncdp_sim.theory.moments.per_update import Initial, Shape
-from asyncdp_sim.theory.moments.synchronous import LOST, descend, drawn
+from asyncdp_sim.theory.moments.per_update import Initial, Shape, drawn
+from asyncdp_sim.theory.moments.synchronous import LOST, descend
 from asyncdp_sim.theory.predict.update_order import releases, selection
 from asyncdp_sim.theory.prediction import Unknown
 

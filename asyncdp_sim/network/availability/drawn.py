@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import pi, sin
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -26,7 +26,7 @@ from asyncdp_sim.spec.base import (
     trait,
     wrong_length,
 )
-from asyncdp_sim.spec.validation import TAGS, faults_of
+from asyncdp_sim.spec.validation import TAGS
 from asyncdp_sim.trace import Recorder
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -118,13 +118,10 @@ class Diurnal(AvailabilityKind):
     high: Probability
     phase: Phase = 0.0
 
-    @model_validator(mode="after")
-    def _is_a_range(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.low > self.high:
-            raise faults_of(
-                [Fault("high", str(self.high), f"allowed is a number ≥ low = {self.low}")]
-            )
-        return self
+            yield Fault("high", str(self.high), f"allowed is a number ≥ low = {self.low}")
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:

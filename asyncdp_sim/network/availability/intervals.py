@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority
 from asyncdp_sim.core.streams import Scope
@@ -23,21 +23,21 @@ from asyncdp_sim.network.table_file import (
     LONGEST,
     Columns,
     FromFile,
+    by_line,
     columns_of,
     moment_of,
     shortened,
     time_of,
 )
 from asyncdp_sim.spec.base import Positive, Several
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.spec.validation import show
 
 KEY = "availability.path"
 COLUMNS = ("owner", "start", "end")
 TIME = "allowed is a number from 0 to 1e9 (time units)"
 MOMENT = "allowed is an ISO 8601 time, from 0 to 1e9 time units after the origin"
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Floats = Array
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Reading:
         shown = f"{column} {show(self.columns.cells[column][place])} ({self._where(place)})"
         self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))
 
-    def _blame(self, which: npt.NDArray[np.bool_], allowed: str) -> None:
+    def _blame(self, which: Bools, allowed: str) -> None:
         for place in map(int, np.flatnonzero(which)):
             shown = f"{self._spelled(place)} ({self._where(place)})"
             self.wrong.append((self.columns.lines[place], Fault(KEY, shown, allowed)))
@@ -254,16 +254,12 @@ class Intervals(FromFile, AvailabilityKind):
     origin: str | None = None
     period: Annotated[Positive, Field(le=1e9)] | None = None
 
-    @model_validator(mode="after")
-    def _is_said_in_words_that_exist(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.origin is not None and moment_of(self.origin) is None:
-            faults.append(Fault("origin", repr(self.origin), "allowed is an ISO 8601 time"))
+            yield Fault("origin", repr(self.origin), "allowed is an ISO 8601 time")
         if self.period is not None and to_ticks(self.period) < 1:
-            faults.append(Fault("period", str(self.period), "allowed is a tick, 1e-9, or more"))
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("period", str(self.period), "allowed is a tick, 1e-9, or more")
 
     @override
     def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
@@ -285,11 +281,8 @@ class Intervals(FromFile, AvailabilityKind):
     def faults(self, n_owners: int) -> list[Fault]:
         """Return what is wrong with the file, row by row: the first ten, and how many more."""
         table = self._table
-        wrong_rows = sorted([*table.wrong, *table.strangers(n_owners)], key=lambda pair: pair[0])
-        faults = shortened([fault for _, fault in wrong_rows], self._name)
-        if len(faults) == 0:
-            return self._misfits(n_owners)
-        return faults
+        faults = by_line([*table.wrong, *table.strangers(n_owners)], self._name)
+        return faults or self._misfits(n_owners)
 
     def _misfits(self, n_owners: int) -> list[Fault]:
         """Return a fault where names of devices do not fit the number of owners."""

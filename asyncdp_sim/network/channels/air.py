@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
 
 from asyncdp_sim.core.kernel import (
     ANSWER_END,
@@ -29,23 +28,13 @@ class Fate(Enum):
     """It never began: the channel was busy, or the owner thought better of it."""
 
 
-class Port(Protocol):
-    """One owner's access to a channel."""
+Port = Callable[[int, Callable[[], bool], Callable[[], None]], Waiting[Fate]]
+"""One owner's access to a channel: it waits for access, transmits, and returns how that ended.
 
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
-    ) -> Waiting[Fate]:
-        """Wait for access, transmit for ``ticks``, and return how it ended.
-
-        Parameters
-        ----------
-        ticks : int
-            Airtime, ≥ 1.
-        begun : callable
-            Called when the transmission is about to begin; it does not if this returns False.
-        deferred : callable
-            Called whenever the channel is found busy and the attempt put off or given up.
-        """
+Called with the airtime (ticks, ≥ 1); with what is called when the transmission is about to begin,
+which it does not if this returns False; and with what is called whenever the channel is found busy
+and the attempt is put off or given up.
+"""
 
 
 @dataclass(eq=False, slots=True)

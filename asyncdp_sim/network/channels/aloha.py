@@ -43,31 +43,18 @@ class AlohaMedium(Medium):
 
     @override
     def port(self, owner: int) -> Port:
-        powers = None
-        if self._ratio is not None:
-            source = partial(self._streams.generator, "owner", owner, "power")
-            powers = _powers(source)
-        return AlohaPort(self._air, self._ratio, powers)
+        source = partial(self._streams.generator, "owner", owner, "power")
+        return partial(self._transmit, _powers(source))
 
-
-class AlohaPort(Port):
-    """An owner that sends at once."""
-
-    def __init__(self, air: Air, ratio: float | None, powers: Iterator[float] | None) -> None:
-        self._air = air
-        self._ratio = ratio
-        self._powers = powers
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    def _transmit(
+        self, powers: Iterator[float], ticks: int, begun: Callable[[], bool], _: object
     ) -> Waiting[Fate]:
         """Transmit now."""
-        if self._powers is None or self._ratio is None:
+        if self._ratio is None:
             return (yield from self._air.attempt(ticks, begun))
         if not begun():
             return Fate.kept
-        sent = yield from self._air.send(ticks, next(self._powers))
+        sent = yield from self._air.send(ticks, next(powers))
         survives = sent.power > self._ratio * sent.interference
         return Fate.clear if survives else Fate.collided
 

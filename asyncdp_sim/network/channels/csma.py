@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels.kind import Backoff, Deferring
 from asyncdp_sim.network.laws import too_short
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec.base import Duration, trait
-from asyncdp_sim.spec.validation import TAGS, faults_of
+from asyncdp_sim.spec.validation import TAGS
 
 Persistence = Annotated[
     Annotated[float, Field(gt=0, le=1), Tag(TAGS[0])]
@@ -45,21 +45,18 @@ class Csma(Deferring):
     persistence: Persistence = "non-persistent"
     collision_detection: bool = False
 
-    @model_validator(mode="after")
-    def _slot_of_contention(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        yield from super().own_faults()
         p, delay = self.persistence, to_ticks(self.propagation_delay)
         if not isinstance(p, str) and p < 1 and delay == 0:
             rule = "allowed is a number ≥ 1e-9 where persistence < 1: the wait between two draws"
-            faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
+            yield Fault("propagation_delay", f"{self.propagation_delay:g}", rule)
         if self.collision_detection and delay == 0:
             rule = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
-            faults.append(Fault("propagation_delay", f"{self.propagation_delay:g}", rule))
+            yield Fault("propagation_delay", f"{self.propagation_delay:g}", rule)
         if not self.backoff.instant and self.backoff.mean < 1 / TICKS_PER_UNIT:
-            faults.append(too_short(self.backoff, "backoff"))  # it would listen for ever at a tick
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield too_short(self.backoff, "backoff")  # it would listen for ever at a tick
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "CsmaMedium":
@@ -87,54 +84,41 @@ class CsmaMedium(Medium):
         waits = self.spec.waits(own, "deferral")
         p = self.spec.persistence
         if isinstance(p, str):
-            return NonPersistent(self.air, waits)
+            return partial(self._if_idle, waits)
         draws = None if p == 1 else uniforms(partial(own.generator, "persistence"))
-        return Persistent(self, p, draws)
+        return partial(self._when_idle, p, draws)
 
-
-class NonPersistent(Port):
-    """An owner that gives up, or comes back later, when it detects another transmission."""
-
-    def __init__(self, air: Air, waits: Backoff | None) -> None:
-        self._air = air
-        self._waits = waits
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    def _if_idle(
+        self,
+        waits: Backoff | None,
+        ticks: int,
+        begun: Callable[[], bool],
+        deferred: Callable[[], None],
     ) -> Waiting[Fate]:
-        """Listen, then transmit or put it off."""
-        kernel, air = self._air.kernel, self._air
+        """Listen, then transmit, or give up or come back later."""
         times = 0
-        while air.busy():
+        while self.air.busy():
             deferred()
-            if self._waits is None:
+            if waits is None:
                 return Fate.kept
             times += 1
-            yield kernel.tick + self._waits.ticks(times), TRANSMISSION_BEGINS
-        return (yield from air.attempt(ticks, begun))
+            yield self.air.kernel.tick + waits(times), TRANSMISSION_BEGINS
+        return (yield from self.air.attempt(ticks, begun))
 
-
-class Persistent(Port):
-    """An owner that waits until the channel is idle, and then sends with probability p."""
-
-    def __init__(self, medium: CsmaMedium, p: float, draws: Iterator[float] | None) -> None:
-        self._air = medium.air
-        self._slot = medium.slot
-        self._p = p
-        self._draws = draws
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    def _when_idle(
+        self,
+        p: float,
+        draws: Iterator[float] | None,
+        ticks: int,
+        begun: Callable[[], bool],
+        _: object,
     ) -> Waiting[Fate]:
-        """Listen until the channel is idle, then transmit or wait a slot."""
-        kernel, air = self._air.kernel, self._air
+        """Listen until the channel is idle, then transmit with probability p or wait a slot."""
         while True:
-            if air.busy():
-                yield air.idle()
-            elif self._draws is None or next(self._draws) < self._p:
+            if self.air.busy():
+                yield self.air.idle()
+            elif draws is None or next(draws) < p:
                 break
             else:
-                yield kernel.tick + self._slot, TRANSMISSION_BEGINS
-        return (yield from air.attempt(ticks, begun))
+                yield self.air.kernel.tick + self.slot, TRANSMISSION_BEGINS
+        return (yield from self.air.attempt(ticks, begun))

@@ -1,5 +1,6 @@
 """Wi-Fi's contention: owners count random slots down, those that collide count from more."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Annotated, Literal
@@ -65,6 +66,7 @@ class DcfMedium(Medium):
             Fate.collided: to_ticks(spec.after_collision),
         }
         self._streams = streams
+        self._collisions: Counter[int] = Counter()  # by owner, in a row
         self._counting: list[tuple[int, Signal]] = []
         self._under_way = False
         self._sending = 0
@@ -74,7 +76,22 @@ class DcfMedium(Medium):
     @override
     def port(self, owner: int) -> Port:
         draws = uniforms(partial(self._streams.generator, "owner", owner, "contention"))
-        return DcfPort(self, self._spec.window, self._spec.doublings, draws)
+        return partial(self._transmit, owner, draws)
+
+    def window(self, owner: int) -> int:
+        """Return how many slots an owner's next count is drawn from."""
+        return self._spec.window << min(self._collisions[owner], self._spec.doublings)
+
+    def _transmit(
+        self, owner: int, draws: Iterator[float], ticks: int, begun: Callable[[], bool], _: object
+    ) -> Waiting[Fate]:
+        """Count slots down, then transmit."""
+        yield self.turn(int(next(draws) * self.window(owner)))
+        fate = yield from self.air.attempt(ticks, begun)
+        if fate is not Fate.kept:
+            self._collisions[owner] = 0 if fate is Fate.clear else self._collisions[owner] + 1
+        self.over(fate)
+        return fate
 
     def turn(self, count: int) -> Signal:
         """Return the slot of an owner that counts so many others first, from the next one on."""
@@ -109,29 +126,3 @@ class DcfMedium(Medium):
                 turn.fire(kernel.tick, TRANSMISSION_BEGINS)
             yield self._next
         self._under_way = False
-
-
-class DcfPort(Port):
-    """An owner that counts slots, from a window that its collisions double."""
-
-    def __init__(
-        self, medium: DcfMedium, window: int, doublings: int, draws: Iterator[float]
-    ) -> None:
-        self._medium = medium
-        self._window = window
-        self._doublings = doublings
-        self._draws = draws
-        self._collisions = 0
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
-    ) -> Waiting[Fate]:
-        """Count slots down, then transmit."""
-        window = self._window << min(self._collisions, self._doublings)
-        yield self._medium.turn(int(next(self._draws) * window))
-        fate = yield from self._medium.air.attempt(ticks, begun)
-        if fate is not Fate.kept:
-            self._collisions = 0 if fate is Fate.clear else self._collisions + 1
-        self._medium.over(fate)
-        return fate

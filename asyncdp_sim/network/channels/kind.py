@@ -2,11 +2,11 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -17,33 +17,13 @@ from asyncdp_sim.network.channels.air import Medium
 from asyncdp_sim.network.channels.packet_loss import PacketLoss, WrittenLoss, packet_loss
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.spec.base import Duration, Positive, Variant, trait
-from asyncdp_sim.spec.validation import faults_of
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
 """What follows ``loss`` in the name of each message's field; answers have the plain one."""
 
 
-class Backoff:
-    """Waits that double with each attempt, up to a cap: any law, times a power of two.
-
-    A backoff is no family of its own: a scenario writes it as a law (``backoff``), and as a number
-    that says how far it grows (``backoff_cap``).
-
-    Parameters
-    ----------
-    draws : iterator of int
-        Durations of the law, in ticks.
-    cap : int
-        The wait after attempt m is a draw times 2^min(m − 1, cap).
-    """
-
-    def __init__(self, draws: Iterator[int], cap: int) -> None:
-        self._draws = draws
-        self._cap = cap
-
-    def ticks(self, attempts: int) -> int:
-        """Return how long to wait after this many attempts (≥ 1), in ticks."""
-        return next(self._draws) << min(attempts - 1, self._cap)
+Backoff = Callable[[int], int]
+"""From the attempts made, m ≥ 1, to the ticks until the next: a draw times 2^min(m − 1, cap)."""
 
 
 class ChannelKind(Variant):
@@ -131,23 +111,14 @@ class Contended(ChannelKind):
     rate_bytes: Positive | None = None
     request_airtime: Airtime | None = None
 
-    @model_validator(mode="after")
-    def _one_airtime(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        airtimes = [time for time in (self.airtime, self.request_airtime) if time is not None]
         if (self.airtime is None) == (self.rate_bytes is None):
             shown = "neither" if self.airtime is None else "both"
-            rule = "allowed is one of airtime and rate_bytes"
-            raise faults_of([Fault("airtime", shown, rule)])
-        return self
-
-    @model_validator(mode="after")
-    def _can_be_sent(self) -> Self:
-        airtimes = [
-            airtime for airtime in (self.airtime, self.request_airtime) if airtime is not None
-        ]
-        faults = self.faults_of_airtime(max(airtimes)) if len(airtimes) > 0 else []
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("airtime", shown, "allowed is one of airtime and rate_bytes")
+        elif len(airtimes) > 0:
+            yield from self.faults_of_airtime(max(airtimes))
 
     @property
     @override
@@ -170,4 +141,5 @@ class Deferring(Contended):
     @override
     def waits(self, own: Scope, purpose: str) -> Backoff | None:
         draws = self.backoff.durations(partial(own.generator, "backoff", purpose), 16)
-        return None if draws is None else Backoff(draws, self.backoff_cap)
+        cap = self.backoff_cap
+        return None if draws is None else lambda attempts: next(draws) << min(attempts - 1, cap)

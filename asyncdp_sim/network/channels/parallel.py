@@ -1,16 +1,16 @@
 """Several independent channels of one kind side by side."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.kernel import Kernel, Waiting
+from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.network.channels.air import Fate, Medium, Port
+from asyncdp_sim.network.channels.air import Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha
 from asyncdp_sim.network.channels.csma import Csma
 from asyncdp_sim.network.channels.dcf import Dcf
@@ -19,7 +19,7 @@ from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
 from asyncdp_sim.network.laws.kind import uniforms
 from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.spec.validation import show
 
 SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
 """Every shared channel; a new one joins by its name here, and may then be one of several too."""
@@ -36,20 +36,16 @@ class Parallel(ChannelKind):
     each: Annotated[SharedChannel, FAMILY]
     choice: Literal["random", "by-owner"] = "random"
 
-    @model_validator(mode="after")
-    def _set_once(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.each.contended is not self.each:  # one from outside, that is not contended for
             rule = "allowed is a channel that answers share"
-            raise faults_of([Fault("each.kind", repr(self.each.kind), rule)])
-        rule = "not allowed here: set it once, next to channels"
-        faults = [
-            Fault(f"each.{name}", show(getattr(self.each, name)), rule)
-            for name, field in ChannelKind.model_fields.items()
-            if getattr(self.each, name) != field.default
-        ]
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("each.kind", repr(self.each.kind), rule)
+            return
+        for name, field in ChannelKind.model_fields.items():
+            if (given := getattr(self.each, name)) != field.default:
+                rule = "not allowed here: set it once, next to channels"
+                yield Fault(f"each.{name}", show(given), rule)
 
     @property
     @override
@@ -93,20 +89,5 @@ class ParallelMedium(Medium):
         if not self._random:
             return self._media[(owner - 1) % len(self._media)].port(owner)
         source = partial(self._streams.generator, "owner", owner, "channel")
-        return ParallelPort([medium.port(owner) for medium in self._media], uniforms(source))
-
-
-class ParallelPort(Port):
-    """An owner that chooses a channel for every transmission."""
-
-    def __init__(self, ports: Sequence[Port], draws: Iterator[float]) -> None:
-        self._ports = ports
-        self._draws = draws
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
-    ) -> Waiting[Fate]:
-        """Choose, then do as that channel does."""
-        port = self._ports[int(next(self._draws) * len(self._ports))]
-        return (yield from port.transmit(ticks, begun, deferred))
+        ports, draws = [medium.port(owner) for medium in self._media], uniforms(source)
+        return lambda *how: ports[int(next(draws) * len(ports))](*how)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -40,48 +41,28 @@ class SlottedMedium(Medium):
         self._air = air
         self._slot = slot
         self._frame = frame
+        self._free: dict[int, int] = {}  # by owner with slots of its own, the first not claimed
 
     @override
     def port(self, owner: int) -> Port:
-        if self._frame is None:
-            return SlottedPort(self._air, self._slot)
-        return SlottedPort(self._air, self._slot * self._frame, self._slot * (owner - 1), own=True)
+        return partial(self._transmit, owner)
 
-
-class SlottedPort(Port):
-    """An owner that sends when its next slot begins, now if it does so now.
-
-    Parameters
-    ----------
-    air : Air
-    period, offset : int
-        Its slots begin at offset + j·period, in ticks.
-    own : bool
-        Whether the slots are its own, so that one that it has claimed for another message is taken.
-    """
-
-    def __init__(self, air: Air, period: int, offset: int = 0, *, own: bool = False) -> None:
-        self._air = air
-        self._period = period
-        self._offset = offset
-        self._own = own
-        self._free = 0
-
-    @override
-    def transmit(
-        self, ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+    def _transmit(
+        self, owner: int, ticks: int, begun: Callable[[], bool], _: object
     ) -> Waiting[Fate]:
-        """Wait for the slot, then transmit."""
-        kernel = self._air.kernel
-        now = max(kernel.tick, self._free)
-        start = now + (self._offset - now) % self._period
-        if self._own:
-            self._free = start + self._period
+        """Wait for the owner's next slot, then transmit."""
+        kernel, period, offset = self._air.kernel, self._slot, 0
+        if self._frame is not None:
+            period, offset = self._slot * self._frame, self._slot * (owner - 1)
+        now = max(kernel.tick, self._free.get(owner, 0))
+        start = now + (offset - now) % period
+        if self._frame is not None:
+            self._free[owner] = start + period
         if start > kernel.tick:
             yield start, TRANSMISSION_BEGINS
         fate = yield from self._air.attempt(ticks, begun)
-        if fate is Fate.kept and self._free == start + self._period:
-            self._free = start  # the slot is not used after all, and no later one is claimed
+        if fate is Fate.kept and self._free.get(owner) == start + period:
+            self._free[owner] = start  # the slot is not used after all, and no later one is claimed
         return fate
 
 

@@ -167,7 +167,7 @@ class Link:
         airtime, fate = self.policy.request_ticks, None
         if self._port is not None and airtime is not None:
             deferred = partial(self._deferred, message, 0)
-            fate = yield from self._port.transmit(airtime, lambda: True, deferred)
+            fate = yield from self._port(airtime, lambda: True, deferred)
         if fate is Fate.kept:
             learner.request_lost(owner.number, message, Detail.channel_busy)
         elif fate is Fate.collided:
@@ -240,7 +240,7 @@ class Link:
                     break
                 yield from patience.learnt()
             if self._backoff is not None:
-                yield kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
+                yield kernel.tick + self._backoff(tries), TRANSMISSION_BEGINS
             if patience is not None:
                 patience.restart()
             compute = policy.fresh
@@ -270,7 +270,7 @@ class Link:
             return self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
         deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
         begun = partial(self._begun, exchange)
-        fate = yield from self._port.transmit(self.policy.answer_ticks or 1, begun, deferred)
+        fate = yield from self._port(self.policy.answer_ticks or 1, begun, deferred)
         if fate is Fate.kept:
             return None
         if fate is Fate.collided:
@@ -343,7 +343,7 @@ class Link:
             if tries == self.policy.attempts:
                 return
             if self._backoff is not None:
-                yield learner.kernel.tick + self._backoff.ticks(tries), TRANSMISSION_BEGINS
+                yield learner.kernel.tick + self._backoff(tries), TRANSMISSION_BEGINS
             tries += 1
             came = yield from self._send(exchange)
             if came is None:

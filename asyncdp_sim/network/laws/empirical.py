@@ -1,28 +1,28 @@
 """The law of durations that were measured."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network.laws.kind import DrawnLaw
 from asyncdp_sim.network.table_file import (
     LONGEST,
     FromFile,
+    by_line,
     columns_of,
     digest_of,
-    shortened,
     time_of,
 )
 from asyncdp_sim.spec.base import Duration, Positive, Several, trait
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.spec.validation import show
 
 KINDS = "allowed is a CSV (UTF-8) or .parquet with a column of durations"
 
@@ -43,26 +43,20 @@ class Empirical(FromFile, DrawnLaw):
     column: str | None = None
     unit: Positive | None = None
 
-    @model_validator(mode="after")
-    def _is_a_list_or_a_file(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if (self.values is None) == (self.path is None):
             shown = "nothing" if self.values is None else "beside path"
-            faults.append(Fault("values", shown, "allowed is either values, or path and column"))
+            yield Fault("values", shown, "allowed is either values, or path and column")
         elif self.path is None:
-            faults = [
-                Fault(name, show(getattr(self, name)), "allowed only with path")
-                for name in ("column", "unit")
-                if getattr(self, name) is not None
-            ]
+            for name in ("column", "unit"):
+                if getattr(self, name) is not None:
+                    yield Fault(name, show(getattr(self, name)), "allowed only with path")
         elif self.column is None:
             rule = "allowed is the name of the column of path that holds the durations"
-            faults.append(Fault("column", "nothing", rule))
+            yield Fault("column", "nothing", rule)
         else:
-            faults = list(self._measured.wrong)
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield from self._measured.wrong
 
     @override
     def content_digest(self) -> str:
@@ -98,12 +92,12 @@ class Empirical(FromFile, DrawnLaw):
         return values[-1]
 
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
         values = self._drawn_from
         return values[generator.integers(len(values), size=size)]
 
     @cached_property
-    def _drawn_from(self) -> npt.NDArray[np.float64]:
+    def _drawn_from(self) -> Array:
         return np.asarray(self.durations_measured)
 
 
@@ -135,5 +129,4 @@ def _read(path: str, column: str, unit: float) -> _Measured:
             durations.append(value * unit)
     if len(durations) == 0 and len(wrong) == 0:
         wrong.append((1, Fault("path", f"no number in {column!r} ({name})", KINDS)))
-    faults = shortened([fault for _, fault in sorted(wrong, key=lambda pair: pair[0])], name)
-    return _Measured(columns.sha256, tuple(durations), tuple(faults))
+    return _Measured(columns.sha256, tuple(durations), tuple(by_line(wrong, name)))

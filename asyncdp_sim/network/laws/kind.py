@@ -11,14 +11,13 @@ from math import log, sqrt
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.units import block_to_ticks, to_ticks
 from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, trait
-from asyncdp_sim.spec.validation import faults_of
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""
@@ -97,7 +96,7 @@ class DrawnLaw(LawKind):
     constant = False
 
     @abstractmethod
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
         """Return ``size`` durations in model time units."""
 
     @override
@@ -206,7 +205,7 @@ class Exponential(DrawnLaw):
         return float(generator.gamma(2.0, self.mean))
 
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
         return generator.exponential(self.mean, size)
 
 
@@ -234,7 +233,7 @@ class Lognormal(DrawnLaw):
         return float(generator.lognormal(log(self.mean) + s2 / 2, sqrt(s2)))
 
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
         s2 = log(1 + self.cv**2)
         return generator.lognormal(log(self.mean) - s2 / 2, sqrt(s2), size)
 
@@ -263,7 +262,7 @@ class Gamma(DrawnLaw):
         return float(generator.gamma(1 / self.cv**2 + 1, self.mean * self.cv**2))
 
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
         return generator.gamma(1 / self.cv**2, self.mean * self.cv**2, size)
 
 
@@ -279,12 +278,10 @@ class Uniform(DrawnLaw):
     low: Duration
     high: Duration
 
-    @model_validator(mode="after")
-    def _is_an_interval(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.low >= self.high:
-            rule = f"allowed is a number > low = {self.low}"
-            raise faults_of([Fault("high", str(self.high), rule)])
-        return self
+            yield Fault("high", str(self.high), f"allowed is a number > low = {self.low}")
 
     @property
     @override
@@ -302,7 +299,7 @@ class Uniform(DrawnLaw):
         return sqrt(low + (high - low) * float(generator.random()))
 
     @override
-    def draw(self, generator: np.random.Generator, size: int) -> npt.NDArray[np.float64]:
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
         return generator.uniform(self.low, self.high, size)
 
 

@@ -3,11 +3,11 @@
 Async, section 3, "Periodic Broadcast by the Learner".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -21,7 +21,6 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec.base import Duration, trait
-from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind
 
 
@@ -54,12 +53,10 @@ class Broadcast(ProtocolKind):
     own_tick: Literal["drop", "overlap"] = "drop"
     offline: Literal["finish", "vanish"] = "finish"
 
-    @model_validator(mode="after")
-    def _delay_is_used(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.answer_at == "next-tick" and not self.delay.instant:
-            rule = 'allowed only with answer_at = "after-delay"'
-            raise faults_of([Fault("delay", "a law", rule)])
-        return self
+            yield Fault("delay", "a law", 'allowed only with answer_at = "after-delay"')
 
     @override
     def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from math import fsum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
@@ -23,7 +23,6 @@ from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
 from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, trait, wrong_length
 from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 
@@ -272,15 +271,13 @@ class Dispatch(ProtocolKind):
     policy: Policy | None = None
     queue: Queue = "fifo"
 
-    @model_validator(mode="after")
-    def _drawn_with_them(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.probabilities is not None and self.to != "drawn":
-            rule = 'allowed only with to = "drawn"'
-            raise faults_of([Fault("probabilities", "a list", rule)])
-        if self.policy is not None and (self.to != "drawn" or self.probabilities is not None):
+            yield Fault("probabilities", "a list", 'allowed only with to = "drawn"')
+        elif self.policy is not None and (self.to != "drawn" or self.probabilities is not None):
             rule = 'allowed only without probabilities, and with to = "drawn"'
-            raise faults_of([Fault("policy", "a table", rule)])
-        return self
+            yield Fault("policy", "a table", rule)
 
     def chances(self, n_owners: int) -> tuple[float, ...]:
         """Return p_i, or each owner's share of the tasks where none is drawn."""

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from math import fsum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -32,7 +31,6 @@ from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 
@@ -183,46 +181,42 @@ class Gossip(ProtocolKind):
     graph: GossipGraph
     clock: EdgeClock = PoissonClock()
 
-    @model_validator(mode="after")
-    def _each_edge_has_a_clock(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.clock.superposed:
             rule = 'allowed is "per-owner": every edge has a clock of its own'
-            raise faults_of([Fault("clock.population", "'superposed'", rule)])
-        return self
+            yield Fault("clock.population", "'superposed'", rule)
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+    def faults_of_network(self, n_owners: int, parts: Any) -> Iterator[Fault]:
         """Refuse what gossip does not have: clocks of owners, a learner's lines and losses."""
         channel = parts.channel
-        faults = [fault.under("protocol") for fault in self._misfits(n_owners)]
-        faults += _owners_clocks(parts.clock)
+        yield from (fault.under("protocol") for fault in self._misfits(n_owners))
+        yield from _owners_clocks(parts.clock)
         if channel.contended is not None:
             rule = "protocol gossip needs channel ideal: neighbours talk side by side"
-            faults.append(Fault("channel.kind", repr(channel.kind), rule))
+            yield Fault("channel.kind", repr(channel.kind), rule)
         for name, share in lossy(channel, n_owners):
             if name != "loss" or self.has_learner:
                 rule = "protocol gossip loses answers between owners alone: allowed is 0"
-                faults.append(Fault(f"channel.{name}", f"{share:g} for some owner", rule))
+                yield Fault(f"channel.{name}", f"{share:g} for some owner", rule)
         if channel.retransmissions > 0:
             rule = "protocol gossip sends nothing again: allowed is 0"
-            faults.append(Fault("channel.retransmissions", str(channel.retransmissions), rule))
+            yield Fault("channel.retransmissions", str(channel.retransmissions), rule)
         if acknowledged(parts.latency.acknowledgement):
             rule = "protocol gossip acknowledges nothing: allowed is none"
-            faults.append(Fault("latency.acknowledgement", "a law", rule))
+            yield Fault("latency.acknowledgement", "a law", rule)
         if parts.topology is not None:
             rule = "not allowed with protocol gossip, which has its own graph"
-            faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
-        return faults
+            yield Fault("topology.kind", repr(parts.topology.kind), rule)
 
     def _misfits(self, n_owners: int) -> list[Fault]:
         """Return what does not fit the number of owners, or of edges."""
         faults = self.graph.faults(n_owners)
-        if len(faults) == 0:
-            for fault in self.clock.faults(len(self.graph.edges(n_owners))):
-                faults.append(
-                    replace(fault, allowed=fault.allowed.replace("per owner", "per edge"))
-                )
-        return faults
+        if len(faults) > 0:
+            return faults
+        found = self.clock.faults(len(self.graph.edges(n_owners)))
+        return [replace(f, allowed=f.allowed.replace("per owner", "per edge")) for f in found]
 
     @override
     def stall_period(self, network: Any, count: int) -> int | None:

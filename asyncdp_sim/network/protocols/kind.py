@@ -1,7 +1,7 @@
 """Base of every protocol: traits, and methods that the rest of the house asks for."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum
 from operator import mul
 from typing import Any, ClassVar, Literal
@@ -113,7 +113,7 @@ class ProtocolKind(Variant):
         """Act at a tick of an owner's clock; do nothing where owners only answer."""
         yield from ()
 
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+    def faults_of_network(self, n_owners: int, parts: Any) -> Iterable[Fault]:
         """Return what does not fit the number of owners, or other parts of the network.
 
         Parameters
@@ -122,21 +122,19 @@ class ProtocolKind(Variant):
             N.
         parts : Network or Scenario
         """
-        return []
+        return ()
 
-    def not_superposable(self) -> list[Fault]:
-        """Return what keeps one clock from ticking for all owners."""
-        faults = []
+    def not_superposable(self) -> Iterator[Fault]:
+        """Yield what keeps one clock from ticking for all owners."""
         if not self.acts_on_ticks:
             rule = "superposed clocks need owners that act on their ticks: request or push"
-            faults.append(Fault("protocol.kind", repr(self.kind), rule))
+            yield Fault("protocol.kind", repr(self.kind), rule)
         if self.asks_again:
             rule = 'superposed clocks need busy = "refuse" or "queue"'
-            faults.append(Fault("protocol.busy", "'retry'", rule))
+            yield Fault("protocol.busy", "'retry'", rule)
         if self.vanishes:
             rule = 'superposed clocks need offline = "finish"'
-            faults.append(Fault("protocol.offline", "'vanish'", rule))
-        return faults
+            yield Fault("protocol.offline", "'vanish'", rule)
 
     def stall_period(self, network: Any, count: int) -> int | None:
         """Return in how many ticks ``count`` things happen that may begin an exchange, at least.

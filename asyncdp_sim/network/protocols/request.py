@@ -3,11 +3,11 @@
 Async, section 3, "Request for Update by the Data Owner".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -29,7 +29,6 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec.base import Duration, trait
-from asyncdp_sim.spec.validation import faults_of
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
 
@@ -65,22 +64,18 @@ class Request(ProtocolKind):
     timeout: Annotated[Duration, Field(ge=1e-9)] | None = None
     offline: Literal["finish", "vanish"] = "finish"
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.busy == "retry" and (self.retry is None or self.retry.mean <= 0):
             shown = "nothing" if self.retry is None else "a law of mean 0"
-            faults.append(Fault("retry", shown, 'busy = "retry" needs a law with a positive mean'))
+            yield Fault("retry", shown, 'busy = "retry" needs a law with a positive mean')
         if self.busy != "retry" and self.retry is not None:
-            faults.append(Fault("retry", "a law", 'allowed only with busy = "retry"'))
+            yield Fault("retry", "a law", 'allowed only with busy = "retry"')
         if self.own_tick == "queue" and not self.queues:
-            faults.append(Fault("own_tick", "'queue'", 'it needs busy = "queue"'))
+            yield Fault("own_tick", "'queue'", 'it needs busy = "queue"')
         if self.offline == "vanish" and self.timeout is None:
             rule = "owners that vanish need a timeout, or the learner waits for ever"
-            faults.append(Fault("timeout", "nothing", rule))
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield Fault("timeout", "nothing", rule)
 
     @override
     def refuses_at_once(self, network: Any) -> bool:

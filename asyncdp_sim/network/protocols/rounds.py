@@ -58,12 +58,11 @@ class Rounds(ProtocolKind):
     deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        faults = hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
+    def faults_of_network(self, n_owners: int, parts: Any) -> Iterator[Fault]:
+        yield from hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
         if self.owners is not None and self.owners > n_owners:
             rule = f"allowed is at most {n_owners}, the number of owners"
-            faults.append(Fault("protocol.owners", str(self.owners), rule))
-        return faults
+            yield Fault("protocol.owners", str(self.owners), rule)
 
     @override
     def stall_period(self, network: Any, count: int) -> None:

@@ -5,9 +5,9 @@ The network of POLAR-SGD (POLAR, section II): synchronous and free of faults, as
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
@@ -28,7 +28,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
 from asyncdp_sim.spec.base import Count, OneOrSeveral, per_owner, trait
-from asyncdp_sim.spec.validation import TAGS, faults_of
+from asyncdp_sim.spec.validation import TAGS
 from asyncdp_sim.theory.formulas.polar import disagreement_left
 
 MOST = 1000
@@ -83,21 +83,17 @@ class Servers(ProtocolKind):
     exchange: Law = NoTime()
     graph: ServerGraph | None = None
 
-    @model_validator(mode="after")
-    def _fits_the_servers(self) -> Self:
-        faults = []
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.reach != "all" and self.reach > self.count:
             rule = f'allowed is "all", or a whole number from 2 to count = {self.count}'
-            faults.append(Fault("reach", str(self.reach), rule))
+            yield Fault("reach", str(self.reach), rule)
         if isinstance(self.latency, tuple) and len(self.latency) != self.count:
             shown = f"{len(self.latency)} value{'' if len(self.latency) == 1 else 's'}"
             rule = f"allowed is one law, or a list with one per server, {self.count} in all"
-            faults.append(Fault("latency", shown, rule))
+            yield Fault("latency", shown, rule)
         if self.graph is not None:
-            faults += faults_of_servers(self.graph, self.count)
-        if len(faults) > 0:
-            raise faults_of(faults)
-        return self
+            yield from faults_of_servers(self.graph, self.count)
 
     @property
     def agreements(self) -> tuple[Neighbours | None, ...]:
@@ -119,41 +115,34 @@ class Servers(ProtocolKind):
         return tuple((client - 1 + s) % self.count + 1 for s in range(self.n_reached))
 
     @override
-    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
-        """Return what a synchronous network without faults does not have."""
-        faults = []
+    def faults_of_network(self, n_owners: int, parts: Any) -> Iterator[Fault]:
+        """Yield what a synchronous network without faults does not have, or has too few of."""
         sync = "protocol servers is synchronous and without faults, as published"
         if not parts.availability.always_online:
             rule = f"{sync}: allowed is always"
-            faults.append(Fault("availability.kind", repr(parts.availability.kind), rule))
+            yield Fault("availability.kind", repr(parts.availability.kind), rule)
         if parts.channel.contended is not None:
             rule = f"{sync}: allowed is ideal"
-            faults.append(Fault("channel.kind", repr(parts.channel.kind), rule))
+            yield Fault("channel.kind", repr(parts.channel.kind), rule)
         for name, most in lossy(parts.channel, n_owners):
-            faults.append(Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0"))
+            yield Fault(f"channel.{name}", f"{most:g}", f"{sync}: allowed is 0")
         if parts.topology is not None:
             rule = "not allowed with protocol servers, in which distances are latencies"
-            faults.append(Fault("topology.kind", repr(parts.topology.kind), rule))
+            yield Fault("topology.kind", repr(parts.topology.kind), rule)
         if acknowledged(parts.latency.acknowledgement):
             rule = "nothing is acknowledged under protocol servers: allowed is none"
-            faults.append(Fault("latency.acknowledgement", "a law", rule))
+            yield Fault("latency.acknowledgement", "a law", rule)
         if parts.clock != PoissonClock():
             rule = "nobody follows a clock under protocol servers: leave [clock] out"
-            faults.append(Fault("clock.kind", repr(parts.clock.kind), rule))
-        return faults + self._misfits(n_owners, parts)
-
-    def _misfits(self, n_owners: int, parts: Any) -> list[Fault]:
-        """Return where clients are too few, or may not answer often enough."""
-        faults = []
+            yield Fault("clock.kind", repr(parts.clock.kind), rule)
         if n_owners + self.n_reached <= self.count:
             rule = f"{n_owners} clients leave some of {self.count} servers without any: "
             rule += f"allowed is a whole number ≥ {self.count - n_owners + 1}"
-            faults.append(Fault("protocol.reach", str(self.reach), rule))
+            yield Fault("protocol.reach", str(self.reach), rule)
         answers = getattr(parts, "answers_allowed", None)
         if answers is not None and min(answers) < parts.updates * self.answers_each:
             rule = f"allowed are numbers ≥ {parts.updates * self.answers_each}, all that is sent"
-            faults.append(Fault("answers_allowed", str(min(answers)), rule))
-        return faults
+            yield Fault("answers_allowed", str(min(answers)), rule)
 
     @override
     def stall_period(self, network: Any, count: int) -> None:

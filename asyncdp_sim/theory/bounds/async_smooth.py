@@ -5,9 +5,9 @@ from math import sqrt
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.bounds.async_theorem2 import GeometricBound, StepSizes, variances
 from asyncdp_sim.theory.formulas.arguments import (
-    Array,
     finite,
     nonnegative,
     positive,

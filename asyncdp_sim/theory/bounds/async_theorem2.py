@@ -21,8 +21,8 @@ from math import expm1, log1p, sqrt
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.arguments import (
-    Array,
     count,
     finite,
     nonnegative,

@@ -10,14 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import (
-    Array,
-    count,
-    nonnegative,
-    positive,
-    probability,
-    refused,
-)
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, probability, refused
 
 
 def with_transient(

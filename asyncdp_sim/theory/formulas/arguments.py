@@ -5,11 +5,9 @@ from math import fsum, isfinite
 from numbers import Integral
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
-
-Array = npt.NDArray[np.float64]
 
 
 def refused(key: str, value: object, allowed: str) -> SpecError:

@@ -8,7 +8,8 @@ from operator import mul
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import Array, count, nonnegative, probabilities
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.theory.formulas.arguments import count, nonnegative, probabilities
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive
 from asyncdp_sim.theory.formulas.channels import RandomAccess
 
 Station = tuple[int, int]
 """How often its window is doubled, and slots that it still counts."""
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

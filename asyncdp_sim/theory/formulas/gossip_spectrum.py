@@ -21,11 +21,10 @@ from collections.abc import Sequence
 from math import cos, pi
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.arguments import count, finite, probabilities, refused
 
-Array = npt.NDArray[np.float64]
 Edge = tuple[int, int]
 """Two nodes."""
 

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.arguments import finite, refused
-
-Array = npt.NDArray[np.float64]
 
 
 def smallest_entry(matrix: Array) -> float:

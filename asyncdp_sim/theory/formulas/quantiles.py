@@ -1,9 +1,8 @@
 """Quantiles of a binomial count and of Student's t, by the part of SciPy that imports fast."""
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array
 
 
 def binomial_quantile(share: float, trials: int, chance: Array | float) -> Array:

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from math import expm1, fsum, log1p
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, refused
-
-Array = npt.NDArray[np.float64]
 
 
 def overlapping_mean(n_owners: int, rate: float, mean_job: float) -> float:

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
-from asyncdp_sim.theory.moments.per_update import Initial, Shape, variances
+from asyncdp_sim.theory.moments.per_update import Initial, Shape, drawn, variances
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
+Indices = Ints
 NUMBERS = 2**23
 """Of the adjoints that are worked on at a time, at most, unless one order has more."""
 
@@ -83,13 +82,10 @@ def ordered(
     if np.any(np.diff(at) <= 0) or len(at) == 0 or at[0] < 0 or at[-1] > turns.shape[1]:
         raise refused("ks", at.tolist(), f"rising whole numbers from 0 to {turns.shape[1]}")
     levels = _levels(variances(process, noise_variance, noise), turns, numbers)
-    spread = 1 / 12 if initial == "uniform" else 0.0
+    start, spread = drawn(initial)
     judge = process.hessian if hessian is None else hessian
     shift = np.zeros(process.n_features) if optimum is None else process.optimum - optimum
     view: Array = np.linalg.cholesky(judge).T.astype(float)  # uᵀHu = ‖view u‖²
-    start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}.get(initial)
-    if start is None:
-        raise refused("initial", repr(initial), "zeros, ones or uniform")
     width = max(1, NUMBERS // (at.size * (process.n_owners + 1) * process.n_features**2))
     loud, quiet = np.empty((len(turns), at.size)), np.empty((len(turns), at.size))
     with np.errstate(over="ignore", invalid="ignore"):  # a learning that diverges

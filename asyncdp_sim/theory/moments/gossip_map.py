@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.formulas.arguments import count, finite, positive, probabilities, refused
 
-Array = npt.NDArray[np.float64]
 CentralStep = Literal["proof", "text"]
 
 

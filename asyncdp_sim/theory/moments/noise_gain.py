@@ -1,13 +1,10 @@
 """The cost of each owner's noise in expected fitness: one recursion for all budgets."""
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.theory.formulas.arguments import refused
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
-from asyncdp_sim.theory.moments.per_update import Shape
-
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.theory.moments.per_update import Shape, require_shape
 
 
 def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:
@@ -44,8 +41,7 @@ def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:
     SpecError
         If the shape of the noise is unknown.
     """
-    if noise not in ("vector", "scalar-as-published"):
-        raise refused("noise", repr(noise), "vector or scalar-as-published")
+    require_shape(noise)
     n_owners, p, chance = process.n_owners, process.n_features, process.probability
     view = "iaa->i" if noise == "vector" else "iab->i"  # tr(F G_ii)
     m, stack, blocks = process.central_factor, n_owners * p, np.arange(n_owners)

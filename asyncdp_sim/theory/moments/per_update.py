@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.theory.formulas.arguments import finite, refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-Array = npt.NDArray[np.float64]
 Initial = Literal["zeros", "ones", "uniform"]
 Shape = Literal["vector", "scalar-as-published"]
 
@@ -238,13 +237,32 @@ def variances(process: GossipMap, noise_variance: Array | None, noise: Shape) ->
     SpecError
         As :func:`injected`.
     """
-    if noise not in ("vector", "scalar-as-published"):
-        raise refused("noise", repr(noise), "vector or scalar-as-published")
+    require_shape(noise)
     values = np.zeros(process.n_owners) if noise_variance is None else noise_variance
     variance = finite("noise_variance", values, (process.n_owners, *values.shape[1:2]))
     if np.any(variance < 0):
         raise refused("noise_variance", variance.tolist(), "numbers ≥ 0")
     return np.asarray((process.step**2 * variance.T).T)
+
+
+def require_shape(noise: Shape) -> None:
+    """Raise unless noise has one of the shapes that there are."""
+    if noise not in ("vector", "scalar-as-published"):
+        raise refused("noise", repr(noise), "vector or scalar-as-published")
+
+
+def drawn(initial: Initial) -> tuple[float, float]:
+    """Return mean and variance of each coordinate of a model at k = 0.
+
+    Raises
+    ------
+    SpecError
+        If there is no such start.
+    """
+    starts = {"zeros": (0.0, 0.0), "ones": (1.0, 0.0), "uniform": (0.5, 1 / 12)}
+    if initial not in starts:
+        raise refused("initial", repr(initial), "zeros, ones or uniform")
+    return starts[initial]
 
 
 def started(process: GossipMap, initial: Initial) -> tuple[Array, Array]:
@@ -255,14 +273,11 @@ def started(process: GossipMap, initial: Initial) -> tuple[Array, Array]:
     SpecError
         If the start is unknown.
     """
-    if initial not in ("zeros", "ones", "uniform"):
-        raise refused("initial", repr(initial), "zeros, ones or uniform")
+    mean, scatter = drawn(initial)
     n_models, p = process.n_owners + 1, process.n_features
-    v = np.tile(
-        {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[initial] - process.optimum, (n_models, 1)
-    )
+    v = np.tile(mean - process.optimum, (n_models, 1))
     u = v[:, :, None, None] * v
     blocks = np.arange(n_models)
-    if initial == "uniform":
-        u[blocks, :, blocks, :] += np.eye(p) / 12
+    if scatter > 0:
+        u[blocks, :, blocks, :] += scatter * np.eye(p)
     return v, u

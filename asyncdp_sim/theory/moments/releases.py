@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from math import ceil, fsum, log2, sqrt
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.theory.formulas.packet_loss import delivered, mean_attempts
 
-Array = npt.NDArray[np.float64]
 SPREADS = 40.0
 """So many standard deviations above its mean no count is ever met, skewed as it may be."""
 
@@ -59,7 +58,7 @@ class Releases:
     def _used(self) -> Array:
         return self.rate * [delivered(loss, self.attempts) for loss in self.loss.tolist()]
 
-    def silent_by(self, answers: npt.NDArray[np.int64], updates: int) -> float:
+    def silent_by(self, answers: Ints, updates: int) -> float:
         """Return a bound on P(some owner is silent before update T), by a sum over owners.
 
         Owner i, if its budget did not end, would release as many answers until the last exchange

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array
+
 _BLOCK = 2**14
 """Records whose products are worked out at a time."""
 LARGEST = 2**23

@@ -10,14 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.algorithms import Schedule
-from asyncdp_sim.theory.formulas.arguments import finite, nonnegative, refused
-from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Shape
+from asyncdp_sim.theory.formulas.arguments import finite, nonnegative
+from asyncdp_sim.theory.moments.per_update import (
+    CentralMoments,
+    Initial,
+    Shape,
+    drawn,
+    require_shape,
+)
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-Array = npt.NDArray[np.float64]
 LOST = 1e-12
 """What is left of a sum whose terms cancel must be more, of its largest term: it has four digits
 then."""
@@ -99,20 +104,6 @@ class DescentMoments:
     sound: bool
 
 
-def drawn(initial: Initial) -> tuple[float, float]:
-    """Return mean and variance of each coordinate of a model at k = 0.
-
-    Raises
-    ------
-    SpecError
-        If there is no such start.
-    """
-    starts = {"zeros": (0.0, 0.0), "ones": (1.0, 0.0), "uniform": (0.5, 1 / 12)}
-    if initial not in starts:
-        raise refused("initial", repr(initial), "zeros, ones or uniform")
-    return starts[initial]
-
-
 def moments(
     hessian: Array,
     optimum: Array,
@@ -146,8 +137,7 @@ def moments(
     SpecError
         If an argument is outside its domain.
     """
-    if noise not in ("vector", "scalar-as-published"):
-        raise refused("noise", repr(noise), "vector or scalar-as-published")
+    require_shape(noise)
     variance, p = nonnegative("noise_variance", float(np.max(noise_variance))), len(optimum)
     levels = None
     if isinstance(noise_variance, np.ndarray):

@@ -1,8 +1,8 @@
 """Exact moments of asynchronous learning where owners fall silent after so many answers."""
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.per_update import (
@@ -15,8 +15,7 @@ from asyncdp_sim.theory.moments.per_update import (
 )
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
+Indices = Ints
 
 
 def capped_size(process: GossipMap, answers: Indices) -> int:

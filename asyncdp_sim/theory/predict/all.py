@@ -18,7 +18,7 @@ from asyncdp_sim.network.availability.periods import Outages
 from asyncdp_sim.network.channels.packet_loss import GilbertElliott, IndependentLosses
 from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
 from asyncdp_sim.theory.predict.channels import access
-from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import staleness
 from asyncdp_sim.theory.predict.update_order import choice
@@ -105,7 +105,7 @@ def _entangled(facts: Facts) -> str:
     if network.protocol.gives_up_after is not None:
         return "the learner gives up after a timeout"
     if again and facts.loses("_acknowledgement"):
-        return "answers that arrived are sent again where acknowledgements are lost"
+        return RESENT
     if max(shares) > min(shares):
         return "owners' answers are lost differently often"
     if again and loss.bursty and facts.overlap and not facts.instant:

@@ -12,17 +12,23 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.dcf import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
-from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.channels import RandomAccess
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.protocols import law
-from asyncdp_sim.theory.prediction import Prediction, Unknown, either
+from asyncdp_sim.theory.predict.protocols import law, on_channel
+from asyncdp_sim.theory.prediction import (
+    NoFormulaError,
+    Prediction,
+    Unknown,
+    known,
+    no_formula_if,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,8 +137,7 @@ def _slow(facts: Facts) -> str:
 LARGEST = 600
 """States of the chain that is solved at most."""
 SURE = 1e-9
-NOT_SHARED = Unknown("owners share no channel")
-UNKNOWN = Unknown("no formula is known for this variant of the channel")
+NOT_SHARED = "owners share no channel"
 
 
 class ChannelTheory:
@@ -161,26 +166,24 @@ class ChannelTheory:
         """Whether owners of successive answers that survive are independent, if all are equal."""
         return False
 
-    def access(self, load: Load) -> RandomAccess | Unknown:
-        """Return what gets through while no budget is spent, or why it is not known.
+    def access(self, load: Load) -> RandomAccess:
+        """Return what gets through while no budget is spent.
 
         Where answers are sent again, what is predicted has each of them arrive at last.
         """
-        if self.channel.contended is None:
-            return NOT_SHARED
-        doubt = self.doubt(load)
-        return Unknown(doubt) if doubt else self.through(load)
+        no_formula_if(NOT_SHARED if self.channel.contended is None else self.doubt(load))
+        return self.through(load)
 
     def doubt(self, load: Load) -> str:
         """Return why no formula of this channel holds for a load, if none does."""
         return load.broken or load.not_poisson or load.slow or load.unequal
 
-    def through(self, load: Load) -> RandomAccess | Unknown:  # noqa: ARG002
-        """Return what gets through of a load that is not in doubt, or why it is not known."""
-        return UNKNOWN
+    def through(self, load: Load) -> RandomAccess:  # noqa: ARG002
+        """Return what gets through of a load that is not in doubt."""
+        raise NoFormulaError("no formula is known for this variant of the channel")
 
-    def mean_staleness(self, load: Load) -> float | Unknown | None:  # noqa: ARG002
-        """Return the mean staleness, or why it is not known; None where no formula has it."""
+    def mean_staleness(self, load: Load) -> float | None:  # noqa: ARG002
+        """Return the mean staleness of what gets through; None where no formula has it."""
         return None
 
     def dependence(self, *, overlap: bool) -> str:
@@ -268,27 +271,21 @@ class CsmaTheory(ChannelTheory):
         return load.broken or load.not_poisson or load.slow or far or load.unequal
 
     @override
-    def through(self, load: Load) -> RandomAccess | Unknown:
-        if load.overlap:
-            return self._endless(load)
-        if not self.channel.gives_up:
-            return UNKNOWN
-        formula = formulas.csma_detecting if self.channel.collision_detection else formulas.csma
-        return formula(load.n_owners, load.rate, load.airtime, self.channel.propagation_delay)
-
-    def _endless(self, load: Load) -> RandomAccess | Unknown:
-        """Return what gets through of Poisson attempts."""
+    def through(self, load: Load) -> RandomAccess:
         channel, offered, airtime = self.channel, load.offered, load.airtime
-        delay = channel.propagation_delay / airtime
+        detects, delay = channel.collision_detection, channel.propagation_delay
+        if channel.gives_up and not load.overlap:
+            formula = formulas.csma_detecting if detects else formulas.csma
+            return formula(load.n_owners, load.rate, airtime, delay)
         if channel.gives_up:
-            result = formulas.csma_giving_up(offered, delay, detecting=channel.collision_detection)
+            endless = formulas.csma_giving_up(offered, delay / airtime, detecting=detects)
             return RandomAccess.from_rates(
-                result.success_probability, result.attempt_rate / airtime
+                endless.success_probability, endless.attempt_rate / airtime
             )
-        if channel.persistence == 1.0 and not channel.collision_detection:
-            survived = formulas.csma_one_persistent_infinite(offered, delay)
+        if load.overlap and channel.persistence == 1.0 and not detects:
+            survived = formulas.csma_one_persistent_infinite(offered, delay / airtime)
             return RandomAccess.from_rates(survived / offered, load.total)
-        return UNKNOWN
+        return super().through(load)
 
 
 class DcfTheory(ChannelTheory):
@@ -313,25 +310,22 @@ class DcfTheory(ChannelTheory):
         return load.can_lose_messages or again or (pause if late else "")
 
     @override
-    def through(self, load: Load) -> RandomAccess | Unknown:
+    def through(self, load: Load) -> RandomAccess:
         channel = self.channel
         asked = load.n_owners, channel.window, channel.doublings
         if dcf.states(*asked) > LARGEST:
             about = approximation(channel, load.n_owners, load.airtime)
-            return Unknown(f"of so many states only Bianchi's approximation is known, {about:.3g}")
+            no_formula_if(f"of so many states only Bianchi's approximation is known, {about:.3g}")
         times = channel.slot, load.airtime, channel.after_success, channel.after_collision
         result = dcf.exact(*asked).access(*times)
         if load.attempts > 1 and (1 - result.success_probability) ** load.attempts > SURE:
-            return Unknown(f"answers may be given up after {load.attempts} attempts")
+            no_formula_if(f"answers may be given up after {load.attempts} attempts")
         return result
 
     @override
-    def mean_staleness(self, load: Load) -> float | Unknown | None:
+    def mean_staleness(self, load: Load) -> float | None:
         """Return N − 1: between two answers of an owner every other has one on average."""
-        if load.attempts == 1:
-            return None
-        result = self.access(load)
-        return result if isinstance(result, Unknown) else load.n_owners - 1.0
+        return None if load.attempts == 1 else load.n_owners - 1.0
 
 
 def approximation(channel: Dcf, n_owners: int, airtime: float) -> float:
@@ -406,37 +400,29 @@ class ParallelTheory(ChannelTheory):
         return super().dependence(overlap=overlap)
 
     @override
-    def access(self, load: Load) -> RandomAccess | Unknown:
+    def access(self, load: Load) -> RandomAccess:
         if self.channel.each.in_turn:  # and so on each of the channels, whichever it is
             return self._each.access(load)
-        doubt = self._each.doubt(load)
-        loads = Unknown(doubt) if doubt else self._parts(load)
-        return loads if isinstance(loads, Unknown) else self._together(loads)
-
-    def _parts(self, load: Load) -> dict[Load, int] | Unknown:
-        """Return the loads of the channels, with how many have each, or why they are not known."""
-        channels = self.channel.channels
-        if self.channel.choice == "random" and channels > 1:
-            if not load.overlap:
-                return Unknown(
-                    "owners choose among channels at random, which is known for overlapping jobs"
-                )
-            return {replace(load, choices=channels): channels}
-        groups = (load.rates[first::channels] for first in range(min(channels, load.n_owners)))
-        return Counter(replace(load, n_owners=len(own), rates=own) for own in groups)
-
-    def _together(self, parts: dict[Load, int]) -> RandomAccess | Unknown:
+        no_formula_if(self._each.doubt(load))
         begun, survived = [], []
-        for part, count in parts.items():
+        for part, count in self._parts(load).items():
             result = self._each.access(part)
-            if isinstance(result, Unknown):
-                return result
             begun.append(count * result.attempt_rate)
             survived.append(count * result.success_rate)
         return RandomAccess.from_rates(fsum(survived) / fsum(begun), fsum(begun))
 
+    def _parts(self, load: Load) -> dict[Load, int]:
+        """Return the loads of the channels, with how many have each."""
+        channels = self.channel.channels
+        if self.channel.choice == "random" and channels > 1:
+            alone = "owners choose among channels at random, which is known for overlapping jobs"
+            no_formula_if("" if load.overlap else alone)
+            return {replace(load, choices=channels): channels}
+        groups = (load.rates[first::channels] for first in range(min(channels, load.n_owners)))
+        return Counter(replace(load, n_owners=len(own), rates=own) for own in groups)
+
     @override
-    def mean_staleness(self, load: Load) -> float | Unknown | None:
+    def mean_staleness(self, load: Load) -> float | None:
         return self._each.mean_staleness(load) if self.channel.each.in_turn else None
 
 
@@ -456,52 +442,43 @@ def theory_of(channel: Channel) -> ChannelTheory:
     return CHANNELS.get(type(channel), ChannelTheory)(channel)
 
 
-BROKEN_OFF = Unknown("answers that are broken off are not of one length")
+BROKEN_OFF = "answers that are broken off are not of one length"
 
 
 def access(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
+    channel, airtime = facts.network.channel, facts.network.airtime
+    if airtime is not None:
+        population = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
+        assumed = f"answers of one length, {theory_of(channel).assumed}"
+        formula = f"{channel.label}, {population}, {assumed}"
+        yield from on_channel(facts, known(_rates, facts, airtime), formula)
+
+
+def _rates(facts: Facts, airtime: float) -> tuple[float | Unknown, ...]:
+    """Return updates per time unit, the part of answers that collide, and the load."""
     result, channel = contention(facts), facts.network.channel
-    shared, airtime = channel.contended, facts.network.airtime
-    if shared is None or airtime is None:
-        return
-    population = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
-    formula = f"{channel.label}, {population}, answers of one length, {theory_of(channel).assumed}"
-    rate: float | Unknown
-    lost: float | Unknown
-    load: float | Unknown
-    if isinstance(result, Unknown):
-        rate = lost = load = result
-    else:
-        rate, load = result.success_rate, result.attempt_rate * airtime
-        lost = 0.0 if channel.retransmissions > 0 else 1 - result.success_probability
-        if shared.breaks_off:
-            load = BROKEN_OFF
-    yield either("throughput", rate, formula)
-    if facts.in_turn:
-        yield Prediction("collision_rate", 0.0, "each owner has its own slots")
-    else:
-        yield either("collision_rate", lost, formula)
-    yield either("offered_load", load, formula)
+    lost = 0.0 if channel.retransmissions > 0 else 1 - result.success_probability
+    cut = channel.contended is not None and channel.contended.breaks_off
+    load = Unknown(BROKEN_OFF) if cut else result.attempt_rate * airtime
+    return result.success_rate, lost, load
 
 
-def contention(facts: Facts) -> RandomAccess | Unknown:
-    """Return what gets through a shared channel under ``push``, or why it is not known."""
+def contention(facts: Facts) -> RandomAccess:
+    """Return what gets through a shared channel under ``push``."""
     result, channel = unspent(facts), facts.network.channel
-    if isinstance(result, Unknown):
-        return result
     per_answer = 1.0
     if channel.retransmissions == 0 or channel.resend == "fresh":
         per_answer = 1 / result.success_probability if result.success_probability > 0 else inf
-    spent = facts.spent(per_answer)
-    return Unknown(spent) if spent else result
+    no_formula_if(facts.spent(per_answer))
+    return result
 
 
-def unspent(facts: Facts) -> RandomAccess | Unknown:
+def unspent(facts: Facts) -> RandomAccess:
     """Return the same for a network whose budgets last for ever."""
     channel, protocol = facts.network.channel, facts.network.protocol
     if channel.contended is not None and not protocol.always_served:
-        return Unknown(f"the formula is for protocol push, not {protocol.kind}")
+        no_formula_if(f"the formula is for protocol push, not {protocol.kind}")
     return theory_of(channel).access(load_of(facts))
 
 
@@ -536,34 +513,29 @@ class AccessCurve:
         loads : iterable of float
             Ticks of idle owners per airtime, of all owners together, > 0.
         """
-        rates = []
-        for load in loads:
-            access = theory_of(self.channel).access(_load(load, self.airtime, self.n_owners))
-            if not isinstance(access, Unknown):
-                rates.append((access.attempt_rate, access.success_rate))
+        theory, setting = theory_of(self.channel), (self.airtime, self.n_owners)
+        flows = [known(theory.access, _load(load, *setting)) for load in loads]
+        rates = [(f.attempt_rate, f.success_rate) for f in flows if not isinstance(f, Unknown)]
         begun, survived = np.array(rates).reshape(-1, 2).T * self.airtime
         return begun, survived
 
 
 @law
-def access_curve(facts: Facts) -> AccessCurve | Unknown:
-    """Return the law that a network obeys exactly, or why none is claimed.
+def access_curve(facts: Facts) -> AccessCurve:
+    """Return the law that a network obeys exactly.
 
     It holds while no budget is spent.
 
     Networks that differ in the rate of their clocks alone have equal curves.
     """
+    unspent(facts)
     network = facts.network
-    result, theory = unspent(facts), theory_of(network.channel)
-    if isinstance(result, Unknown):
-        return result
-    if facts.overlap and theory.dependence(overlap=True):
-        return Unknown(theory.dependence(overlap=True))
+    no_formula_if(theory_of(network.channel).dependence(overlap=True) if facts.overlap else "")
     return _curve(network, None if facts.overlap else facts.n_owners)
 
 
 @law
-def endless_curve(facts: Facts) -> AccessCurve | Unknown:
+def endless_curve(facts: Facts) -> AccessCurve:
     """Return the law for an infinite population that shares the network's channel.
 
     That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
@@ -572,17 +544,15 @@ def endless_curve(facts: Facts) -> AccessCurve | Unknown:
     return _curve(facts.network, None)
 
 
-def _curve(network: Network, n_owners: int | None) -> AccessCurve | Unknown:
+def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     shared, airtime = network.channel.contended, network.airtime
     if shared is None or airtime is None:
-        return NOT_SHARED
-    if shared.in_turn:
-        return Unknown("in turn, whatever is sent survives")
-    if shared.breaks_off:
-        return BROKEN_OFF
+        raise NoFormulaError(NOT_SHARED)
+    no_formula_if("in turn, whatever is sent survives" if shared.in_turn else "")
+    no_formula_if(BROKEN_OFF if shared.breaks_off else "")
     channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
-    result = theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
-    return result if isinstance(result, Unknown) else AccessCurve(channel, airtime, n_owners)
+    theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))  # where there is a formula
+    return AccessCurve(channel, airtime, n_owners)
 
 
 def _load(ticks: float, airtime: float, n_owners: int | None) -> Load:

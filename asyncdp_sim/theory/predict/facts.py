@@ -7,20 +7,15 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from math import fsum, sqrt
 
-import numpy as np
-import numpy.typing as npt
-
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.spec.base import Plugin, outsiders, per_owner
 from asyncdp_sim.theory.formulas.packet_loss import delivered
-from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown
+from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction
 
-Array = npt.NDArray[np.float64]
-
-
+RESENT = "answers that arrived are sent again where acknowledgements are lost"
 RESTING = "no formula is known for answers of an owner that are at least"
 
 
@@ -55,11 +50,6 @@ class Facts:
         alone = self.protocol.one_each or self.protocol.one_on_one
         return "" if alone else "exchanges of an owner overlap"
 
-    @property
-    def meetings(self) -> tuple[tuple[Edge, ...], float] | None:
-        """The pairs that may meet, and λ_2(E W) of a meeting, where nodes meet in pairs."""
-        return None
-
     def predictions(self) -> Iterator[Prediction]:
         """Yield what is known of exchanges by their own times, or why it is not."""
         reason = f"no formula is known for protocol {self.protocol.kind}"
@@ -69,11 +59,11 @@ class Facts:
         """Yield the mean time from a request to its query, where there are requests."""
         return iter(())
 
-    def shares(self) -> tuple[float, ...] | Unknown | None:
+    def shares(self) -> tuple[float, ...] | None:
         """Return each owner's share of the answers used, where the protocol itself decides it."""
         return None
 
-    def answers(self, updates: float) -> tuple[float, ...] | Unknown | None:  # noqa: ARG002
+    def answers(self, updates: float) -> tuple[float, ...] | None:  # noqa: ARG002
         """Return the answers of each owner per time unit, where the protocol itself decides it.
 
         Parameters
@@ -83,11 +73,11 @@ class Facts:
         """
         return None
 
-    def occupied(self, sending: Array, receiving: Array) -> Array | Unknown | None:  # noqa: ARG002
+    def occupied(self, sending: Array, receiving: Array) -> Array | None:  # noqa: ARG002
         """Return the shares of time that each owner sends, computes and receives, (N, 3).
 
-        Where exchanges of an owner overlap, and the first of these that holds counts; or why they
-        are not known; None where the protocol has no law of its own for them.
+        Where exchanges of an owner overlap, and the first of these that holds counts; None where
+        the protocol has no law of its own for them.
 
         Parameters
         ----------
@@ -96,14 +86,14 @@ class Facts:
         """
         return None
 
-    def staleness(self) -> float | Unknown | None:
-        """Return the mean staleness, where the protocol has a law of its own, or why not known."""
+    def staleness(self) -> float | None:
+        """Return the mean staleness, where the protocol has a law of its own."""
         return None
 
-    def ends_next(self) -> tuple[float, ...] | Unknown | None:
+    def ends_next(self) -> tuple[float, ...] | None:
         """Return the chance that each owner's task is the next to end, whatever has been.
 
-        Or why it is not known; None where the protocol hands no tasks out.
+        None where the protocol hands no tasks out.
         """
         return None
 
@@ -270,21 +260,20 @@ class Facts:
         waits = acknowledged(self.network.latency.acknowledgement)
         return "owners wait for acknowledgements" if waits else ""
 
-    @cached_property
-    def arriving(self) -> tuple[float, ...] | Unknown:
+    def arriving(self) -> tuple[float, ...]:
         """P(a tick that may begin an exchange ends in an update | nothing else fails), per owner.
 
-        Where it is the same for all owners it may be given as 1. Or why it is not known.
+        Where it is the same for all owners it may be given as 1.
         """
         channel, protocol = self.network.channel, self.network.protocol
         again, lasting = channel.retransmissions > 0, not self.instant
         if again and self.loses("_acknowledgement"):
-            return Unknown("answers that arrived are sent again where acknowledgements are lost")
+            raise NoFormulaError(RESENT)
         if lasting and not protocol.one_on_one:
             if again and self.loses(""):
-                return Unknown("answers that are sent again keep their owners busy")
+                raise NoFormulaError("answers that are sent again keep their owners busy")
             if self.loses("_query"):
-                return Unknown("queries that are lost leave their owners free")
+                raise NoFormulaError("queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
         for message in ("", "_query", *(["_request"] * protocol.sends_requests)):
             loss = channel.packet_loss(message)

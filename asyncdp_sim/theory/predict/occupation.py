@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.theory.predict.facts import Array, Facts
+from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import law
 from asyncdp_sim.theory.predict.update_order import shares
-from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.theory.prediction import no_formula_if, required
 from asyncdp_sim.trace.occupation import State
 
 
@@ -42,31 +43,23 @@ class Occupied:
 
 
 @law
-def occupation(facts: Facts) -> Occupied | Unknown:
-    """Return what owners are at in the long run, or why it is not known."""
-    doubt, updates = _doubt(facts), predicted(facts.network, "throughput")
-    if doubt or isinstance(updates, Unknown):
-        return Unknown(doubt or str(updates))
+def occupation(facts: Facts) -> Occupied:
+    """Return what owners are at in the long run."""
+    no_formula_if(_doubt(facts))
+    updates = required(predicted(facts.network, "throughput"))
     flows = _answers(facts, updates)
-    if isinstance(flows, Unknown):
-        return flows
-    asked, stages = _requests(facts, flows), _stages(facts, flows)
-    if isinstance(stages, Unknown):
-        return stages
     times = np.zeros((facts.n_owners, len(State)))
-    times[:, [State.sending, State.computing, State.receiving]] = stages
+    times[:, [State.sending, State.computing, State.receiving]] = _stages(facts, flows)
     times[:, State.idle] = 1 - times.sum(axis=1)
-    return Occupied(times, asked, flows, updates)
+    return Occupied(times, _requests(facts, flows), flows, updates)
 
 
-def _stages(facts: Facts, flows: Array) -> Array | Unknown:
+def _stages(facts: Facts, flows: Array) -> Array:
     """Return the shares of time that each owner sends, computes and receives, (N, 3)."""
     sending, receiving = _air(facts, "answer"), _air(facts, "query")
     own = facts.occupied(sending, receiving)
-    if own is not None:
-        return own
     lasts = (sending, np.array(facts.network.mean_times("compute")), receiving)
-    return np.asarray(flows[:, None] * np.stack(lasts, axis=1))
+    return flows[:, None] * np.stack(lasts, axis=1) if own is None else own
 
 
 def _doubt(facts: Facts) -> str:
@@ -82,13 +75,10 @@ def _doubt(facts: Facts) -> str:
     return lost or facts.shared or facts.slow_requests
 
 
-def _answers(facts: Facts, updates: float) -> Array | Unknown:
-    """Return the answers of each owner that are used per time unit, or why it is not known."""
+def _answers(facts: Facts, updates: float) -> Array:
+    """Return the answers of each owner that are used per time unit."""
     own = facts.answers(updates)
-    if own is not None:
-        return own if isinstance(own, Unknown) else np.array(own)
-    result = shares(facts.network)
-    return result if isinstance(result, Unknown) else updates * np.array(result)
+    return updates * np.array(required(shares(facts.network))) if own is None else np.array(own)
 
 
 def _requests(facts: Facts, flows: Array) -> Array:

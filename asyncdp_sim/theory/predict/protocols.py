@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES
@@ -29,12 +30,22 @@ from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.spec.base import per_owner
 from asyncdp_sim.theory.formulas import queueing
-from asyncdp_sim.theory.formulas.broadcast import AnswersPerQuery, broadcast
+from asyncdp_sim.theory.formulas.broadcast import broadcast
 from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts
 from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
 from asyncdp_sim.theory.formulas.rounds import mean_round
-from asyncdp_sim.theory.predict.facts import Array, Facts
-from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, bounded, each_of, either
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.prediction import (
+    SPREADS,
+    NoFormulaError,
+    Prediction,
+    Unknown,
+    bounded,
+    each_of,
+    either,
+    known,
+    no_formula_if,
+)
 
 BROADCAST = "owners that listen answer after U[0, W], pure ALOHA, W + airtime ≤ interval"
 
@@ -54,50 +65,47 @@ class BroadcastFacts(Facts):
         """Yield throughput, and collisions and load where owners share a channel."""
         if self.network.channel.contended is None:
             yield Prediction("throughput", None, BROADCAST, "owners share no channel")
-            return
-        result, interval = self._answers(), self.protocol.interval
-        if isinstance(result, Unknown):
-            yield either("throughput", result, BROADCAST)
-            if self.in_turn:
-                yield Prediction("collision_rate", 0.0, "each owner has its own slots")
-                yield either("offered_load", result, BROADCAST)
-            else:
-                yield from each_of(("collision_rate", "offered_load"), result, BROADCAST)
-            return
-        begun, clean = result.mean_begun, result.mean_clean
-        yield Prediction("throughput", clean / interval, BROADCAST)
-        yield Prediction("collision_rate", 1 - clean / begun, BROADCAST)
-        yield Prediction(
-            "offered_load", begun * (self.network.airtime or 0.0) / interval, BROADCAST
-        )
+        else:
+            yield from on_channel(self, known(self._rates), BROADCAST)
 
-    def _answers(self) -> AnswersPerQuery | Unknown:
-        """Return what a query brings in, or why it is not known."""
+    def _rates(self) -> tuple[float, ...]:
+        """Return updates per time unit, the part of answers that collide, and the load."""
         network, window = self.network, self.protocol.delay.window
-        airtime = network.airtime or 0.0
+        airtime, interval = network.airtime or 0.0, self.protocol.interval
         channel, online = network.channel, network.availability.online_share(self.n_owners)
-        if self.can_lose_messages:
-            return Unknown(self.can_lose_messages)
+        no_formula_if(self.can_lose_messages)
         if not self.instant:
-            return Unknown("queries, computing or answers take time besides the airtime")
+            raise NoFormulaError("queries, computing or answers take time besides the airtime")
         if window is None:
-            return Unknown("answers do not wait for a uniform time from 0")
+            raise NoFormulaError("answers do not wait for a uniform time from 0")
         shared = channel.contended
         plain = shared is channel and shared.sends_at_once and channel.exclusive
         if not plain or channel.retransmissions > 0:
-            return Unknown("the channel is not pure ALOHA without capture and retransmission")
-        if self.wires_fail:
-            return Unknown("links fail")
+            raise NoFormulaError("the channel is not pure ALOHA without capture and retransmission")
+        no_formula_if("links fail" if self.wires_fail else "")
         if not network.availability.keeps_poisson or online is None:
-            return Unknown(f"availability is {network.availability.kind}")
+            raise NoFormulaError(f"availability is {network.availability.kind}")
         if max(online) > min(online):
-            return Unknown("owners listen differently often")
-        if window + airtime > self.protocol.interval or airtime > window / 2:
-            return Unknown("W + airtime > interval, or airtime > W/2")
+            raise NoFormulaError("owners listen differently often")
+        if window + airtime > interval or airtime > window / 2:
+            raise NoFormulaError("W + airtime > interval, or airtime > W/2")
         result = broadcast(self.n_owners, online[0], airtime, window)
         begun, clean = result.mean_begun, result.mean_clean
-        spent = self.spent(begun / clean if clean > 0 else inf)
-        return Unknown(spent) if spent else result
+        no_formula_if(self.spent(begun / clean if clean > 0 else inf))
+        return clean / interval, 1 - clean / begun, begun * airtime / interval
+
+
+def on_channel(
+    facts: Facts, found: tuple[float | Unknown, ...] | Unknown, formula: str
+) -> Iterator[Prediction]:
+    """Yield throughput, collisions and load of a channel that owners share."""
+    values = (found,) * 3 if isinstance(found, Unknown) else found
+    names = ("throughput", "collision_rate", "offered_load")
+    for name, value in zip(names, values, strict=True):
+        if name == "collision_rate" and facts.in_turn:
+            yield Prediction(name, 0.0, "each owner has its own slots")
+        else:
+            yield either(name, value, formula)
 
 
 IN_THE_WAY: dict[Queue, tuple[str, ...]] = {
@@ -106,7 +114,6 @@ IN_THE_WAY: dict[Queue, tuple[str, ...]] = {
     "none": (),
 }
 """Stages in which tasks of an owner are in each other's way."""
-_NOT_EXPONENTIAL = "owners' times of work, with their answers' way, are not exponential"
 
 
 class DispatchFacts(Facts):
@@ -131,33 +138,28 @@ class DispatchFacts(Facts):
         return self._chances
 
     @override
-    def shares(self) -> tuple[float, ...] | Unknown:
+    def shares(self) -> tuple[float, ...]:
         """Return p_i: every task that is handed out returns; or how often each owner's own do."""
-        lost = self.can_lose_messages or self.shared or self._by_policy
-        if lost or self.protocol.to != "same":
-            return Unknown(lost) if lost else self._chances
+        no_formula_if(self.can_lose_messages or self.shared or self._by_policy)
+        if self.protocol.to != "same":
+            return self._chances
         flows = self._of_same()
-        if isinstance(flows, Unknown) or min(flows) == 0:
-            return flows if isinstance(flows, Unknown) else Unknown("some owners have no task")
+        no_formula_if("some owners have no task" if min(flows) == 0 else "")
         return tuple(flow / fsum(flows) for flow in flows)
 
     @override
     def predictions(self) -> Iterator[Prediction]:
         formula = "a closed network of m tasks"
-        yield bounded("throughput", self._returns(), self._bounds(), formula)
+        yield bounded("throughput", known(self._returns), self._bounds(), formula)
 
     @override
-    def occupied(self, sending: Array, receiving: Array) -> Array | Unknown:
-        tasks = self.protocol.tasks
-        rate: float | Unknown = Unknown(self._in_turn) if self._in_turn else self._returns()
-        if isinstance(rate, Unknown):
-            return rate
+    def occupied(self, sending: Array, receiving: Array) -> Array:
+        no_formula_if(self._in_turn)
+        rate, tasks = self._returns(), self.protocol.tasks
         if self.protocol.to != "same":
             return self._occupied(tasks, self._chances, rate, sending, receiving)
-        occupied, flows = np.zeros((self.n_owners, 3)), self._of_same()
-        if isinstance(flows, Unknown):
-            return flows
-        for i, (held, own) in enumerate(zip(self._dealt(), flows, strict=True)):
+        occupied = np.zeros((self.n_owners, 3))
+        for i, (held, own) in enumerate(zip(self._dealt(), self._of_same(), strict=True)):
             if held > 0:
                 alone = np.zeros(self.n_owners)
                 alone[i] = 1.0
@@ -165,7 +167,7 @@ class DispatchFacts(Facts):
         return occupied
 
     @override
-    def staleness(self) -> float | Unknown:
+    def staleness(self) -> float:
         """Return m − 1: so many other tasks return, on average, while one is under way.
 
         It holds for any choice of owners while their total budget suffices: the tasks of an owner
@@ -174,20 +176,22 @@ class DispatchFacts(Facts):
         network = self.network
         budget, most = sum(network.answers_allowed), network.updates + self.protocol.left_open
         spent = "" if budget >= most else f"budgets of {budget} answers in all may be spent"
-        doubt = self.buffered or self.can_lose_messages or self.shared or spent
-        return Unknown(doubt) if doubt else self.protocol.tasks - 1.0
+        no_formula_if(self.buffered or self.can_lose_messages or self.shared or spent)
+        return self.protocol.tasks - 1.0
 
     @override
-    def ends_next(self) -> tuple[float, ...] | Unknown:
+    def ends_next(self) -> tuple[float, ...]:
         """Return 1/m of ample servers that are alike; μ_i/Σμ of owners with a task each."""
-        reason, tasks = self._doubt or self._by_policy, self.protocol.tasks
-        if reason or tasks == 1:
-            return Unknown(reason) if reason else (1.0,) * self.n_owners
-        times = self.services
+        no_formula_if(self._doubt or self._by_policy)
+        times, tasks = self.services, self.protocol.tasks
+        if tasks == 1:
+            return (1.0,) * self.n_owners
         alike = max(times) - min(times) <= 1e-12 * max(times)
         one_each = self.protocol.to == "same" and tasks == self.n_owners
         if not self.exponential() or not (one_each or (alike and self.protocol.queue == "none")):
-            return Unknown("tasks that wait, or whose times are not exponential, have no such law")
+            raise NoFormulaError(
+                "tasks that wait, or whose times are not exponential, have no such law"
+            )
         rate = fsum(1 / time for time in times)
         return tuple(1 / time / rate if one_each else 1 / tasks for time in times)
 
@@ -211,34 +215,26 @@ class DispatchFacts(Facts):
         lost = self.buffered or self.can_lose_messages or self.shared
         return lost or away or wires or self.spent()
 
-    def _returns(self) -> float | Unknown:
-        """Return the tasks that return per time unit, or why it is not known."""
-        if self._by_policy:
-            return Unknown(self._by_policy)
+    def _returns(self) -> float:
+        """Return the tasks that return per time unit."""
+        no_formula_if(self._by_policy)
         if self.protocol.to == "same":
-            flows = self._of_same()
-            return flows if isinstance(flows, Unknown) else fsum(flows)
-        if self._in_turn and self.protocol.queue != "none":
-            return Unknown(self._in_turn)
-        if self._doubt:
-            return Unknown(self._doubt)
+            return fsum(self._of_same())
         tasks, queue = self.protocol.tasks, self.protocol.queue
-        if tasks > 1 and self._needs_exponential:
-            return Unknown(_NOT_EXPONENTIAL)
+        no_formula_if(("" if queue == "none" else self._in_turn) or self._doubt)
+        no_formula_if(self._not_exponential if tasks > 1 else "")
         times = self._times("none" if tasks == 1 else queue)
         return closed_network(tasks, self._chances, *times).throughput
 
-    def _of_same(self) -> tuple[float, ...] | Unknown:
+    def _of_same(self) -> tuple[float, ...]:
         """Return the same of tasks that go back to the owner they come from, of each owner.
 
         They are dealt in turn at first.
         """
-        if self._doubt:
-            return Unknown(self._doubt)
+        no_formula_if(self._doubt)
         held, (work, travel) = self._dealt(), self._times(self.protocol.queue)
         waits = any(n > 1 and away > 0 for n, away in zip(held, travel, strict=True))
-        if waits and self._needs_exponential:
-            return Unknown(_NOT_EXPONENTIAL)
+        no_formula_if(self._not_exponential if waits else "")
         return tuple(
             0.0 if n == 0 else closed_network(n, (1.0,), (busy,), (away,)).throughput
             for n, busy, away in zip(held, work, travel, strict=True)
@@ -306,10 +302,11 @@ class DispatchFacts(Facts):
         return -np.diff(none, axis=0).T
 
     @property
-    def _needs_exponential(self) -> bool:
-        """Whether times of tasks that wait would have to be exponential, and are not."""
+    def _not_exponential(self) -> str:
+        """Why times of tasks that wait have no law that counts, if they have none."""
         queue = self.protocol.queue
-        return queue == "fifo" and not self.exponential(IN_THE_WAY[queue])
+        sure = queue != "fifo" or self.exponential(IN_THE_WAY[queue])
+        return "" if sure else "owners' times of work, with their answers' way, are not exponential"
 
     def _times(self, queue: Queue) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return each owner's mean times: where tasks are in each other's way, and the rest."""
@@ -378,59 +375,48 @@ class GossipFacts(Facts):
     lost_alike = True
     protocol: Gossip
 
-    @property
-    @override
-    def meetings(self) -> tuple[tuple[Edge, ...], float]:
-        return self.protocol.graph.edges(self.n_owners), self.protocol.contraction(self.n_owners)
-
     @override
     def predictions(self) -> Iterator[Prediction]:
         """Yield throughput, utilisation and staleness."""
-        result, names = self._long_run(), ("throughput", "utilisation", "mean_staleness")
-        if isinstance(result, Unknown):
-            return each_of(names, result, MEETINGS)
-        return each_of(
-            names, (result.rate, result.meetings.busy_fraction, result.staleness), MEETINGS
-        )
+        names = ("throughput", "utilisation", "mean_staleness")
+        return each_of(names, known(self._figures), MEETINGS)
+
+    def _figures(self) -> tuple[float, ...]:
+        result = self._long_run()
+        return result.rate, result.meetings.busy_fraction, result.staleness
 
     @override
-    def answers(self, updates: float) -> tuple[float, ...] | Unknown:
+    def answers(self, updates: float) -> tuple[float, ...]:
         """Return each owner's meetings per time unit."""
-        result = self._long_run()
-        if isinstance(result, Unknown):
-            return result
-        return tuple(result.of(owner) for owner in range(1, self.n_owners + 1))
+        return tuple(map(self._long_run().of, range(1, self.n_owners + 1)))
 
-    def _long_run(self) -> LongRun | Unknown:
-        """Return the long run of neighbours that meet, or why it is not known."""
+    def _long_run(self) -> LongRun:
+        """Return the long run of neighbours that meet."""
         network, clock = self.network, self.protocol.clock
         edges = self.protocol.graph.edges(self.n_owners)
         loss = network.channel.packet_loss()
-        if self.loses("") and loss.bursty:
-            return Unknown("answers are lost in bursts, and meetings where both are make no update")
+        bursts = "answers are lost in bursts, and meetings where both are make no update"
+        no_formula_if(bursts if self.loses("") and loss.bursty else "")
         available = network.availability
         online = available.online_share(self.n_owners)
         ticks = clock.rates(len(edges))
         if not clock.memoryless or ticks is None:
-            return Unknown(f"clocks are {clock.kind}, not Poisson")
+            raise NoFormulaError(f"clocks are {clock.kind}, not Poisson")
         if not available.keeps_poisson or online is None or min(online) == 0:
-            return Unknown(
+            raise NoFormulaError(
                 f"availability is {available.kind}, which is not drawn for each wake-up alone"
             )
         share = (1.0, *online)
-        rates, times = {}, {}
-        for edge, rate in zip(edges, ticks, strict=True):
-            time = _mean_time(self, edge)
-            if isinstance(time, Unknown):
-                return time
-            rates[edge], times[edge] = rate * share[edge[0]] * share[edge[1]], time
+        times = {edge: _mean_time(self, edge) for edge in edges}
+        pairs = zip(edges, ticks, strict=True)
+        rates = {edge: rate * share[edge[0]] * share[edge[1]] for edge, rate in pairs}
         updating, used = _come_through(edges, loss.shares(self.n_owners))
         meetings = loss_network(rates, times, used)
         if meetings is None:
-            return Unknown("the graph has too many matchings to sum")
+            raise NoFormulaError("the graph has too many matchings to sum")
         result = LongRun(meetings, updating, used)
-        spent = _spent(self, result)
-        return Unknown(spent) if spent else result
+        no_formula_if(_spent(self, result))
+        return result
 
 
 def _come_through(
@@ -456,24 +442,20 @@ def _spent(facts: Facts, found: LongRun) -> str:
     return ""
 
 
-def _mean_time(facts: Facts, edge: Edge) -> float | Unknown:
-    """Return the mean time of a meeting, stage by stage the slower node's, or why it is unknown."""
+def _mean_time(facts: Facts, edge: Edge) -> float:
+    """Return the mean time of a meeting, stage by stage the slower node's."""
     total = 0.0
     for stage in STAGES:
         means, laws = facts.network.mean_times(stage), facts.laws(stage)
         owners = [number - 1 for number in edge if number != LEARNER]
         if len(owners) == 1:
             total += means[owners[0]]
-            continue
-        longer = _mean_longer(*((laws[i], means[i] - laws[i].mean) for i in owners))
-        if longer is None:
-            kinds = " and ".join(sorted({laws[i].kind for i in owners}))
-            return Unknown(f"no formula is known for the slower of two {kinds} times")
-        total += longer
+        else:
+            total += _mean_longer(*((laws[i], means[i] - laws[i].mean) for i in owners))
     return total
 
 
-def _mean_longer(one: tuple[Law, float], two: tuple[Law, float]) -> float | None:
+def _mean_longer(one: tuple[Law, float], two: tuple[Law, float]) -> float:
     """Return E max(X + a, Y + b) of independent exponential or constant X and Y."""
     if one[0].constant:
         one, two = two, one
@@ -485,7 +467,8 @@ def _mean_longer(one: tuple[Law, float], two: tuple[Law, float]) -> float | None
         return a + least + x.mean * exp(-least / x.mean)
     if x.memoryless and y.memoryless and a == b:
         return a + x.mean + y.mean - 1 / (1 / x.mean + 1 / y.mean)
-    return None
+    kinds = " and ".join(sorted({x.kind, y.kind}))
+    raise NoFormulaError(f"no formula is known for the slower of two {kinds} times")
 
 
 ENDLESS = "the queue grows without bound"
@@ -506,57 +489,59 @@ class RequestFacts(Facts):
     @override
     def predictions(self) -> Iterator[Prediction]:
         """Yield throughput, and what becomes of requests, and the load of a channel."""
-        queues = self.protocol.queues and not self.instant
-        predictions = list(self._queue() if queues else self._locked())
-        yield from predictions
-        yield from self._alone(predictions[0])
+        names: tuple[str, ...] = ("throughput", "utilisation", "refusal_rate")
+        formula = "locked learner that refuses, Poisson clocks, any law of the service"
+        result = known(self._locked)
+        if self.protocol.queues and not self.instant:
+            formula = "open first-come-first-served queue (M/G/1), every tick a request, "
+            formula, names, result = f"{formula}Poisson clocks", names[:2], known(self._queue)
+        yield from each_of(names, result, formula)
+        airtime = self.network.airtime
+        if airtime is not None:
+            formula = "the lock leaves the channel to one answer at a time"
+            load = result if isinstance(result, Unknown) else (0.0, result[0] * airtime)
+            yield from each_of(("collision_rate", "offered_load"), load, formula)
 
     @override
     def waiting(self) -> Iterator[Prediction]:
+        formula = "a served request does not wait"
+        if self.protocol.queues:
+            formula = "Pollaczek–Khinchine: ΛE[S²]/(2(1−ρ'))"
+            doubt = self.slow_requests or self.disturbed
+            if self.instant and not doubt:
+                formula = "service takes no time, so no request waits"
+        yield either("mean_waiting", known(self._wait), formula)
+
+    def _wait(self) -> float:
+        """Return the mean time from a request that is served to its query."""
+        no_formula_if(self.slow_requests)
         if not self.protocol.queues:
-            formula = "a served request does not wait"
-            value = None if self.slow_requests else 0.0
-            yield Prediction("mean_waiting", value, formula, self.slow_requests)
-            return
-        formula = "Pollaczek–Khinchine: ΛE[S²]/(2(1−ρ'))"
-        reason = self.slow_requests or self.disturbed
-        if not reason and self.instant:
-            yield Prediction("mean_waiting", 0.0, "service takes no time, so no request waits")
-            return
-        reason = reason or self._not_open
-        if reason or self.rates is None:
-            yield Prediction("mean_waiting", None, formula, reason)
-            return
-        wait = queueing.fifo_wait(fsum(self.rates), *self.moments())
-        yield Prediction("mean_waiting", wait.mean, formula)
+            return 0.0
+        no_formula_if(self.disturbed)
+        if self.instant:
+            return 0.0
+        no_formula_if(self._not_open)
+        return queueing.fifo_wait(fsum(self.rates or ()), *self.moments()).mean
 
     @override
     def answers(self, updates: float) -> tuple[float, ...] | None:
         """Return the rates of the ticks, where all queue: each has its update in the end."""
         return self.rates if self.protocol.queues and not self.protocol.one_each else None
 
-    def _locked(self) -> Iterator[Prediction]:
-        formula = "locked learner that refuses, Poisson clocks, any law of the service"
-        reason = self.disturbed or self.slow_requests or self.waits
-        names = ("throughput", "utilisation", "refusal_rate")
-        if reason or self.rates is None:
-            return each_of(names, Unknown(reason), formula)
-        result = queueing.refusing_unequal(self.rates, self.services)
-        values = (result.update_rate, result.busy_fraction, result.refusal_probability)
-        return each_of(names, values, formula)
+    def _locked(self) -> tuple[float, ...]:
+        """Return throughput, utilisation and the part of requests that are refused."""
+        no_formula_if(self.disturbed or self.slow_requests or self.waits)
+        result = queueing.refusing_unequal(self.rates or (), self.services)
+        return result.update_rate, result.busy_fraction, result.refusal_probability
 
-    def _queue(self) -> Iterator[Prediction]:
-        """Yield throughput and utilisation of the open queue.
+    def _queue(self) -> tuple[float, ...]:
+        """Return throughput and utilisation of the open queue.
 
         Requests may take time: a Poisson process displaced by independent times is one.
         """
-        formula = "open first-come-first-served queue (M/G/1), every tick a request, Poisson clocks"
-        reason = self.disturbed or self._busy_channel or self._not_open
-        names = ("throughput", "utilisation")
-        if reason or self.rates is None:
-            return each_of(names, Unknown(reason), formula)
-        total = fsum(self.rates)
-        return each_of(names, (total, total * self.moments()[0]), formula)
+        no_formula_if(self.disturbed or self._busy_channel or self._not_open)
+        total = fsum(self.rates or ())
+        return total, total * self.moments()[0]
 
     @property
     def _busy_channel(self) -> str:
@@ -571,16 +556,6 @@ class RequestFacts(Facts):
             return "waiting owners do not ask again (own_tick)"
         load = fsum(self.rates or ()) * self.moments()[0]
         return f"{ENDLESS} (ρ' = {load:.3g} ≥ 1)" if load >= 1 else ""
-
-    def _alone(self, throughput: Prediction) -> Iterator[Prediction]:
-        """Yield the load of a channel that the lock keeps to one answer at a time."""
-        airtime = self.network.airtime
-        formula = "the lock leaves the channel to one answer at a time"
-        if airtime is None:
-            return iter(())
-        rate = throughput.value
-        result = Unknown(throughput.reason) if rate is None else (0.0, rate * airtime)
-        return each_of(("collision_rate", "offered_load"), result, formula)
 
 
 class PushFacts(Facts):
@@ -610,15 +585,13 @@ class PushFacts(Facts):
             formula = "every tick starts a job"
         if self.network.clock.saturated:
             formula = "always-busy owners, 1/m each"
-            reason = self.can_lose_messages or self.spent()
-            value = None if reason else fsum(1 / service for service in self.services)
-            yield Prediction("throughput", value, formula, reason)
-            return
-        reason = self.disturbed
-        if reason or self.rates is None:
-            yield Prediction("throughput", None, formula, reason)
-            return
-        yield Prediction("throughput", fsum(self.flows(self.services)), formula)
+        yield either("throughput", known(self._rate), formula)
+
+    def _rate(self) -> float:
+        """Return updates per time unit."""
+        saturated = self.network.clock.saturated
+        no_formula_if(self.can_lose_messages or self.spent() if saturated else self.disturbed)
+        return fsum(self.flows(self.services))
 
 
 ROUNDS = "synchronous rounds: 1/E max of m response times, H_m/μ where they are exponential"
@@ -644,7 +617,7 @@ class RoundsFacts(Facts):
 
     @override
     def predictions(self) -> Iterator[Prediction]:
-        yield either("throughput", _round_rate(self, self.protocol.deadline), ROUNDS)
+        yield either("throughput", known(_round_rate, self), ROUNDS)
         yield Prediction("mean_staleness", 0.0, self.fresh)
 
     @override
@@ -661,32 +634,31 @@ class ServersFacts(Facts):
 
     @override
     def predictions(self) -> Iterator[Prediction]:
-        yield either("throughput", _steps(self, self.protocol), STEPS)
+        yield either("throughput", known(_steps, self), STEPS)
         yield Prediction("mean_staleness", 0.0, self.fresh)
 
 
-def _round_rate(facts: RoundsFacts, deadline: float | None) -> float | Unknown:
-    """Return 1/(c + H_m/μ) for response times c + Exp(μ), alike for all owners, or why not."""
-    network = facts.network
+def _round_rate(facts: RoundsFacts) -> float:
+    """Return 1/(c + H_m/μ) for response times c + Exp(μ), alike for all owners."""
+    network, deadline = facts.network, facts.protocol.deadline
     if not network.availability.always_online:
-        return Unknown(
+        raise NoFormulaError(
             f"availability is {network.availability.kind}: the offline delay a round or miss it"
         )
     if deadline is not None and not facts.within(deadline):
-        return Unknown("rounds may end at the deadline")
+        raise NoFormulaError("rounds may end at the deadline")
     if network.aggregation is not None and any(facts.services):
-        return Unknown("a sum is opened by a trip of its own")
-    doubt = facts.can_lose_messages or facts.shared
-    if doubt or facts.wires_fail:
-        return Unknown(doubt or "links fail")
+        raise NoFormulaError("a sum is opened by a trip of its own")
+    no_formula_if(facts.can_lose_messages or facts.shared)
+    no_formula_if("links fail" if facts.wires_fail else "")
     least = min(network.answers_allowed)
     if least * (network.apart or 1) < network.updates:  # nothing is lost: a round takes one of each
-        return Unknown(f"a budget of {least} answers may be spent before the run ends")
+        raise NoFormulaError(f"a budget of {least} answers may be spent before the run ends")
     service = facts.services[0]
     if max(facts.services) - min(facts.services) > 1e-12 * max(facts.services):
-        return Unknown("owners are not equally fast")
+        raise NoFormulaError("owners are not equally fast")
     if max(facts.services) == 0:
-        return Unknown("rounds take no time")
+        raise NoFormulaError("rounds take no time")
     random = [
         [law for law in own if not law.constant]
         for own in zip(*map(facts.laws, STAGES), strict=True)
@@ -694,37 +666,41 @@ def _round_rate(facts: RoundsFacts, deadline: float | None) -> float | Unknown:
     if facts.asked == 1 or all(len(own) == 0 for own in random):
         return 1 / service
     if any(own != random[0] for own in random):
-        return Unknown("owners' times have different laws")
+        raise NoFormulaError("owners' times have different laws")
     if len(random[0]) > 1 or not random[0][0].memoryless:
-        return Unknown("response times are no constant and one exponential time")
+        raise NoFormulaError("response times are no constant and one exponential time")
     slow: float = random[0][0].mean
     return 1 / (service - slow + mean_round(facts.asked, 1 / slow))
 
 
-def _steps(facts: Facts, protocol: Servers) -> float | Unknown:
-    """Return steps per unit of servers that step together, or why they do not.
+def _steps(facts: ServersFacts) -> float:
+    """Return steps per unit of servers that step together.
 
     A step takes the query q, G gradients of c each (one per server under "basic", else G = 1),
     the answer a and twice a server's own latency s; every Δ of them exchanges e follow: two where
     all servers agree, one where neighbours do.
     """
+    protocol = facts.protocol
     own = [[facts.laws(stage)[i] for stage in STAGES] for i in range(facts.n_owners)]
     theirs = per_owner(protocol.latency, protocol.count)
     everything = [*(law for laws in own for law in laws), *theirs, protocol.exchange]
     if not all(law.constant for law in everything):
-        return Unknown("times are random: servers and clients wait for the slowest of several")
+        raise NoFormulaError(
+            "times are random: servers and clients wait for the slowest of several"
+        )
     gradients = protocol.answers_each
     computing = facts.network.mean_times("compute")
     times = [s + (gradients - 1) * c for s, c in zip(facts.services, computing, strict=True)]
     slow = max(law.mean for law in theirs)
     if max(times) - min(times) > 1e-12 * max(times) or slow > min(law.mean for law in theirs):
-        return Unknown("clients or servers are not equally fast")
+        raise NoFormulaError("clients or servers are not equally fast")
     turns = protocol.agreements
     if any(len(neighbours) == 0 for near in turns if near is not None for neighbours in near):
-        return Unknown("servers without neighbours in some agreement are ahead of the others")
+        raise NoFormulaError("servers without neighbours in some agreement are ahead of the others")
     exchanges = sum(2 if near is None else 1 for near in turns) / len(turns)
-    window = protocol.window * (times[0] + 2 * slow) + exchanges * protocol.exchange.mean
-    return protocol.window / window if window > 0 else Unknown("steps take no time")
+    window: float = protocol.window * (times[0] + 2 * slow) + exchanges * protocol.exchange.mean
+    no_formula_if("" if window > 0 else "steps take no time")
+    return protocol.window / window
 
 
 _T = TypeVar("_T")
@@ -754,6 +730,6 @@ def law(of: Callable[[Facts], _T]) -> Callable[[Network], _T | Unknown]:
     @wraps(of)
     def read(network: Network) -> _T | Unknown:
         facts = facts_of(network)
-        return Unknown(facts.unknown) if facts.unknown else of(facts)
+        return Unknown(facts.unknown) if facts.unknown else known(of, facts)
 
     return read

@@ -7,9 +7,9 @@ from math import ceil, fsum, log, log1p
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network import Network
-from asyncdp_sim.theory.formulas.arguments import Array
 from asyncdp_sim.theory.formulas.staleness import (
     always_busy,
     always_busy_mean,
@@ -20,7 +20,14 @@ from asyncdp_sim.theory.formulas.staleness import (
 from asyncdp_sim.theory.predict.channels import contention, load_of, theory_of
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of, law
-from asyncdp_sim.theory.prediction import Prediction, Unknown, either
+from asyncdp_sim.theory.prediction import (
+    NoFormulaError,
+    Prediction,
+    Unknown,
+    either,
+    known,
+    no_formula_if,
+)
 
 SAID = "other updates between read and apply"
 LONG_RUN = ("throughput", "utilisation", "offered_load", "mean_waiting", "mean_staleness")
@@ -46,8 +53,8 @@ class StalenessLaw:
 
 
 @law
-def staleness_law(facts: Facts) -> StalenessLaw | Unknown:
-    """Return the law of the staleness, or why none is known.
+def staleness_law(facts: Facts) -> StalenessLaw:
+    """Return the law of the staleness.
 
     0 where exchanges lock the learner or jobs take no time. Where owners push, with Poisson
     clocks and jobs of one constant length S: Poisson(ΛS) if every tick starts a job, Λ = Σλ_i,
@@ -56,24 +63,22 @@ def staleness_law(facts: Facts) -> StalenessLaw | Unknown:
     never = _fresh(facts)
     if never:
         return StalenessLaw(f"0, {never}", lambda largest: _padded(np.ones(1), largest))
-    doubt, job = _doubt(facts) or facts.not_poisson, facts.constant
-    if doubt or facts.rates is None:
-        return Unknown(doubt)
+    no_formula_if(_doubt(facts) or facts.not_poisson)
+    total, n_owners, job = fsum(facts.rates or ()), facts.n_owners, facts.constant
     if job is None:
-        return Unknown("an exchange does not take one constant time")
-    total, n_owners = fsum(facts.rates), facts.n_owners
+        raise NoFormulaError("an exchange does not take one constant time")
     if facts.overlap:
         return StalenessLaw(f"Poisson({total * job:.3g})", lambda n: overlapping(1, total, job, n))
     rate = facts.rate
     if rate is None:
-        return Unknown("owners' rates differ")
+        raise NoFormulaError("owners' rates differ")
     name = f"Binomial({n_owners - 1}, {rate * job / (1 + rate * job):.3g})"
     return StalenessLaw(name, lambda n: _padded(one_at_a_time(n_owners, rate, job), n))
 
 
 @law
-def lateness(facts: Facts) -> tuple[Array, ...] | Unknown:
-    """Return P(staleness = s), s = 0, 1 …, of each owner's updates, or why it is not known.
+def lateness(facts: Facts) -> tuple[Array, ...]:
+    """Return P(staleness = s), s = 0, 1 …, of each owner's updates.
 
     0 where no update comes between; geometric where owners are never idle and take exponential
     times. Tails below 10⁻¹⁵ are left out.
@@ -81,19 +86,19 @@ def lateness(facts: Facts) -> tuple[Array, ...] | Unknown:
     if _fresh(facts):
         return tuple(np.ones(1) for _ in range(facts.n_owners))
     own = facts.ends_next()
-    if own is None and facts.network.clock.saturated and not _doubt(facts):
+    if own is None:
+        no_formula_if(_doubt(facts))
         own = _races(facts)
     if own is None:
-        own = Unknown(_doubt(facts) or "no formula is known for each owner's staleness")
-    if isinstance(own, Unknown):
-        return Unknown(own.reason)
+        raise NoFormulaError("no formula is known for each owner's staleness")
     return tuple(always_busy(share, _until(share)) for share in own)
 
 
-def _races(facts: Facts) -> tuple[float, ...] | Unknown:
-    """Return the chance that an owner's job is the next of all to end, where that is known."""
-    if not facts.exponential():
-        return Unknown("owners' times are not exponential")
+def _races(facts: Facts) -> tuple[float, ...] | None:
+    """Return the chance that a job is the next of all to end; None where owners are ever idle."""
+    if not facts.network.clock.saturated:
+        return None
+    no_formula_if("" if facts.exponential() else "owners' times are not exponential")
     return tuple((1 / own) / fsum(1 / time for time in facts.services) for own in facts.services)
 
 
@@ -109,8 +114,7 @@ def staleness(facts: Facts) -> Iterator[Prediction]:
     jobs are always under way the mean of T updates is about (m−1)(1 − m/T). Exactly so much less
     where each ends next with a probability that no past changes, as exponential jobs do.
     """
-    for prediction in _in_the_long_run(facts):
-        yield _of_a_run(facts, prediction)
+    yield _of_a_run(facts, _in_the_long_run(facts))
 
 
 def holds_from(facts: Facts, found: Prediction) -> int:
@@ -127,8 +131,7 @@ def settled_from(facts: Facts) -> int:
     between = facts.network.protocol.makes_updates  # of several answers, and all are at rest then
     if between or facts.unknown:
         return CLOSE
-    [prediction] = _in_the_long_run(facts)
-    return ceil(CLOSE * (1 + (prediction.value or 0.0)))
+    return ceil(CLOSE * (1 + (_in_the_long_run(facts).value or 0.0)))
 
 
 def _of_a_run(facts: Facts, found: Prediction) -> Prediction:
@@ -158,17 +161,15 @@ def _end_next(facts: Facts) -> tuple[float, ...] | None:
     network = facts.network
     if network.until is not None or network.stops:
         return None
-    own = facts.ends_next()
-    if own is None and network.clock.saturated:
-        own = _races(facts)
+    own = known(lambda: facts.ends_next() or _races(facts))
     if own is None or isinstance(own, Unknown):
         return None
     jobs = 1 + network.protocol.left_open
     return own if len(own) == jobs or not network.protocol.hands_out else (1 / jobs,) * jobs
 
 
-def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
-    """Yield the mean staleness for ever.
+def _in_the_long_run(facts: Facts) -> Prediction:
+    """Return the mean staleness for ever.
 
     Staleness and jobs in flight just after updates have one sum (ORACLES 18). Owners that push on
     their own are independent of one another: just after an update of owner i, another owner j is
@@ -177,37 +178,35 @@ def _in_the_long_run(facts: Facts) -> Iterator[Prediction]:
     """
     never = _fresh(facts)
     if never:
-        yield Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
-        return
-    circulating = facts.staleness()
-    if circulating is not None:
-        yield either("mean_staleness", circulating, f"{SAID}: m−1 of m tasks, any law")
-        return
-    own = _on_a_channel(facts)
+        return Prediction("mean_staleness", 0.0, f"{SAID}: none, {never}")
+    formula, result = "m−1 of m tasks, any law", known(facts.staleness)
+    if result is None:
+        formula, result = "those under way just after an update", known(_on_a_channel, facts)
+        if facts.network.clock.saturated:
+            formula = "N−1 where owners are always busy"
+    if result is None:
+        result = known(_among_others, facts)
+        if not facts.network.clock.saturated:
+            equal = "(N−1)ρ/(1+ρ) for equal owners, any law"
+            formula = "Poisson(ΛS) given S" if facts.overlap else equal
+    return either("mean_staleness", result, f"{SAID}: {formula}")
+
+
+def _among_others(facts: Facts) -> float:
+    """Return the mean where owners do not wait for each other."""
+    no_formula_if(_doubt(facts))
     if facts.network.clock.saturated:
-        formula, doubt = f"{SAID}: N−1 where owners are always busy", _doubt(facts)
-        result = Unknown(doubt) if doubt else always_busy_mean(facts.n_owners)
-        yield either("mean_staleness", result if own is None else own, formula)
-        return
-    if own is not None:
-        yield either("mean_staleness", own, f"{SAID}: those under way just after an update")
-        return
-    formula = f"{SAID}: (N−1)ρ/(1+ρ) for equal owners, any law"
+        return always_busy_mean(facts.n_owners)
+    no_formula_if(facts.not_poisson)
+    rates = facts.rates or ()
+    loads = [rate * job for rate, job in zip(rates, facts.services, strict=True)]
     if facts.overlap:
-        formula = f"{SAID}: Poisson(ΛS) given S"
-    reason = _doubt(facts) or facts.not_poisson
-    if reason or facts.rates is None:
-        yield Prediction("mean_staleness", None, formula, reason)
-        return
-    loads = [rate * job for rate, job in zip(facts.rates, facts.services, strict=True)]
-    if facts.overlap:
-        yield Prediction("mean_staleness", fsum(loads), formula)
-        return
-    flows = [rate / (1 + load) for rate, load in zip(facts.rates, loads, strict=True)]
+        return fsum(loads)
+    flows = [rate / (1 + load) for rate, load in zip(rates, loads, strict=True)]
     busy = [load / (1 + load) for load in loads]
     all_busy = fsum(busy)
-    value = fsum(flow * (all_busy - own) for flow, own in zip(flows, busy, strict=True))
-    yield Prediction("mean_staleness", value / fsum(flows), formula)
+    mean = fsum(flow * (all_busy - own) for flow, own in zip(flows, busy, strict=True))
+    return mean / fsum(flows)
 
 
 def never_stale(network: Network) -> str:
@@ -229,15 +228,13 @@ def _fresh(facts: Facts) -> str:
     return "as whatever overlaps an answer destroys it" if alone else ""
 
 
-def _on_a_channel(facts: Facts) -> float | Unknown | None:
-    """Return the mean by the formula of a shared channel, or why not; None if it has none."""
+def _on_a_channel(facts: Facts) -> float | None:
+    """Return the mean by the formula of a shared channel; None if it has none."""
     mean = theory_of(facts.network.channel).mean_staleness(load_of(facts))
-    if mean is None:
-        return None
-    if facts.buffered:
-        return Unknown(facts.buffered)
-    result = contention(facts)
-    return result if isinstance(result, Unknown) else mean
+    if mean is not None:
+        no_formula_if(facts.buffered)
+        contention(facts)
+    return mean
 
 
 def _doubt(facts: Facts) -> str:

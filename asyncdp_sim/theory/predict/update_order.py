@@ -1,6 +1,6 @@
 """The law of when the next update comes and whose it is, where there is one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, sqrt
 
@@ -12,10 +12,19 @@ from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
 from asyncdp_sim.theory.formulas.rounds import mean_until_all
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.channels import contention, theory_of
-from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import law
 from asyncdp_sim.theory.predict.staleness import never_stale
-from asyncdp_sim.theory.prediction import SPREADS, Prediction, Unknown, either
+from asyncdp_sim.theory.prediction import (
+    SPREADS,
+    NoFormulaError,
+    Prediction,
+    Unknown,
+    either,
+    known,
+    no_formula_if,
+    required,
+)
 
 SURE = 1e-9
 
@@ -41,28 +50,24 @@ class GapLaw:
 
 
 @law
-def gap_law(facts: Facts) -> GapLaw | Unknown:
-    """Return the law of the gaps between updates, or why none is claimed."""
+def gap_law(facts: Facts) -> GapLaw:
+    """Return the law of the gaps between updates."""
     network = facts.network
-    doubt = facts.buffered or facts.not_poisson or facts.can_lose_messages
-    doubt = doubt or facts.shared or facts.slow_requests
-    if not doubt and not network.protocol.acts_on_ticks:
-        doubt = f"protocol {network.protocol.kind} does not update at owners' ticks"
-    if not doubt and network.stops:
-        doubt = "the run may end at a target"
-    if not doubt and not facts.instant:
-        doubt = "an exchange takes time"
-    doubt = doubt or facts.spent()
-    if doubt or facts.rates is None:
-        return Unknown(doubt)
-    rate = fsum(facts.rates)
+    no_formula_if(facts.buffered or facts.not_poisson or facts.can_lose_messages)
+    no_formula_if(facts.shared or facts.slow_requests)
+    if not network.protocol.acts_on_ticks:
+        raise NoFormulaError(f"protocol {network.protocol.kind} does not update at owners' ticks")
+    no_formula_if("the run may end at a target" if network.stops else "")
+    no_formula_if(facts.spent() if facts.instant else "an exchange takes time")
+    rate = fsum(facts.rates or ())
     n_gaps = _surely(network, rate)
-    return GapLaw(rate, n_gaps) if n_gaps >= 1 else Unknown("too few updates fit before run.until")
+    no_formula_if("" if n_gaps >= 1 else "too few updates fit before run.until")
+    return GapLaw(rate, n_gaps)
 
 
 @law
-def selection(facts: Facts) -> tuple[float, ...] | Unknown:
-    """Return P(i_k = i), k = 1, 2, …, where i_k is independent, or why it is not.
+def selection(facts: Facts) -> tuple[float, ...]:
+    """Return P(i_k = i), k = 1, 2, …, where i_k is independent.
 
     Where an update takes several answers, i_k is the owner of the k-th answer used.
 
@@ -71,29 +76,32 @@ def selection(facts: Facts) -> tuple[float, ...] | Unknown:
     contend for a channel by pure ALOHA or non-persistent CSMA. Under a lock each λ_i counts by
     the share of owner i's exchanges that arrive, where messages are lost each on its own.
     """
-    network = facts.network
-    if network.protocol.makes_updates:
-        return Unknown(facts.buffered)
+    _require_answers(facts)
     if facts.n_owners == 1:
         return (1.0,)
-    if network.protocol.one_on_one:
-        result = releases(network)
-        if isinstance(result, Unknown):
-            return result
-        spent = _unspent(facts, result)
-        return Unknown(spent) if spent else tuple(result.chosen.tolist())
-    reason = facts.not_poisson or _dependent(facts)
-    if not reason and not facts.shared:
-        reason = facts.spent()
-    if reason or facts.rates is None:
-        return Unknown(reason)
-    total = fsum(facts.rates)
-    return tuple(rate / total for rate in facts.rates)
+    if facts.protocol.one_on_one:
+        result = required(releases(facts.network))
+        no_formula_if(_unspent(facts, result))
+        return tuple(result.chosen.tolist())
+    _require_independent(facts)
+    no_formula_if("" if facts.shared else facts.spent())
+    return _parts(facts.rates or ())
+
+
+def _require_answers(facts: Facts) -> None:
+    """Raise unless answers make the updates."""
+    no_formula_if(facts.buffered if facts.protocol.makes_updates else "")
+
+
+def _parts(flows: Sequence[float]) -> tuple[float, ...]:
+    """Return the part that each flow is of them all."""
+    total = fsum(flows)
+    return tuple(flow / total for flow in flows)
 
 
 @law
-def releases(facts: Facts) -> Releases | Unknown:
-    """Return how owners release answers while no budget is spent, or why that has no law here.
+def releases(facts: Facts) -> Releases:
+    """Return how owners release answers while no budget is spent.
 
     Under a lock that refuses, or where exchanges take no time at all, with Poisson clocks, owners
     online with a probability per tick, and messages that are lost each on its own: whenever the
@@ -103,15 +111,16 @@ def releases(facts: Facts) -> Releases | Unknown:
     network, channel = facts.network, facts.network.channel
     locked = network.protocol.one_on_one
     if not (locked or (channel.contended is None and never_stale(network) and facts.instant)):
-        return Unknown(f"protocol {network.protocol.kind} does not lock the learner")
-    reason = facts.can_time_out if facts.n_owners == 1 else facts.not_poisson or _dependent(facts)
-    if not reason and channel.retransmissions > 0 and facts.loses("_acknowledgement"):
-        reason = "answers that arrived are sent again where acknowledgements are lost"
+        raise NoFormulaError(f"protocol {network.protocol.kind} does not lock the learner")
+    if facts.n_owners == 1:
+        no_formula_if(facts.can_time_out)
+    else:
+        _require_independent(facts)
+    if channel.retransmissions > 0 and facts.loses("_acknowledgement"):
+        raise NoFormulaError(RESENT)
     lost = [channel.packet_loss(message) for message in ("", "_query", "_request")]
     if any(loss.bursty and max(loss.shares(facts.n_owners)) > 0 for loss in lost):
-        reason = reason or "messages are lost in bursts"
-    if reason:
-        return Unknown(reason)
+        raise NoFormulaError("messages are lost in bursts")
     answer, query, request = (np.array(loss.shares(facts.n_owners)) for loss in lost)
     rates = np.ones(1) if facts.n_owners == 1 else np.array(facts.rates)
     attempts, fresh = 1 + channel.retransmissions, channel.resend == "fresh"
@@ -119,8 +128,8 @@ def releases(facts: Facts) -> Releases | Unknown:
 
 
 @law
-def mean_gap(facts: Facts) -> float | Unknown:
-    """Return the mean time units from one update to the next under a lock, or why it is not known.
+def mean_gap(facts: Facts) -> float:
+    """Return the mean time units from one update to the next under a lock.
 
     (1 + Σ λ_i h_i S_i)/Σ λ_i q_i, exact for every update while no budget is spent: λ_i h_i requests
     of owner i reach a free learner per time unit, each locks it for S_i in the mean, and λ_i q_i
@@ -129,14 +138,10 @@ def mean_gap(facts: Facts) -> float | Unknown:
     them where they are computed anew. Assumes what :func:`releases` does.
     """
     network, channel = facts.network, facts.network.channel
-    result = releases(network)
-    if isinstance(result, Unknown):
-        return result
-    reason = facts.not_poisson or _dependent(facts)
-    if not reason and channel.contended is not None and channel.retransmissions > 0:
-        reason = "answers may wait before they are sent again"
-    if reason:
-        return Unknown(reason)
+    result = required(releases(network))
+    _require_independent(facts)
+    if channel.contended is not None and channel.retransmissions > 0:
+        raise NoFormulaError("answers may wait before they are sent again")
     query, request = (
         np.array(channel.packet_loss(message).shares(facts.n_owners))
         for message in ("_query", "_request")
@@ -165,42 +170,35 @@ def _unspent(facts: Facts, found: Releases) -> str:
 
 
 @law
-def shares(facts: Facts) -> tuple[float, ...] | Unknown:
-    """Return each owner's long-run share of the answers used while no budget is spent, or why not.
+def shares(facts: Facts) -> tuple[float, ...]:
+    """Return each owner's long-run share of the answers used while no budget is spent.
 
     Where owners' updates are not independent too: λ_i times the share of ticks that find owner i
     online if service is instantaneous, whatever the clocks and the availability; 1/m_i for owners
     that are always busy, and λ_i/(1+λ_i m_i) for owners that push one job at a time; each times
     the share of owner i's exchanges whose messages all arrive.
     """
-    network = facts.network
-    if network.protocol.makes_updates:
-        return Unknown(facts.buffered)
+    _require_answers(facts)
     if facts.n_owners == 1:
         return (1.0,)
     own = facts.shares()
     if own is not None:
         return own
-    reason = facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
-    reason = reason or facts.dependent
-    arriving = facts.arriving
-    if reason or isinstance(arriving, Unknown):
-        return Unknown(reason or str(arriving))
-    locked = network.protocol.one_on_one
+    network, rates = facts.network, facts.rates
+    _require_lock_alone(facts)
+    no_formula_if(facts.dependent)
+    arriving = facts.arriving()
     if network.clock.saturated:
         flows = [1 / service for service in facts.services]
-    elif facts.rates is None or min(facts.rates) <= 0:
-        return Unknown("some owner has no long-run rate")
-    elif facts.not_poisson and not (facts.instant and _mixing(facts)):
-        return Unknown(facts.not_poisson)
-    elif locked or facts.overlap:
-        flows = list(facts.rates)
+    elif rates is None or min(rates) <= 0:
+        raise NoFormulaError("some owner has no long-run rate")
     else:
-        pairs = zip(facts.rates, facts.services, strict=True)
-        flows = [rate / (1 + rate * service) for rate, service in pairs]
-    flows = [flow * share for flow, share in zip(flows, arriving, strict=True)]
-    total = fsum(flows)
-    return tuple(flow / total for flow in flows)
+        no_formula_if("" if facts.instant and _mixing(facts) else facts.not_poisson)
+        flows = list(rates)
+        if not (network.protocol.one_on_one or facts.overlap):
+            pairs = zip(rates, facts.services, strict=True)
+            flows = [rate / (1 + rate * service) for rate, service in pairs]
+    return _parts([flow * share for flow, share in zip(flows, arriving, strict=True)])
 
 
 def choice(facts: Facts) -> Iterator[Prediction]:
@@ -209,31 +207,29 @@ def choice(facts: Facts) -> Iterator[Prediction]:
     formula = "i_k independent: Σπ_i², 1/N where uniform"
     again = result if isinstance(result, Unknown) else fsum(share * share for share in result)
     yield either("p_repeat", again, formula)
-    until = result if isinstance(result, Unknown) else _until_all(facts, result)
+    until = result if isinstance(result, Unknown) else known(_until_all, facts, result)
     yield either("updates_until_all", until, "N H_N where i_k is independent and uniform")
 
 
-def _until_all(facts: Facts, found: tuple[float, ...]) -> float | Unknown:
-    """Return N H_N, or why the mean that is measured is not it."""
-    n_owners, network = facts.n_owners, facts.network
-    if max(found) - min(found) > 1e-12:
-        return Unknown("owners are not chosen alike")
+def _until_all(facts: Facts, found: tuple[float, ...]) -> float:
+    """Return N H_N, where the mean that is measured is it."""
+    n_owners = facts.n_owners
+    no_formula_if("" if max(found) - min(found) <= 1e-12 else "owners are not chosen alike")
     rate = _update_rate(facts)
-    if n_owners * (1 - 1 / n_owners) ** _surely(network, rate) > SURE:
-        return Unknown("the run is too short for every owner to contribute surely")
+    if n_owners * (1 - 1 / n_owners) ** _surely(facts.network, rate) > SURE:
+        raise NoFormulaError("the run is too short for every owner to contribute surely")
     return mean_until_all(n_owners)
 
 
 def _update_rate(facts: Facts) -> float:
     """Return updates per time unit where ``selection`` is known, or fewer where they are lost."""
-    result = contention(facts)
+    result, arriving = known(contention, facts), known(facts.arriving)
     if not isinstance(result, Unknown):
         return result.success_rate
-    pairs = list(zip(facts.rates or (), facts.services, strict=False))
-    load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
-    arriving = facts.arriving
     if isinstance(arriving, Unknown):
         return 0.0
+    pairs = list(zip(facts.rates or (), facts.services, strict=False))
+    load = 0.0 if facts.overlap else fsum(rate * service for rate, service in pairs)
     used = fsum(rate * share for (rate, _), share in zip(pairs, arriving, strict=False))
     tries = 1 + facts.network.channel.retransmissions
     return used / (1 + load * tries)
@@ -249,28 +245,25 @@ def _surely(network: Network, rate: float) -> int:
     return max(0, min(network.updates, int(expected - SPREADS * sqrt(expected))))
 
 
-def _dependent(facts: Facts) -> str:
-    """Why owners of consecutive updates are not independent with one law, if they are not."""
-    network = facts.network
-    channel = network.channel
-    if facts.dependent:
-        return facts.dependent
-    if network.protocol.one_on_one:
-        return facts.can_time_out or facts.shared or facts.slow_requests or _asked_again(facts)
-    if channel.contended is None:
-        busy = not facts.overlap and not facts.instant
-        return facts.can_lose_messages or ("jobs take time" if busy else "")
-    result = contention(facts)
-    if isinstance(result, Unknown):
-        return result.reason
-    return theory_of(channel).dependence(overlap=facts.overlap)
+def _require_independent(facts: Facts) -> None:
+    """Raise unless owners of consecutive updates are independent with one law."""
+    no_formula_if(facts.not_poisson or facts.dependent)
+    channel = facts.network.channel
+    if facts.protocol.one_on_one:
+        _require_lock_alone(facts)
+    elif channel.contended is None:
+        no_formula_if(facts.can_lose_messages)
+        no_formula_if("" if facts.overlap or facts.instant else "jobs take time")
+    else:
+        contention(facts)
+        no_formula_if(theory_of(channel).dependence(overlap=facts.overlap))
 
 
-def _asked_again(facts: Facts) -> str:
-    """Why a request that is refused or lost does not leave its owner as it was, if it does not."""
-    if facts.network.protocol.asks_again and facts.loses("_request"):
-        return "requests that are lost are sent again"
-    return facts.waits
+def _require_lock_alone(facts: Facts) -> None:
+    """Raise unless a request that is refused or lost leaves its owner as it was."""
+    no_formula_if(facts.can_time_out or facts.shared or facts.slow_requests)
+    again = facts.protocol.asks_again and facts.loses("_request")
+    no_formula_if("requests that are lost are sent again" if again else facts.waits)
 
 
 def _mixing(facts: Facts) -> bool:

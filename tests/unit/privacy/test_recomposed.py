@@ -10,7 +10,6 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.audits.per_answer import noise_composes
 from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together, unlike
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
@@ -83,8 +82,5 @@ def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
     sound = owed(scenario)
     less = tuple(replace(claim, whole=claim.whole * (1 - 5e-4)) for claim in sound)
     for claims, exceeded in ((sound, False), (less, True)):
-        [fact] = noise_composes(
-            neighbours(scenario).first, divisors, claims,
-            Streams(scenario.run.seed), scenario.owners.participants, scenario.privacy.sampling,
-        )  # fmt: skip
+        [fact] = noise_composes(scenario, neighbours(scenario).first, divisors, claims)
         assert fact.exceeded is exceeded

@@ -1,0 +1,10 @@
+"""Types of arrays."""
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Table = npt.NDArray[np.void]
+"""A record array, whose columns its dtype names."""
