@@ -321,8 +321,9 @@ class Check:
             return f"no test separates the {self.runs} runs on each side"
         side = "≥" if event.above else "≤"
         return (
-            f"{event.score} {side} {number(event.threshold)} in {number(finding.likely)} against "
-            f"{number(finding.unlikely)} of {self.runs} runs each"
+            f"the test '{event.score} {side} {number(event.threshold)}' is right in "
+            f"{number(100 * finding.likely)} % of {self.runs:,} runs with one dataset, and wrong in "
+            f"{number(100 * finding.unlikely)} % of {self.runs:,} runs with the other"
         )
 
 
@@ -343,7 +344,7 @@ class Fact:
 
     def describe(self) -> str:
         """Return what was found, in one line."""
-        return f"{self.said}: {'EXCEEDED' if self.exceeded else 'not exceeded'}"
+        return f"{self.said}: {self._verdict()}"
 
     def row(self) -> dict[str, object]:
         """Return what was found, by columns; it has no figures."""
@@ -351,4 +352,7 @@ class Fact:
 
     def cells(self) -> tuple[str, ...]:
         """Return what was found, as cells of a table."""
-        return (self.said, "–", "–", "EXCEEDED" if self.exceeded else "not exceeded")
+        return (self.said, "–", "–", self._verdict())
+
+    def _verdict(self) -> str:
+        return "REFUTED" if self.exceeded else "not refuted"

@@ -37,9 +37,9 @@ def test_a_section_ends_where_the_next_one_begins():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("glosary", "docs: given 'glosary'; nearest are glossary"),
+        ("glosary", "docs: given 'glosary'; did you mean glossary? asyncdp docs prints all topics"),
         ("semantics#clock", "semantics#clocks"),
-        ("????", "asyncdp docs lists all topics"),
+        ("????", "given '????'; asyncdp docs prints all topics"),
     ],
 )
 def test_another_topic_is_one_line(name, said):
