@@ -322,8 +322,8 @@ class Check:
         side = "≥" if event.above else "≤"
         return (
             f"the test '{event.score} {side} {number(event.threshold)}' is right in "
-            f"{number(100 * finding.likely)} % of {self.runs:,} runs with one dataset, and wrong in "
-            f"{number(100 * finding.unlikely)} % of {self.runs:,} runs with the other"
+            f"{number(100 * finding.likely)} % of {self.runs:,} runs with one dataset, and wrong "
+            f"in {number(100 * finding.unlikely)} % of {self.runs:,} runs with the other"
         )
 
 

@@ -133,7 +133,8 @@ def sweep_command(
     if is_dir(file):
         if out is not None:
             raise typer.BadParameter(
-                f"given --out with the directory of a sweep, {file}; allowed is --out with a scenario file"
+                f"given --out with the directory of a sweep, {file}; allowed is --out with a "
+                "scenario file"
             )
         require_sweep(file)
         file, out = file / "scenario.toml", file

@@ -43,7 +43,7 @@ def data_command(
         )
         raise typer.BadParameter(wrong)
     if exchange is not None and every is None:
-        raise typer.BadParameter("given --exchange; add --every DURATION, which sets the unit of time")
+        raise typer.BadParameter("given --exchange; add --every DURATION, for a unit of time")
     if epsilon is not None and write is None:
         raise typer.BadParameter("given --epsilon; add --write FILE, the scenario to write")
     rows = int(public) if public is not None and public.isascii() and public.isdigit() else None
@@ -112,7 +112,8 @@ def _propose(
     require_new(write, "--write")
     folder = write.absolute().parent
     if epsilon is None:
-        lines, text = block(seen, folder), ", [data] and [model] only; --epsilon E adds all the rest"
+        lines = block(seen, folder)
+        text = ", [data] and [model] only; --epsilon E adds the rest"
     else:
         with drawn() as progress:
             lines = whole(seen, epsilon, folder, progress, timing)

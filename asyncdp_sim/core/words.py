@@ -78,8 +78,11 @@ def did_you_mean(asked: str, names: Iterable[str], count: int = 1, cutoff: float
     cutoff : float
         Similarity that a name needs, in [0, 1].
     """
-    *near, last = difflib.get_close_matches(asked, list(names), n=count, cutoff=cutoff) or [""]
-    return f"did you mean {' or '.join([*([', '.join(near)] if near else []), last])}? " * (last != "")
+    near = difflib.get_close_matches(asked, list(names), n=count, cutoff=cutoff)
+    if len(near) == 0:
+        return ""
+    first = f"{', '.join(near[:-1])} or " if len(near) > 1 else ""
+    return f"did you mean {first}{near[-1]}? "
 
 
 def agreed(text: str) -> str:

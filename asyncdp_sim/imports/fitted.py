@@ -193,7 +193,8 @@ class FittedPresence:
         ]
         share = self.on / (self.on + self.off)
         gain = f"log-likelihood {number(self.gain)} above that of always online"
-        return [*entries, f"availability: on-off, {', '.join(ends)}, online {100 * share:.3g} % of the time, {gain}"]
+        online = f"online {100 * share:.3g} % of the time"
+        return [*entries, f"availability: on-off, {', '.join(ends)}, {online}, {gain}"]
 
 
 @dataclass(frozen=True)

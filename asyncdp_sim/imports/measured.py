@@ -216,7 +216,11 @@ def compared(
     )
     distance = number(float(np.abs(measured - foretold).sum() / 2))
     apart = f"owners' shares: total variation distance {distance}"
-    return ["a fit of the first half predicts the second (± one standard deviation of a run):", *aligned(table), apart]
+    return [
+        "a fit of the first half predicts the second (± one standard deviation of a run):",
+        *aligned(table),
+        apart,
+    ]
 
 
 REPLICATES = 20

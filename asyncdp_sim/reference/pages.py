@@ -28,9 +28,7 @@ def topics() -> list[str]:
         for name, file in pages().items()
     }
     width = max(map(len, titles))
-    rows = (
-        (name, "" if title == name.split("/")[-1] else title) for name, title in titles.items()
-    )
+    rows = ((name, "" if title == name.split("/")[-1] else title) for name, title in titles.items())
     return [f"{name:<{width}}  {title}".rstrip() for name, title in rows]
 
 

@@ -223,7 +223,11 @@ class Status:
 
     def lines(self) -> list[str]:
         """Return all of it in words."""
-        took = "unknown until two cells are done" if self.seconds_left is None else duration(self.seconds_left)
+        took = (
+            "unknown until two cells are done"
+            if self.seconds_left is None
+            else duration(self.seconds_left)
+        )
         entries = [
             f"cells      {self.cells}",
             f"done       {self.done}",

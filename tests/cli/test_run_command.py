@@ -322,8 +322,7 @@ def test_a_file_with_a_sweep_runs_its_base_cell_and_says_so(command: Command, he
     (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
     said = command.done("run", "sweep.toml", "--out", "base")
     assert said.lines[0] == (
-        "note: sweep.toml has a sweep over privacy.epsilon, run.seed: these figures are of its "
-        "base values alone"
+        "note: sweep.toml sweeps privacy.epsilon, run.seed; this result is of the base values only"
     )
     command.done("run", "small.toml", "--out", "small")
     assert manifest(here / "base") == manifest(here / "small")

@@ -108,13 +108,13 @@ def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
 def _why_not(result: Result) -> str | None:
     reason = untimed(result)
     if reason is None and len(observed := gaps(result)) > 1 and np.ptp(observed) == 0:
-        return "all gaps are equal"
+        return "all times between updates are equal"
     return reason
 
 
 FIGURE = NetworkFigure(
     "gaps",
-    "Share of the gaps between consecutive updates that exceed t",
+    "Share of the times between consecutive updates that exceed t",
     _survival,
     _why_not,
     one_scale=True,

@@ -73,7 +73,9 @@ def cycle(*values):
 def test_what_is_seen(name, values, kind, encoding, suspicious):
     seen = column(list(values), name)
     assert (seen.type, seen.encoding) == (kind, encoding)
-    told = [each for each in seen.suspicious if "% of its values are " not in each or each in suspicious]
+    told = [
+        each for each in seen.suspicious if "% of its values are " not in each or each in suspicious
+    ]
     assert tuple(told) == suspicious
 
 

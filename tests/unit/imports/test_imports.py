@@ -82,7 +82,8 @@ def test_a_device_online_to_the_end_and_one_with_another_period(tmp_path: Path) 
         "2 devices, 3 intervals (seconds)",
         "online 10 % of the time",
         "2 different values of finish_time: no common period",
-        'availability = { kind = "intervals", path = "online.csv" }  # for a scenario with owners.count = 2',
+        'availability = { kind = "intervals", path = "online.csv" }  # for a scenario with '
+        "owners.count = 2",
     ]
 
 
@@ -282,7 +283,7 @@ def test_wrong_logs_are_one_line(tmp_path: Path, text: str, expected: str) -> No
 
 
 def logs(n: int, seed: int = 1) -> tuple[dict[str, dict[str, str]], float, int]:
-    """Devices as FLASH writes them, sixty messages each; the share online, and the seconds watched."""
+    """Devices as FLASH writes them, sixty messages each; their share online; seconds watched."""
     draws, found, online, known = np.random.default_rng(seed), {}, 0, 0
     epoch = np.datetime64("2020-01-01T00:00:00")
     for device in range(n):
