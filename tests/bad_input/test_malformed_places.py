@@ -202,7 +202,11 @@ def test_replay_of_what_is_no_result(command: Command, here: Path) -> None:
     (here / "empty").mkdir()
     for place in ("empty", "nowhere", "good.toml"):
         said = command("replay", place)
-        refused(said, f"{place}: given no readable manifest.json; allowed is a result directory")
+        refused(
+            said,
+            f"{place}: given no readable manifest.json; "
+            "allowed is a result of asyncdp run or sweep",
+        )
 
 
 @pytest.mark.parametrize("verb", ["run", "sweep"])
