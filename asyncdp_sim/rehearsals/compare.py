@@ -44,14 +44,12 @@ def cost(found: Rehearsal) -> list[str]:
     machine, kept = found.measured.measured or {}, found.excess * 1e3
     lines = [f"a time unit took {number(found.unit)} s"]
     if len(kept) > 0:
-        in_units = found.excess.mean() / found.unit
+        units = f"{number(found.excess.mean() / found.unit)} units"
+        longer = in_unit(units, found.simulated.scenario.run.time_unit)
         lines += [
             f"an exchange took {number(kept.mean())} ms longer than simulated (median "
             f"{number(np.median(kept))} ms, at most {number(kept.max())} ms)",
-            in_unit(
-                f"this is {number(in_units)} units; a longer --unit makes it smaller",
-                found.simulated.scenario.run.time_unit,
-            ),
+            f"this is {longer}; a longer --unit makes it smaller",
         ]
     null = number(machine["null_excess_ms"])
     return [*lines, f"an exchange of empty messages, before the run, took {null} ms"]
