@@ -1,4 +1,4 @@
-"""What is printed of a rehearsal: both columns of figures, and the machine's own time."""
+"""The printed comparison of a rehearsal with its simulation: the time of the machine itself."""
 
 from types import SimpleNamespace
 from typing import Any
