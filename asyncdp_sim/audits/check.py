@@ -326,8 +326,9 @@ class Check:
             return f"no test separates the {self.runs} runs on each side"
         side = "≥" if event.above else "≤"
         return (
-            f"{event.score} {side} {number(event.threshold)} in {number(finding.likely)} against "
-            f"{number(finding.unlikely)} of {self.runs} runs each"
+            f"the test '{event.score} {side} {number(event.threshold)}' is right in "
+            f"{number(100 * finding.likely)} % of {self.runs:,} runs with one dataset, and wrong "
+            f"in {number(100 * finding.unlikely)} % of {self.runs:,} runs with the other"
         )
 
 
@@ -348,7 +349,7 @@ class Fact:
 
     def describe(self) -> str:
         """Return what was found, in one line."""
-        return f"{self.said}: {verdict(self.exceeded)}"
+        return f"{self.said}: {self._verdict()}"
 
     def row(self) -> dict[str, object]:
         """Return what was found, by columns; it has no figures."""
@@ -356,4 +357,7 @@ class Fact:
 
     def cells(self) -> tuple[str, ...]:
         """Return what was found, as cells of a table."""
-        return (self.said, "–", "–", verdict(self.exceeded))
+        return (self.said, "–", "–", self._verdict())
+
+    def _verdict(self) -> str:
+        return "REFUTED" if self.exceeded else "not refuted"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from asyncdp_sim.cli.screen import next_steps, note, put_schema_beside
+from asyncdp_sim.cli.screen import next_steps, note, put_schema_beside, show
 from asyncdp_sim.core.words import duration
 
 FOLDER = Path(__file__).parents[1] / "catalogue"
@@ -113,7 +113,7 @@ def new_command(
     text = starter() if name is None else commented(name)
     file = Path(f"{name or 'my-scenario'}.toml") if out is None else out
     write_new(text, file, "-o")
-    typer.echo(f"written to {file}, with comments on what settings mean")
+    typer.echo(f"written to {file}; comments explain the settings")
     put_schema_beside(file)
     next_steps(
         ("what it means", ["check", file]),
@@ -138,9 +138,12 @@ def docs_command(
     topic: str | None = None,
 ) -> None:
     """Print a page of the documentation, or the list of topics."""
-    from asyncdp_sim.reference import page_text, pages
+    from asyncdp_sim.reference import page_text, topics
 
-    typer.echo("\n".join(pages()) if topic is None else page_text(topic).rstrip("\n"))
+    if topic is None:
+        show(["topics and titles; to print a page: asyncdp docs TOPIC", *topics()])
+    else:
+        typer.echo(page_text(topic).rstrip("\n"))
 
 
 def schema_command(
@@ -162,4 +165,4 @@ def schema_command(
     except OSError as error:
         remedy = "allowed is a file that can be written"
         raise ResultError([Fault("--out", str(error.strerror), remedy)], str(out)) from None
-    typer.echo(f"written to {out}; a scenario's first line names it: #:schema {out.name}")
+    typer.echo(f"written to {out}; editors use it for a file that begins with: #:schema {out.name}")

@@ -125,4 +125,4 @@ def base_notes(file: Path, scenario: "Scenario") -> list[str]:
     if len(scenario.sweep) == 0:
         return []
     swept = ", ".join(scenario.sweep)
-    return [f"{file} has a sweep over {swept}: these figures are of its base values alone"]
+    return [f"{file} sweeps {swept}; this result is of the base values only"]

@@ -59,7 +59,7 @@ def run_command(
         show_result(directory, text, done=done)
         if plotting:
             draw(directory)
-    further = [] if plotting else [("to see it", ["plot", directory])]
+    further = [] if plotting else [("to draw it", ["plot", directory])]
     if swept:
         further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))
     next_steps(*further, *of_a_result(directory))
@@ -98,9 +98,9 @@ def rehearse_command(
             if not done:
                 result = rehearse(scenario, unit=unit, progress=progress, announce=note)
                 write(result.measured, directory)
-                lines = [*aligned(beside(result)), *cost(result)]
+                lines = ["simulated and measured:", *aligned(beside(result)), *cost(result), ""]
+        show(lines)
         show_result(directory, text, done=done)
-    show(lines)
     next_steps(*of_a_result(directory))
 
 
@@ -133,7 +133,8 @@ def sweep_command(
     if is_dir(file):
         if out is not None:
             raise typer.BadParameter(
-                f"given --out with {file}; allowed is a scenario file, not a directory"
+                f"given --out with the directory of a sweep, {file}; allowed is --out with a "
+                "scenario file"
             )
         require_sweep(file)
         file, out = file / "scenario.toml", file
@@ -176,11 +177,11 @@ def sweep_command(
             if plotting:
                 draw(place)
     if result.done > 0:
-        further = [] if plotting else [("to see it", ["plot", place])]
+        further = [] if plotting else [("to draw it", ["plot", place])]
         next_steps(*further, *of_a_result(place))
     if len(result.failed) > 0:
         wrong = [f"{file}: {line}" for line in result.errors()]
         if result.done == 0 and not is_dir(place):
-            wrong.append(f"{file}: no cell could be run, nothing is kept in {place}")
+            wrong.append(f"{file}: all cells failed; nothing is kept in {place}")
         show(wrong, err=True)
         raise typer.Exit(4 if result.machine else 2)

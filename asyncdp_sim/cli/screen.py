@@ -123,9 +123,9 @@ def _word(of_a_command: object) -> str:
 def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
     """Return the next steps for any result, drawn or not."""
     return [
-        ("what ψ is", ["describe", "relative_fitness"]),
-        ("one page of all", ["report", directory]),
-        ("to make it again", ["replay", directory]),
+        ("what ψ means", ["describe", "relative_fitness"]),
+        ("to write a report", ["report", directory]),
+        ("to compute it again", ["replay", directory]),
     ]
 
 
@@ -151,7 +151,7 @@ def show_result(directory: Path, notes_before: Sequence[str], *, done: bool) -> 
     """
     from asyncdp_sim.results.summary import notes, result_lines
 
-    before = ["finished before, nothing was left to do"] if done else []
+    before = ["already finished: nothing was computed again"] if done else []
     lines = result_lines(directory)
     show([*lines, *before, f"result in {directory}"])
     reasons = [line for line in lines if line.startswith("because")]

@@ -43,7 +43,7 @@ def data_command(
         )
         raise typer.BadParameter(wrong)
     if exchange is not None and every is None:
-        raise typer.BadParameter("given --exchange; add --every DURATION, whose unit times have")
+        raise typer.BadParameter("given --exchange; add --every DURATION, for a unit of time")
     if epsilon is not None and write is None:
         raise typer.BadParameter("given --epsilon; add --write FILE, the scenario to write")
     rows = int(public) if public is not None and public.isascii() and public.isdigit() else None
@@ -72,7 +72,7 @@ def data_command(
         texts = [f"{why}{fault.allowed}" for why, fault in zip(given, lacking, strict=True)]
         show([f"no scenario yet: {text}" for text in texts])
         if seen.owner is None:
-            show(["no owners yet: add --owner COLUMN, the column that names them"])
+            show(["no owners yet: add --owner COLUMN, the column with the owner of each row"])
         return
     with blaming(file):
         _propose(seen, write, epsilon, Timing.read(every, exchange, online))
@@ -85,12 +85,12 @@ def _lacking(seen: "TableLook") -> Iterator[Fault]:
     if seen.public == 0:
         yield Fault("--public", "none", "add --public M: the last M rows are public")
     elif any(column.name == seen.target and column.distinct < 2 for column in seen.columns):
-        problem = "rows with one value of the target alone"
-        remedy = "add --public-seed 1, which chooses the public rows at random"
+        problem = "public rows with the same value of the target"
+        remedy = "add --public-seed 1, which draws the public rows at random"
         yield Fault("--public", problem, remedy)
     if seen.owner is not None and seen.with_records(seen.least) < 2:
         problem = "fewer than two owners of 5 private records or more"
-        remedy = "add --owner COLUMN, another column: a single owner has nobody to collaborate with"
+        remedy = "add --owner COLUMN, a column with more owners"
         yield Fault("--owner", problem, remedy)
 
 
@@ -112,14 +112,18 @@ def _propose(
     require_new(write, "--write")
     folder = write.absolute().parent
     if epsilon is None:
-        lines, text = block(seen, folder), "[data] and [model]; --epsilon E writes a whole scenario"
+        lines = block(seen, folder)
+        text = ", [data] and [model] only; --epsilon E adds the rest"
     else:
         with drawn() as progress:
             lines = whole(seen, epsilon, folder, progress, timing)
-        text = f"a scenario: asyncdp run {write}"
+        text = ", a whole scenario"
     write_new("\n".join([*lines, ""]), write, "--write")
-    show([f"written: {write}, {text}"])
+    show([f"written to {write}{text}"])
     if epsilon is not None:
         show([timing.describe()])
         put_schema_beside(write)
-        next_steps(("what to expect, before a private row is read", ["forecast", write]))
+        next_steps(
+            ("what to expect (reads no private row)", ["forecast", write]),
+            ("to run it", ["run", write]),
+        )

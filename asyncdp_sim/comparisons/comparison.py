@@ -315,7 +315,7 @@ def _spoken(row: ComparedFigure) -> list[str]:
 
 def _won(wins: int, found: Contrast) -> str:
     alike = found.less == found.more == 0
-    return f"alike in {found.pairs}" if alike else f"{wins} of {found.pairs}"
+    return f"equal in {found.pairs}" if alike else f"{wins} of {found.pairs}"
 
 
 def _wrapped(*said: str) -> list[str]:

@@ -226,10 +226,10 @@ _OF_NETWORKS = (
     ),
     Quantity("mean_staleness", "mean staleness", "updates", _staleness),
     Quantity("answers_released", "answers released", "", _answers),
-    Quantity("refused", "refused, of attempts", "share", _share("refused", "attempts")),
+    Quantity("refused", "refused share of attempts", "share", _share("refused", "attempts")),
     Quantity("collided", "collided, of answers", "share", _share("collided", "answers_released")),
     Quantity("lost", "lost, of answers", "share", _share("lost", "answers_released")),
-    Quantity("epsilon_spent", "most ε spent", "", _spent),
+    Quantity("epsilon_spent", "largest ε spent", "", _spent),
 )
 """What does not depend on what is learned; fewer answers are better for privacy, all else equal.
 

@@ -87,7 +87,7 @@ class InputError(AsyncDPError):
     ...     ad.open("nowhere")
     ... except ad.InputError as error:
     ...     error.lines()
-    ['nowhere: given no readable manifest.json; allowed is a result directory']
+    ['nowhere: given no readable manifest.json; allowed is a result of asyncdp run or sweep']
     """
 
     def __init__(self, faults: Iterable[Fault], file: str | None = None) -> None:

@@ -1,5 +1,6 @@
 """Numbers and tables as a reader wants them, and numbers as a manifest holds them."""
 
+import difflib
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -63,6 +64,25 @@ _ONE = re.compile(
     r"((?:missing (?:or unseen )?|unseen (?:and rare )?|independent |private |public )?)"
     rf"({'|'.join(_PLURAL)})\b(?: ({'|'.join(_VERBS)})\b)?"
 )
+
+
+def did_you_mean(asked: str, names: Iterable[str], count: int = 1, cutoff: float = 0.5) -> str:
+    """Return the question which of the names was meant, with a space after it; "" if none is near.
+
+    Parameters
+    ----------
+    asked : str
+    names : iterable of str
+    count : int
+        Names in the question, at most.
+    cutoff : float
+        Similarity that a name needs, in [0, 1].
+    """
+    near = difflib.get_close_matches(asked, list(names), n=count, cutoff=cutoff)
+    if len(near) == 0:
+        return ""
+    first = f"{', '.join(near[:-1])} or " if len(near) > 1 else ""
+    return f"did you mean {first}{near[-1]}? "
 
 
 def agreed(text: str) -> str:

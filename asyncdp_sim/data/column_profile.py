@@ -142,7 +142,9 @@ def looked_at(
             remarks += rare
     share = filled.astype(object).value_counts(normalize=True)
     if len(filled) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
-        remarks.append(f"{percent(share.iloc[0])} are {shorten(written(share.index[0]))!r}")
+        remarks.append(
+            f"{percent(share.iloc[0])} of its values are {shorten(written(share.index[0]))!r}"
+        )
     return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(remarks))
 
 
@@ -291,7 +293,7 @@ def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array)
             return
     share = _told_by_value(column, target)
     if share > LEAK**2:
-        yield f"a leak: its values explain {share:.0%} of the target's variance"
+        yield f"a leak: its values explain {share * 100:.0f} % of the target's variance"
 
 
 def _told_by_value(column: "pd.Series", target: Array) -> float:
@@ -333,8 +335,8 @@ def _first_year(known: "pd.Series", form: str) -> int:
 def percent(share: float) -> str:
     """Return a share in words; neither none nor all where it is not."""
     if 0 < share < 0.005:
-        return "under 1%"
-    return "over 99%" if 0.995 < share < 1 else f"{share:.0%}"
+        return "under 1 %"
+    return "over 99 %" if 0.995 < share < 1 else f"{share * 100:.0f} %"
 
 
 def shorten(text: str, most: int = 24) -> str:

@@ -111,7 +111,7 @@ def nearest(name: str, columns: Sequence[str]) -> str:
     near = difflib.get_close_matches(name, [str(c) for c in columns], n=3, cutoff=0.5)
     if len(near) > 0:
         return f"nearest columns: {', '.join(near)}"
-    return f"nothing is near it among its {len(columns)} columns (asyncdp data shows them)"
+    return f"allowed is one of its {len(columns)} columns, which asyncdp data FILE prints"
 
 
 Array = npt.NDArray[np.float64]

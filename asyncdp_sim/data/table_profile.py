@@ -116,7 +116,7 @@ class TableLook:
         if len(self.seen) == 0:
             names = ", ".join(column.name for column in self.columns)
             return [*lines, f"columns: {names}", *self._owned(), "types: unknown, because no row "
-                    "is public: name the public rows by --public M or --public FILE"]  # fmt: skip
+                    "is public; add --public M or --public FILE"]  # fmt: skip
         head = ("column", "type", "missing", "distinct", "becomes")
         rows = [(shorten(c.name, _WIDEST), c.type, percent(c.missing), str(c.distinct),
                  "the target" if c.name == self.target else c.encoding.kind)
@@ -133,8 +133,8 @@ class TableLook:
         records = f"{number(sizes[0])} records each"
         if sizes[0] < sizes[-1]:
             middle = number(float(np.median(sizes)))
-            span = f"{number(sizes[0])} ({least}) to {number(sizes[-1])} ({most})"
-            records = f"{span} records, median {middle}"
+            span = f"{number(sizes[0])} records ({least}) to {number(sizes[-1])} ({most})"
+            records = f"{span}, median {middle}"
         return [
             f"owners: {len(sizes)} by {self.owner}, {records}",
             *self._small(),
@@ -145,8 +145,8 @@ class TableLook:
     def _small(self) -> list[str]:
         """Return which owners have so few records that a proposal leaves them out."""
         few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
-        words = f"fewer than {self.least} records, left out of the proposal"
-        return [f"owners with {words}: {_listed(few)}"] if len(few) > 0 else []
+        words = f"too small for the proposal ({len(few)} with fewer than {self.least} records)"
+        return [f"owners {words}: {_listed(few)}"] if len(few) > 0 else []
 
     def _swallowed(self) -> list[str]:
         """Return which owners lose most of their records to the public rows."""
@@ -154,10 +154,10 @@ class TableLook:
         lost = [name for name in self.public_of if name not in self.owners]
         lines = []
         if len(lost) > 0:
-            lines.append(f"not owners, since all of their records are public: {_listed(lost)}")
+            lines.append(f"left out, because all of their records are public: {_listed(lost)}")
         shrunk = [name for name, n in all_rows.items() if self.owners[name] < n / 2]
         if len(shrunk) > 0:
-            lines.append(f"more than half of their records are public: {_listed(shrunk)}")
+            lines.append(f"owners with more than half of their records public: {_listed(shrunk)}")
         if len(lines) > 0:
             lines.append(
                 f"to choose the public rows at random instead: --public {self.public} "

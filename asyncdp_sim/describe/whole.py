@@ -18,6 +18,7 @@ from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
@@ -145,7 +146,7 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
     for prediction in predicted:
         name, _ = _named(prediction)
         if prediction.value is None and prediction.between is None:
-            missing.setdefault(str(prediction.reason), []).append(name)
+            missing.setdefault(plain(str(prediction.reason)), []).append(name)
         else:
             value, _, formula = _value(prediction, network).partition(" (")
             alike.setdefault(formula, []).append(f"{name}: {value}")
@@ -165,11 +166,12 @@ def _value(prediction: Prediction, network: Network) -> str:
     _, unit = _named(prediction)
     if prediction.value is None:
         low, high = prediction.between or (-inf, inf)
-        between = f"between {number(low)} and {number(high)}{unit} for any laws of the times"
-        return f"{between}; no single value, since {prediction.reason} ({prediction.formula})"
+        between = f"between {number(low)} and {number(high)}{unit}, whatever the laws of the times"
+        reason, formula = plain(str(prediction.reason)), plain(prediction.formula)
+        return f"{between}; no single value, because {reason} ({formula})"
     first = holds_from(facts_of(network), prediction)
     long = f"; within 1 % from {first} updates on" if network.updates < first else ""
-    return agreed(f"{figure(prediction.value)}{unit} ({prediction.formula}{long})")
+    return agreed(f"{figure(prediction.value)}{unit} ({plain(prediction.formula)}{long})")
 
 
 def _chosen(scenario: Scenario) -> Iterator[str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from asyncdp_sim.core.words import extent, figure, number
 from asyncdp_sim.measures.energy import expected
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -36,7 +37,7 @@ class EnergyForecast:
     def describe(self) -> str:
         """Return it in words."""
         if self.joules is None:
-            return f"no formula, since {self.reason}; a run tells it"
+            return f"no formula applies, because {plain(self.reason)}; a run measures it"
         half = f" ± {figure(self.joules_half_width)}" if self.joules_half_width > 0 else ""
         moved = f"{_bytes(self.bytes_sent)} bytes sent, {_bytes(self.bytes_received)} received"
         return f"{figure(self.joules)}{half} J of all owners, {extent(self.watts)} W each; {moved}"

@@ -19,6 +19,7 @@ from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Scenario, spoken
 from asyncdp_sim.spec.validation import show
+from asyncdp_sim.theory.predict.plain import plain
 
 NAMED, LEVERS = 3, 3
 """Owners that are named, and changes that are listed, on the first screen."""
@@ -231,7 +232,7 @@ def _how_sure(found: Forecast) -> str:
         return f"by {made}; substitute rows may move ψ by ± {off.psi_half_width:.2g}"
     if made == "exact moments":
         return f"{made}, without ± ({found.moments})"
-    return f"the verdicts lie outside the 95 % intervals of {made} ({found.moments})"
+    return f"a gain or loss counts if it exceeds its 95 % interval over {made} ({found.moments})"
 
 
 def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
@@ -500,8 +501,10 @@ def _pace(found: Forecast) -> list[tuple[str, str]]:
     if found.throughput is None or found.throughput.between is None:
         return []
     low, high = map(figure, found.throughput.between)
-    text = f"{low} to {high} for any laws of the times; no single value, since"
-    return [(in_unit("updates per unit", found.time_unit), f"{text} {found.throughput.reason}")]
+    text = f"{low} to {high}, whatever the laws of the times; no single value, because"
+    return [
+        (in_unit("updates per unit", found.time_unit), f"{text} {plain(found.throughput.reason)}")
+    ]
 
 
 def _divergence(found: Forecast) -> list[tuple[str, str]]:

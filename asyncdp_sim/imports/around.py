@@ -84,7 +84,7 @@ class OnlineTable:
         never = len(self.devices) - len(np.unique(owner))
         lines = [
             f"{counted(len(self.devices), 'device')}, {counted(len(owner), 'interval')} (seconds)",
-            f"online share {self.share:.9f}",
+            f"online {100 * self.share:.3g} % of the time",
         ]
         if never > 0:
             lines.append(f"{counted(never, 'device')} never online")

@@ -95,8 +95,8 @@ def _availability(file: Path, devices: Mapping[Any, Any], out: Path, opcodes: in
     if len(periods) == 1:
         block += f", period = {periods.pop():.1f}"
     else:
-        reported.append(f"{len(periods)} different finish_times: no common period")
-    return [*reported, f"{block} }}  # and owners.count = {len(table.devices)}"]
+        reported.append(f"{len(periods)} different values of finish_time: no common period")
+    return [*reported, f"{block} }}  # for a scenario with owners.count = {len(table.devices)}"]
 
 
 _ALLOWED = (

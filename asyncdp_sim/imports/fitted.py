@@ -47,12 +47,15 @@ class FittedLaw:
     count: int
 
     def __str__(self) -> str:
+        if self.law.instant:
+            return self.law.kind
         low, high = self.mean
         text = f"{self.law.kind}, mean {number(self.law.mean)} ({number(low)} to {number(high)})"
-        if self.law.instant or self.law.constant:
+        if self.law.constant:
             return text
         cv = sqrt(self.law.variance) / self.law.mean
-        return f"{text}, cv {number(cv)}, KS {number(self.distance)} (p {number(self.p)})"
+        fit = f"Kolmogorov–Smirnov distance {number(self.distance)} (p {number(self.p)})"
+        return f"{text}, cv {number(cv)}, {fit}"
 
 
 def fit_law(seen: Floats, later: Floats) -> FittedLaw:
@@ -189,8 +192,9 @@ class FittedPresence:
             for name, mean, e in zip(("on", "off"), (self.on, self.off), self.errors, strict=True)
         ]
         share = self.on / (self.on + self.off)
-        gain = f"log-likelihood +{number(self.gain)} over always"
-        return [*entries, f"availability: on-off, {', '.join(ends)}, share {share:.3g}, {gain}"]
+        gain = f"log-likelihood {number(self.gain)} above that of always online"
+        online = f"online {100 * share:.3g} % of the time"
+        return [*entries, f"availability: on-off, {', '.join(ends)}, {online}, {gain}"]
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ def import_flash(
     block = f'availability = {{ kind = "intervals", path = "{out.name}" }}'
     return [
         *table.write(out),
-        f"online: {', '.join(sorted(needs))}",
-        f"{block}  # and owners.count = {len(table.devices)}",
+        f"online means: {', '.join(sorted(needs))}",
+        f"{block}  # for a scenario with owners.count = {len(table.devices)}",
     ]
 
 

@@ -204,9 +204,9 @@ def compared(
                 [float((u["owner"] == i + 1).mean()) if len(u) > 0 else 0.0 for u in applied],
             )
         )
-    table = [("second half", "measured", "predicted", "± in a half", "ratio")]
+    table = [("second half", "measured", "predicted", "±", "ratio")]
     for name, was, drawn in rows:
-        ratio = "" if was == 0 else f"{np.mean(drawn) / was:.3f}"
+        ratio = "" if was == 0 else number(float(np.mean(drawn)) / was)
         cells = number(was), number(float(np.mean(drawn))), number(float(np.std(drawn, ddof=1)))
         table.append((name, *cells, ratio))
     measured = np.bincount(owner, minlength=len(trace.names)) / max(len(owner), 1)
@@ -214,8 +214,13 @@ def compared(
         [np.bincount(u["owner"] - 1, minlength=len(measured)) / max(len(u), 1) for u in applied],
         axis=0,
     )
-    apart = f"shares: {np.abs(measured - foretold).sum() / 2:.4f} apart in total variation"
-    return ["the first half, fitted, predicts the second:", *aligned(table), apart]
+    distance = number(float(np.abs(measured - foretold).sum() / 2))
+    apart = f"owners' shares: total variation distance {distance}"
+    return [
+        "a fit of the first half predicts the second (± one standard deviation of a run):",
+        *aligned(table),
+        apart,
+    ]
 
 
 REPLICATES = 20

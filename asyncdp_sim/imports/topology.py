@@ -132,7 +132,7 @@ def import_topology(
     text = "\n".join(nx.generate_graphml(nx.relabel_nodes(links, names)))
     write_into(out.absolute().parent, out.name, f"{text}\n")
     block = f'topology = {{ kind = "file", path = "{out.name}" }}'
-    return [*lines, f"{block}  # and owners.count = {len(owners)}"]
+    return [*lines, f"{block}  # for a scenario with owners.count = {len(owners)}"]
 
 
 def _labels(root: Element, graph: Element, wrong: list[Fault]) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Looks up names: fields, kinds and tables of scenarios, columns, figures."""
 
-import difflib
 import textwrap
 import tomllib
 import unicodedata
@@ -13,6 +12,7 @@ from typing import Any
 from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.words import did_you_mean
 from asyncdp_sim.reference.pages import topic
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
 
@@ -92,8 +92,7 @@ def look_up(name: str) -> list[ReferenceEntry]:
     exact = [entry for entry in matches if entry.path == asked]
     if len(matches) == 0:
         names = sorted({word for entry in entries() for word in entry.names})
-        near = difflib.get_close_matches(asked, names, n=_NEAR, cutoff=0.5)
-        remedy = f"nearest are {', '.join(near)}" if near else "allowed is a field, kind or column"
+        remedy = f"{did_you_mean(asked, names, _NEAR)}allowed is a field, kind or column"
         raise SpecError([Fault("describe", repr(name), remedy)])
     return exact if len(exact) > 0 else matches
 

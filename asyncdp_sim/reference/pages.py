@@ -1,10 +1,10 @@
 """Pages of the documentation as texts, which ship with the package."""
 
-import difflib
 import re
 from pathlib import Path
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.words import did_you_mean
 
 
 def topic(path: str) -> str:
@@ -19,6 +19,17 @@ def pages() -> dict[str, Path]:
     folder = shipped if shipped.is_dir() else package.parent / "docs"  # of a checkout
     files = (file.relative_to(folder) for file in folder.rglob("*.md"))
     return {name: folder / file for name, file in sorted((topic(f.as_posix()), f) for f in files)}
+
+
+def topics() -> list[str]:
+    """Return a line for each page: its topic, and the title where that says more."""
+    titles = {
+        name: file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        for name, file in pages().items()
+    }
+    width = max(map(len, titles))
+    rows = ((name, "" if title == name.split("/")[-1] else title) for name, title in titles.items())
+    return [f"{name:<{width}}  {title}".rstrip() for name, title in rows]
 
 
 def page_text(name: str) -> str:
@@ -60,6 +71,5 @@ def _anchor(heading: str) -> str:
 
 
 def _unknown(name: str, known: list[str]) -> SpecError:
-    near = difflib.get_close_matches(name, known, n=4, cutoff=0.4)
-    remedy = f"nearest are {', '.join(near)}" if near else "asyncdp docs lists all topics"
-    return SpecError([Fault("docs", repr(name), remedy)])
+    hint = did_you_mean(name, known, 4, 0.4)
+    return SpecError([Fault("docs", repr(name), f"{hint}asyncdp docs prints all topics")])

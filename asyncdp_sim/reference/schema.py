@@ -31,7 +31,7 @@ def write_beside(file: Path) -> str | None:
     place = file.parent / SCHEMA_FILE
     if not place.exists():
         write_new(schema_text(), place, "-o")
-        return f"also written: {SCHEMA_FILE}, with which editors complete and check the file"
+        return f"also written: {SCHEMA_FILE}; editors use it to complete and check the file"
     if place.read_bytes() == schema_text().encode():
         return None
     return f"{place} is of another version; to replace it: asyncdp schema -o {quote(str(place))}"

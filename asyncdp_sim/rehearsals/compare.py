@@ -33,23 +33,26 @@ def beside(found: Rehearsal) -> list[list[str]]:
     for name, key in _FIGURES.items():
         called = in_unit(name, found.simulated.scenario.run.time_unit)
         rows.append([called, *(figure(result.summary[key]) for result in both)])
-    rows.append(["90 % of staleness", *(figure(stale_90(result.traces)) for result in both)])
-    rows.append(["largest share of an owner", *(figure(_largest(result)) for result in both)])
+    rows.append(["90 % quantile of staleness", *(figure(stale_90(run.traces)) for run in both)])
+    rows.append(["largest share of updates", *(figure(_largest(result)) for result in both)])
     rows.append(["ψ at the end (median)", *(figure(_psi(result)) for result in both)])
-    return rows
+    return [row for row in rows if row[1:] != ["–", "–"]]
 
 
 def cost(found: Rehearsal) -> list[str]:
-    """Say how long a unit took, and what the machine took that the simulation does not know."""
+    """Return how long a unit took, and the machine's own time, which the simulation leaves out."""
     machine, kept = found.measured.measured or {}, found.excess * 1e3
-    lines = [f"a unit of time took {number(found.unit)} s"]
+    lines = [f"a time unit took {number(found.unit)} s"]
     if len(kept) > 0:
-        lines.append(
-            f"an exchange took {kept.mean():.3g} ms more than was slept (median "
-            f"{np.median(kept):.3g}, at most {kept.max():.3g}); a null exchange "
-            f"{machine['null_excess_ms']:.3g} ms"
-        )
-    return lines
+        units = f"{number(found.excess.mean() / found.unit)} units"
+        longer = in_unit(units, found.simulated.scenario.run.time_unit)
+        lines += [
+            f"an exchange took {number(kept.mean())} ms longer than simulated (median "
+            f"{number(np.median(kept))} ms, at most {number(kept.max())} ms)",
+            f"this is {longer}; a longer --unit makes it smaller",
+        ]
+    null = number(machine["null_excess_ms"])
+    return [*lines, f"an exchange of empty messages, before the run, took {null} ms"]
 
 
 def stale_90(traces: Sequence[Trace]) -> float | None:

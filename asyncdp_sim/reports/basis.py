@@ -6,6 +6,7 @@ from typing import Any
 
 from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.evidence import Basis, Oracle, named
+from asyncdp_sim.theory.predict.plain import plain
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _rows(
         count = counts[key]
         yield BasisRow(
             name=key[0],
-            detail=key[1],
+            detail=plain(key[1]),
             basis=key[2],
             words=Basis(key[2]).words if key[2] in set(Basis) else key[2],
             oracles=tuple(OracleLine(oracle, named(oracle)) for oracle in oracles[key]),

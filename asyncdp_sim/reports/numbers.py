@@ -13,6 +13,7 @@ from asyncdp_sim.core.words import as_float, figure
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.privacy.label import epsilon_words, hidden_unit, label, n_sharers
 from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.theory.predict.plain import plain
 
 NONE = "–"
 PRIVATE = {True: "yes", False: "NO", None: "not shown"}
@@ -80,7 +81,7 @@ def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None
         interval=span(low, high),
         theory=span(least, most) if least < most else "" if isnan(least) else shown(least),
         inside=(low - slack <= most and least <= high + slack) if sure else None,
-        why="" if theory is None else str(theory["reason"] or theory["formula"]),
+        why="" if theory is None else plain(str(theory["reason"] or theory["formula"])),
         first=name in FIRST or _of_use(name) or (value != 0 and (not isnan(least) or low < high)),
     )
 

@@ -227,7 +227,8 @@ def read_manifest(directory: Path, *needed: str) -> dict[str, Any]:
         if _has_begun(directory):
             remedy = f"to continue it: asyncdp sweep {quote(str(directory))}"
             raise not_a_result(directory, "a sweep that is not finished", remedy) from None
-        raise not_a_result(directory, "no readable manifest.json") from None
+        remedy = "allowed is a result of asyncdp run or sweep"
+        raise not_a_result(directory, "no readable manifest.json", remedy) from None
     schema = manifest.get("schema") if isinstance(manifest, dict) else None
     if type(schema) is int and schema != SCHEMA:
         raise not_a_result(directory, f"a result of schema {schema}", f"allowed is one of {SCHEMA}")

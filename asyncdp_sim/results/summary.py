@@ -277,7 +277,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     swept, unit = manifest["scenario"]["sweep"], unit_of([manifest["scenario"]])
     grid = list(itertools.product(*(_swept_values(path, swept[path]) for path in swept)))
     trusted = any(label([cell]).epsilon_at_least for cell in cells.values())
-    last = ["time" if unit is None else f"time ({unit}s)", "private", "ε" if trusted else "true ε"]
+    last = [in_unit("time (units)", unit), "private", "ε" if trusted else "true ε"]
     rows, medians = [["cell", *swept, "ψ median", "25 %", "75 %", *last, "δ"]], list[float]()
     for name, cell in cells.items():
         psi, text, place = cell["summary"]["psi_final"], label([cell]), name.removeprefix("cell-")
@@ -301,7 +301,8 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     shared = [f"{column[0]} = {column[1]}" for column in alike if column[:2] != ("δ", "0")]
     alone = composition(list(cells.values()))
     return [
-        f"smallest median ψ: {best[len(swept) + 1]} in cell {best[0]} ({chosen})",
+        f"smallest median ψ: {best[len(swept) + 1]} in cell {best[0]} ({chosen}); "
+        "ψ is 0 for the optimum θ*",
         *([f"in all cells: {', '.join(shared)}"] if len(shared) > 0 else []),
         *aligned(list(zip(*columns, strict=True))),
         *([] if alone is None else [f"ε {alone}"]),

@@ -1,6 +1,5 @@
 """The catalogue: scenarios that come with the package, found by name, and copied with comments."""
 
-import difflib
 import re
 import textwrap
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.words import did_you_mean
 from asyncdp_sim.privacy.guarantee import foreseen
 from asyncdp_sim.scenario.files import load
 from asyncdp_sim.scenario.spec import Scenario
@@ -112,10 +112,9 @@ def entry(name: str) -> Entry:
     """
     entries = {item.name: item for item in catalogue()}
     if name not in entries:
-        near = difflib.get_close_matches(name.casefold(), entries, n=_NEAR, cutoff=0.5)
-        nearest = f"nearest are {', '.join(near)}" if len(near) > 0 else "nothing is near it"
-        problem = "no file, and no name in the catalogue"
-        raise SpecError([Fault("", problem, f"{nearest}; asyncdp list shows all")], name or "''")
+        hint = did_you_mean(name.casefold(), entries, _NEAR)
+        problem = "neither a file nor a name of the catalogue"
+        raise SpecError([Fault("", problem, f"{hint}asyncdp list prints all names")], name or "''")
     return entries[name]
 
 

@@ -18,7 +18,7 @@ from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, with
 from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 
-_ALLOWED = "allowed is a new directory, or a sweep of this very scenario"
+_ALLOWED = "allowed is a new directory, or a sweep of the same scenario"
 _SHA = re.compile(r"[0-9a-f]{64}$")
 _MOST = 4
 """Parts of other versions that are listed one by one."""
@@ -50,7 +50,7 @@ def require_sweep(place: Path) -> dict[str, Any]:
     """
     raw = _tables(Folder(place))
     if "sweep" not in raw:
-        remedy = "allowed is the directory of a sweep that asyncdp sweep FILE has begun"
+        remedy = "allowed is the directory of a sweep; to begin one: asyncdp sweep FILE"
         raise ResultError([Fault("", "no sweep", remedy)], str(place))
     return raw
 
@@ -223,12 +223,16 @@ class Status:
 
     def lines(self) -> list[str]:
         """Return all of it in words."""
-        took = "not known yet" if self.seconds_left is None else duration(self.seconds_left)
+        took = (
+            "unknown until two cells are done"
+            if self.seconds_left is None
+            else duration(self.seconds_left)
+        )
         entries = [
             f"cells      {self.cells}",
             f"done       {self.done}",
             f"failed     {len(self.failed)}",
-            f"left       {self.left}",
+            f"not run    {self.left}",
         ]
         return [*entries, *([f"time left  {took}"] if self.left > 0 else []), *self.errors()]
 

@@ -106,4 +106,4 @@ def test_what_cannot_be_read_is_refused_in_plain_words(
             assert OF_LIBRARIES.search(line.replace(str(tmp_path), "")) is None
             assert name in line or line.startswith(str(folder))
             assert " given " in line
-            assert re.search("; .*(allowed|required|to write one|nearest|nothing is near)", line)
+            assert re.search("; .*(allowed|required|to write one|nearest|did you mean)", line)

@@ -97,7 +97,7 @@ def test_places_that_are_no_file(command: Command, here: Path) -> None:
     refused(command("run", "nowhere.toml"), f"nowhere.toml: given no such file; {allowed}")
     refused(command("run", "dangling.toml"), f"dangling.toml: given no such file; {allowed}")
     refused(command("run", "folder.toml"), f"folder.toml: given a directory; {allowed}")
-    nowhere = "given no file, and no name in the catalogue; nothing is near it"
+    nowhere = "given neither a file nor a name of the catalogue; asyncdp list prints all names"
     refused(command("run", "x" * 300), f"{'x' * 300}: {nowhere}; asyncdp list shows all")
     for file in ("loop.toml", "good.toml/below.toml", f"{'x' * 300}.toml"):
         [line] = command("run", file).lines
@@ -125,7 +125,7 @@ def test_an_existing_place_is_never_overwritten(command: Command, here: Path) ->
         said = command("run", "good.toml", "--out", place)
         refused(said, f"{place}: --out: given an existing path; {TAKEN}")
         said = command("sweep", "sweep.toml", "--out", place)
-        allowed = "allowed is a new directory, or a sweep of this very scenario"
+        allowed = "allowed is a new directory, or a sweep of the same scenario"
         refused(said, f"{place}: --out: given an existing path; {allowed}")
     assert (here / "taken" / "mine.txt").read_text(encoding="utf-8") == "mine"
     assert names(here / "taken") == ["mine.txt"]
@@ -202,7 +202,11 @@ def test_replay_of_what_is_no_result(command: Command, here: Path) -> None:
     (here / "empty").mkdir()
     for place in ("empty", "nowhere", "good.toml"):
         said = command("replay", place)
-        refused(said, f"{place}: given no readable manifest.json; allowed is a result directory")
+        refused(
+            said,
+            f"{place}: given no readable manifest.json; "
+            "allowed is a result of asyncdp run or sweep",
+        )
 
 
 @pytest.mark.parametrize("verb", ["run", "sweep"])
@@ -256,8 +260,7 @@ NAMED = {
     "run good.toml --mechanism x": "asyncdp: No such option: --mechanism; a field is set by "
     "--set privacy.mechanism=VALUE",
     "audit good.toml --runs 100": "asyncdp: given --runs; add --thorough",
-    "new ": "'': given no file, and no name in the catalogue; nothing is near it; asyncdp list "
-    "shows all",
+    "new ": "'': given neither a file nor a name of the catalogue; asyncdp list prints all names",
 }
 
 

@@ -157,7 +157,7 @@ CASES = {
     ),
     "another separator than declared": case(
         table().replace(b",", b";"),
-        "data.target: given a column 'rate'; nothing is near it among its 1 column (asyncdp …",
+        "data.target: given a column 'rate'; allowed is one of its 1 column, which asyncdp data …",
         "data.drop: given a column 'who'; …", separator='","',
     ),
     "no target": case(

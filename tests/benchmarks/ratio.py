@@ -65,7 +65,7 @@ def report(
         "what": what,
         "ours": f"{figure(ours)} {unit}",
         "baseline": f"{figure(baseline)} {unit}, {against}",
-        "ratio": f"{figure(ratio)} (asked: {at_least:g})",
+        "ratio": f"{figure(ratio)} (asked: {at_least:.3g})",
     }
     for name, value in said.items():
         record_property(name, value)

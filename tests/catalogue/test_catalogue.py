@@ -178,8 +178,8 @@ def test_an_unknown_name_is_refused_with_the_nearest(
     assert out == ""
     [line] = err.splitlines()
     assert line == (
-        "lendin: given no file, and no name in the catalogue; nearest are lending-sound, "
-        "lending-timing, mobile-diurnal; asyncdp list shows all"
+        "lendin: given neither a file nor a name of the catalogue; did you mean lending-sound, "
+        "lending-timing or mobile-diurnal? asyncdp list prints all names"
     )
     with pytest.raises(SpecError):
         entry("../catalogue/lending-sound")

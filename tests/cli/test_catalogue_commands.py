@@ -144,7 +144,7 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path
     line, schema = (tmp_path / "f" / "my.toml").read_text("utf-8").splitlines()[0], tmp_path / "f"
     named = schema / line.removeprefix("#:schema ")
     assert named.read_text("utf-8") == schema_text()
-    assert said[1] == f"also written: {named.name}, with which editors complete and check the file"
+    assert said[1] == f"also written: {named.name}; editors use it to complete and check the file"
     again = command.done("new", "-o", "f/other.toml").out
     assert named.name not in again
     named.write_text("{}", encoding="utf-8")
@@ -163,8 +163,8 @@ def test_an_unknown_name_lists_the_nearest(command):
     assert (said.code, said.lines) == (
         2,
         [
-            "lending-sond: given no file, and no name in the catalogue; nearest are "
-            "lending-sound, lending-timing, lending-convergence; asyncdp list shows all"
+            "lending-sond: given neither a file nor a name of the catalogue; did you mean "
+            "lending-sound, lending-timing or lending-convergence? asyncdp list prints all names"
         ],
     )
 

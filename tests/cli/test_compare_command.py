@@ -33,5 +33,5 @@ def test_two_results_side_by_side(
     none = command("compare", one, tmp_path)
     assert none.code == 2
     assert none.lines == [
-        f"{tmp_path}: given no readable manifest.json; allowed is a result directory"
+        f"{tmp_path}: given no readable manifest.json; allowed is a result of asyncdp run or sweep"
     ]

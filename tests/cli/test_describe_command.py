@@ -40,7 +40,7 @@ def test_an_unknown_name_is_one_line_with_the_nearest(command: Command) -> None:
     said = command("describe", "privacy.epsilom")
     assert (said.code, said.out) == (2, "")
     [line] = said.lines
-    assert line.startswith("describe: given 'privacy.epsilom'; nearest are privacy.epsilon, ")
+    assert line.startswith("describe: given 'privacy.epsilom'; did you mean privacy.epsilon, ")
 
 
 def test_the_schema_is_printed_or_written(

@@ -27,7 +27,7 @@ def test_an_app_is_written(command: Command, here: Path) -> None:
     (("flower", "banks.toml", "-o", "north.csv/app"), "north.csv/app (Not a directory)"),
     (("flower", "banks.toml", "-o", "app", "--unit", "0"), "--unit"),
     (("flower", "banks.toml"), "Missing option '-o'"),
-    (("flower", "nothing-near-it", "-o", "app"), "nothing-near-it: given no file, and no name"),
+    (("flower", "nothing-near-it", "-o", "app"), "nothing-near-it: given neither a file nor"),
     (("tensor", "banks.toml", "-o", "app"), "'tensor' is not "),
     (("flower", "lending-sound", "-o", "app"), "data.kind: given 'lending'; allowed in a Flower"),
     (("flower", "banks.toml", "-o", "app", "--set", "privacy.mechanism=none"),

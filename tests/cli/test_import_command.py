@@ -28,13 +28,13 @@ def test_devices_become_a_table(command: Command, folder: Path) -> None:
     said = command.done("import", "fedscale", "devices.pkl", "-o", "online.csv", "--first", 1)
     assert said.out.splitlines() == [
         "1 device, 2 intervals (seconds)",
-        "online share 0.500000000",
-        'availability = { kind = "intervals", path = "online.csv", period = 100.0 }  # and '
-        "owners.count = 1",
+        "online 50 % of the time",
+        'availability = { kind = "intervals", path = "online.csv", period = 100.0 }  # for '
+        "a scenario with owners.count = 1",
         "written to online.csv",
     ]
     said = command.done("import", "flash", "states.json", "-o", "on.parquet", "--needs", "wifi")
-    assert said.out.splitlines()[1] == "online share 1.000000000"
+    assert said.out.splitlines()[1] == "online 100 % of the time"
     assert (folder / "on.parquet").exists()
 
 
@@ -219,7 +219,7 @@ def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(
     text = (folder / "t.toml").read_text()
     shuffled(folder / "t.csv", 3)
     again = command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml").out
-    schema = "also written: asyncdp.schema.json, with which editors complete and check the file\n"
+    schema = "also written: asyncdp.schema.json; editors use it to complete and check the file\n"
     assert again + schema == first.out
     assert (folder / "t.toml").read_text() == text
     assert "#   1: bank 1" in text

@@ -112,7 +112,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
     told = command.done("forecast", "banks.toml", *MORE, "--invite", "--save", "best.toml").out
     *_, saved, schema = told.splitlines()
     assert saved == "saved     best.toml; to run it: asyncdp run best.toml"
-    assert schema.startswith("also written: asyncdp.schema.json, ")
+    assert schema.startswith("also written: asyncdp.schema.json; ")
     saved = tomllib.loads(Path("best.toml").read_text(encoding="utf-8"))
     assert "chosen_from" not in saved
     assert "(Valley)" in told

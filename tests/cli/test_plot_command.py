@@ -24,7 +24,7 @@ def names(said):
 def test_figures_of_runs_and_forecasts_are_drawn_and_named(command, here):
     ran = command.done("run", "small.toml", "--out", "r", "--plot")
     assert [f"r/figures/{name}.png" for name in OF_A_RUN] == names(ran)[:2]
-    assert ran.out.splitlines()[-1] == "to make it again: asyncdp replay r"
+    assert ran.out.splitlines()[-1] == "to compute it again: asyncdp replay r"
     assert all((here / name).exists() for name in names(ran))
     assert "note: r: not drawn: staleness: no answer was stale" in ran.lines
     told = command.done("forecast", "small.toml", "--json").out

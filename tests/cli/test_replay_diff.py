@@ -116,4 +116,6 @@ def test_words_that_do_not_fit(command: Command) -> None:
         assert command("replay", *words).code == 2
     said = command("replay", "--diff", "one", "nowhere")
     assert said.code == 2
-    assert said.lines == ["nowhere: given no readable manifest.json; allowed is a result directory"]
+    assert said.lines == [
+        "nowhere: given no readable manifest.json; allowed is a result of asyncdp run or sweep"
+    ]

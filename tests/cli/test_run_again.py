@@ -9,7 +9,7 @@ from asyncdp_sim.results.write import Writer, remove_leftovers
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 
-DONE = "finished before, nothing was left to do"
+DONE = "already finished: nothing was computed again"
 
 
 @pytest.fixture

@@ -100,11 +100,11 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     assert " (theory " in line
     *_, where, see, what, page, again = said.out.splitlines()
     assert where == "result in result"
-    assert see == "to see it:        asyncdp plot result"
-    assert again == "to make it again: asyncdp replay result"
-    assert what == "what ψ is:        asyncdp describe relative_fitness"
+    assert see == "to draw it:          asyncdp plot result"
+    assert again == "to compute it again: asyncdp replay result"
+    assert what == "what ψ means:        asyncdp describe relative_fitness"
     assert "f(θ)/f(θ*) − 1" in " ".join(command.done(*what.split()[4:]).out.split())
-    assert page == "one page of all:  asyncdp report result"
+    assert page == "to write a report:   asyncdp report result"
     command.done(*again.partition("asyncdp ")[2].split())
     assert all(line.startswith("note: ") for line in said.lines)
     assert leftovers(here) == []
@@ -322,8 +322,7 @@ def test_a_file_with_a_sweep_runs_its_base_cell_and_says_so(command: Command, he
     (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
     said = command.done("run", "sweep.toml", "--out", "base")
     assert said.lines[0] == (
-        "note: sweep.toml has a sweep over privacy.epsilon, run.seed: these figures are of its "
-        "base values alone"
+        "note: sweep.toml sweeps privacy.epsilon, run.seed; this result is of the base values only"
     )
     command.done("run", "small.toml", "--out", "small")
     assert manifest(here / "base") == manifest(here / "small")

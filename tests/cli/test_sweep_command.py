@@ -61,10 +61,10 @@ def test_the_directory(command: Command, here: Path) -> None:
     said = command.done("sweep", "sweep.toml", "--out", "result")
     assert said.out.splitlines()[-5:] == [
         "result in result",
-        "to see it:        asyncdp plot result",
-        "what ψ is:        asyncdp describe relative_fitness",
-        "one page of all:  asyncdp report result",
-        "to make it again: asyncdp replay result",
+        "to draw it:          asyncdp plot result",
+        "what ψ means:        asyncdp describe relative_fitness",
+        "to write a report:   asyncdp report result",
+        "to compute it again: asyncdp replay result",
     ]
     cells = {f"cell-{i:04d}" for i in range(6)}
     top = {"README.md", "manifest.json", "scenario.toml", "cells.parquet", "traces"}

@@ -87,8 +87,7 @@ def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
     assert said.out.splitlines()[2:] == [
         "columns: Case id, Admitted, Sex, Risk, Weight, Charges, Weeks, Days",
         "owners: 8 by Clinic, 200 records each",
-        "types: unknown, because no row is public: name the public rows by --public M or "
-        "--public FILE",
+        "types: unknown, because no row is public; add --public M or --public FILE",
         "no scenario yet: add --target COLUMN, the column to predict",
         "no scenario yet: add --public M: the last M rows are public",
     ]
@@ -102,8 +101,8 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(
     (here / "classes.csv").write_text("\n".join(["a,b,Class", *rows, ""]), "utf-8")
     asked = ("data", "classes.csv", "--target", "Class", "--public", 60)
     why = (
-        "--public: given rows with one value of the target alone; add --public-seed 1, which "
-        "chooses the public rows at random"
+        "--public: given public rows with the same value of the target; add --public-seed 1, which "
+        "draws the public rows at random"
     )
     said = command.done(*asked).out.splitlines()
     assert f"no scenario yet: {why.removeprefix('--public: given ')}" in said

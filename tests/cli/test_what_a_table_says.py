@@ -43,7 +43,7 @@ NUMBERS = [str(number) for number in range(20, 90)]
 AMOUNTS = [f"${number:,}" for number in range(900, 1900, 7)]
 COLUMNS = {
     "a word": (placed(NUMBERS, ["unknown"]), "number",
-               "99% of the cells are numbers; the others count as missing: 'unknown'"),
+               "99 % of the cells are numbers; the others count as missing: 'unknown'"),
     "points": (placed(NUMBERS, ["."] * 4), "number", "'.'"),
     "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "numbers with signs"),
     "a word among amounts": (placed(AMOUNTS, ["ask us"]), "money", "'ask us'"),
@@ -86,15 +86,15 @@ def test_a_private_word_changes_no_look(tmp_path: Path, cell: str) -> None:
 def test_who_is_left_out_is_named(tmp_path: Path) -> None:
     by_site = table().sort_values("site", kind="stable")
     lines = "\n".join(seen(tmp_path, by_site, 100).lines())
-    assert "not owners, since all of their records are public: West" in lines
-    assert "more than half of their records are public" not in lines
+    assert "left out, because all of their records are public: West" in lines
+    assert "more than half of their records public" not in lines
     assert "--public 100 --public-seed 1" in lines
     chosen = seen(tmp_path, by_site, 100, public_seed=1)
     assert sorted(chosen.owners) == ["East", "North", "West"]
     assert sum(chosen.owners.values()) == ROWS - 100
     assert not any("--public-seed" in line for line in chosen.lines())
     few = table(site=["A", "B", "C"] * 75 + ["D"] * 15)
-    assert "fewer than 20 records, left out of the proposal: D (15)" in "\n".join(
+    assert "owners too small for the proposal (1 with fewer than 20 records): D (15)" in "\n".join(
         seen(tmp_path, few.iloc[::-1], 60).lines()
     )
 

@@ -459,7 +459,7 @@ ASKED_FOR = (
 
 def refuting(lines: str) -> list[str]:
     """Return lines of single attacks and facts that refute a claim."""
-    return [line for line in lines.splitlines() if "EXCEEDED" in line]
+    return [line for line in lines.splitlines() if "EXCEEDED" in line or line.endswith(": REFUTED")]
 
 
 def attacked(settings: tuple[str, ...], size: tuple[int, int], scene: Path = SCENE) -> Audit:
@@ -517,7 +517,7 @@ def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
     found = attacked(settings, (300_000, 10))
     assert not found.exceeded, found.lines()
     assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
-    assert all("not exceeded" in fact.describe() for fact in found.facts)
+    assert all("not refuted" in fact.describe() for fact in found.facts)
 
 
 @pytest.mark.no_evidence
@@ -534,14 +534,14 @@ def test_local_steps_themselves_are_not_refuted(settings: tuple[str, ...]) -> No
     assert not found.exceeded, found.lines()
     assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
     assert found.checks[0].claim.epsilon == pytest.approx(1 / 6)
-    assert "gradients of owner 1 in a run: up to 6 sent, 6 claimed: not exceeded" in found.lines()
+    assert "gradients of owner 1 in a run: up to 6 sent, 6 claimed: not refuted" in found.lines()
 
 
 def test_sums_themselves_are_not_refuted() -> None:
     found = attacked((), (300_000, 100), SUMMED)
     assert not found.exceeded, found.lines()
     assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
-    assert "sums opened: of 2 answers or more, 2 claimed: not exceeded" in found.lines()
+    assert "sums opened: of 2 answers or more, 2 claimed: not refuted" in found.lines()
 
 
 @pytest.mark.no_evidence
@@ -550,7 +550,7 @@ def test_views_themselves_are_not_refuted() -> None:
     assert not found.exceeded, found.lines()
     view = found.checks[-1]
     assert view.what.startswith("the view that owner ")
-    assert any(f"{ANEW}: not exceeded" in line for line in found.lines())
+    assert any(f"{ANEW}: not refuted" in line for line in found.lines())
     assert view.finding.epsilon > 0.7 * view.claim.epsilon  # it does look
 
 
@@ -572,7 +572,7 @@ def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch: P
     another_replay(monkeypatch)
     plain = 'privacy.sensitivity={kind="domain",row_norm=1.0,target_max=1.0}'
     found = attacked((plain,), (100, 10))
-    assert "replay of run 1 ends at another model: EXCEEDED" in "\n".join(found.lines())
+    assert "replay of run 1 ends at another model: REFUTED" in "\n".join(found.lines())
 
 
 @pytest.mark.no_evidence

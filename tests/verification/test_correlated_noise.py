@@ -311,4 +311,4 @@ def test_an_audit_refutes_participation_that_is_not_bounded(
     of = scenario(privacy={"correlation": {"bands": 2}, "participation": {"most": 1, "apart": 2}})
     found = audit(of, answers=4000, runs=100, confidence=0.999)
     assert found.exceeded
-    assert any("1 claimed, ε = " in line and "EXCEEDED" in line for line in found.lines())
+    assert any("1 claimed, ε = " in line and "REFUTED" in line for line in found.lines())

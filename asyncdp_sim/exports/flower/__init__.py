@@ -75,7 +75,7 @@ def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[s
     return [
         f"app: {plan['algorithm']['kind']} over {plan['protocol']['kind']}, "
         f"{len(owners)} owners, {plan['updates']} updates, {scenario.privacy.mechanism.kind} noise",
-        "not in the app, but in the world: channel, latency, compute, availability",
+        "not in the app: channel, latency, compute, availability (the real network has its own)",
     ]
 
 

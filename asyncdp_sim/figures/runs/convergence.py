@@ -82,9 +82,8 @@ def by_update(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
     ResultError
         If a curve is absent or damaged.
     """
-    caption = (
-        f"{_drawn_of(lines)} {fitness_of(lines)} ψ(θ_L,k) = f(θ_L,k)/f(θ*) − 1 against update k"
-    )
+    of = "ψ = f(θ)/f(θ*) − 1 of the central model after update k"
+    caption = f"{_drawn_of(lines)} {fitness_of(lines)} {of}"
     return _drawn("convergence-by-update", lines, "k", "update $k$", caption, why)
 
 

@@ -12,6 +12,7 @@ from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
+from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 
 Array = npt.NDArray[np.float64]
@@ -33,14 +34,14 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     t = np.linspace(0.0, observed.max(), POINTS)
     longer = np.searchsorted(np.sort(observed), t, side="right")
     table: Table = {"t": t, "survival": 1 - longer / len(observed)}
-    text = f"{len(observed):,} gaps"
+    text = f"{len(observed):,} times"
     log_axis(axes)
     if isinstance(law, GapLaw):
         table |= expected(law, t, len(observed))
         _draw_law(axes, table)
         text += _verdict(observed, law, result)
     else:
-        text += f"; measured only: no formula applies, since {law}"
+        text += f"; no formula applies, because {plain(str(law))}"
     positive = table["survival"] > 0
     axes.step(t[positive], table["survival"][positive], where="post", color=BLUE, label="measured")
     axes.set_ylim(0.5 / len(observed), TOP)
@@ -108,13 +109,13 @@ def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
 def _why_not(result: Result) -> str | None:
     reason = untimed(result)
     if reason is None and len(observed := gaps(result)) > 1 and np.ptp(observed) == 0:
-        return "all gaps are equal"
+        return "all times between updates are equal"
     return reason
 
 
 FIGURE = NetworkFigure(
     "gaps",
-    "Share of the gaps between consecutive updates that exceed t",
+    "Share of the times between consecutive updates that exceed t",
     _survival,
     _why_not,
     one_scale=True,

@@ -91,7 +91,7 @@ def _why_not(result: Result) -> str | None:
 
 FIGURE = NetworkFigure(
     "shares",
-    "Share of each owner in the updates of all replicates; gray: 99 % band of uniform choice, 1/N",
+    "Selection frequency of each owner, all replicates; gray: 99 % band of uniform choice, 1/N",
     _shares,
     _why_not,
     height=3.0,

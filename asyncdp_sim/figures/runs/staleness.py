@@ -118,7 +118,7 @@ def _why_not(result: Result) -> str | None:
 FIGURE = NetworkFigure(
     "staleness",
     "Share of the updates of all replicates by staleness, the number of other updates applied "
-    "between read and use (strokes: 95 % intervals from the spread over several replicates)",
+    "between read and use (error bars: 95 % intervals from the spread over several replicates)",
     _histogram,
     _why_not,
     height=3.0,

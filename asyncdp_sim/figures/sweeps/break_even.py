@@ -160,7 +160,7 @@ def rows_of_owners(line: JointModels) -> Table:
 
 
 _CAPTION = (
-    "Mean ψ after the last update against ε (markers; strokes: 95 % intervals over replicates); "
+    "Mean ψ after the last update against ε (markers; error bars: 95 % intervals over replicates); "
     "hollow and dashed: not private as claimed."
 )
 

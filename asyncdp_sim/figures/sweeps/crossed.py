@@ -120,8 +120,8 @@ def _caption(found: Sequence[Marked], rows: Sequence[Table]) -> str:
     psi = np.concatenate([table[PSI] for table in rows])
     text = (
         f"Median of ψ at the end, for each {', '.join(places[:-1])} and {places[-1]}; "
-        "strokes: 95 % intervals over replicates (exact ones, and of fewer than six replicates "
-        "their whole range)"
+        "error bars: 95 % intervals over replicates (exact; the whole range of fewer than six "
+        "replicates)"
     )
     left = int(np.count_nonzero(~(psi > 0)))
     if left > 0:

@@ -151,8 +151,8 @@ def _rows(each: SeedSeries) -> Table:
 _CAPTION = (
     "Mean loss of the final model on each owner's own held-out rows, divided by the loss of θ* on "
     "these rows, against the owner's share of time online. Lines: means over seeds, each with new "
-    "data of all owners (faint marks: one seed; strokes: standard errors over seeds). Below 1 the "
-    "model is better for the owner than θ*, above 1 worse."
+    "data of all owners (faint marks: one seed; error bars: standard errors over seeds). Below 1 "
+    "the model is better for the owner than θ*, above 1 worse."
 )
 
 FIGURE = SweepFigure("fairness", select, _rows, panels, lambda *_: _CAPTION)

@@ -190,9 +190,9 @@ def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
         for column in shown
     ]
     text = (
-        f"What changes with {found[0].path}: {', '.join(names)}; strokes: "
-        "95 % intervals over replicates (of the median of ψ exact ones, and of fewer than six "
-        "replicates their whole range)"
+        f"What changes with {found[0].path}: {', '.join(names)}; error "
+        "bars: 95 % intervals over replicates (exact for the median of ψ; the whole range of "
+        "fewer than six replicates)"
     )
     if found[0].of:
         text += f"; lines for {found[0].of}"
@@ -204,7 +204,7 @@ def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
         text += f"; in {missing} of {len(ended)} cells not all replicates reached T"
     left = [column.replace("_", " ") for column in FIGURES if column not in shown]
     if left:
-        text += f"; 0, unknown or the same along every line: {', '.join(left)}"
+        text += f"; not drawn, because 0, unknown or constant along every line: {', '.join(left)}"
     return text + "."
 
 

@@ -218,7 +218,7 @@ def _caption(
     results = [cell.result for item in found for cell in item.cells]
     text = (
         f"Mean ψ after the last update of {numbers(float(len(r.replicates)) for r in results)} "
-        f"replicates (markers; strokes: 95 % intervals of the mean) against {x}"
+        f"replicates (markers; error bars: 95 % intervals of the mean) against {x}"
     )
     text += "" if by is None else f", a series for each {by}"
     for item in references:

@@ -87,8 +87,8 @@ def _rows(each: Series) -> Table:
 
 def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
     text = (
-        f"Figures that differ between {len(found)} settings; strokes: 95 % intervals over "
-        "replicates (exact ones for the median of ψ; the whole range for fewer than six replicates)"
+        f"Figures that differ between {len(found)} settings; error bars: 95 % intervals over "
+        "replicates (exact for the median of ψ; the whole range of fewer than six replicates)"
     )
     shown = _shown(rows)
     left = [column.replace("_", " ") for column in FIGURES if column not in shown]

@@ -178,9 +178,9 @@ def _named(curve: AccessCurve) -> str:
 
 _CAPTION = (
     "Throughput S, the share of time with a successful transmission, against offered load G, the "
-    "mean number of simultaneous transmissions; strokes: 95 % intervals over replicates, if there "
-    "are several. Curves: theory for infinitely many owners with Poisson attempts; solid, where "
-    "it applies to all runs: the exact law for their number of owners, until a budget is spent. "
+    "mean number of simultaneous transmissions; error bars: 95 % intervals over replicates, if "
+    "there are several. Curves: theory for infinitely many owners with Poisson attempts; solid, "
+    "where it applies to all runs: the exact law for their owners, until a budget is spent. "
     "Attempts that find the channel busy do not count in G."
 )
 FIGURE = SweepFigure("throughput", select, _rows, panels, lambda *_: _CAPTION)

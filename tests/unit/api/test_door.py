@@ -205,7 +205,7 @@ def test_scenarios_are_named_loaded_and_replaced_in_our_own_words() -> None:
         named.replace(privacy={"epsilon": -1, "epsilom": 2}, run={"updates": "many"})
     keys = [fault.key for fault in caught.value.faults]
     assert keys == ["privacy.epsilon", "privacy.epsilom", "run.updates"]
-    with pytest.raises(ad.SpecError, match="nearest are"):
+    with pytest.raises(ad.SpecError, match="did you mean"):
         ad.load("lending-sond")
 
 

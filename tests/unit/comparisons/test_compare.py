@@ -230,7 +230,10 @@ def test_cells_of_a_sweep_are_results(made: Path, tmp_path: Path) -> None:
     [
         (["base"], "DIR: given 1 result; allowed are two or more"),
         (["base", "base"], "given the same result twice"),
-        (["base", "none"], "given no readable manifest.json; allowed is a result directory"),
+        (
+            ["base", "none"],
+            "given no readable manifest.json; allowed is a result of asyncdp run or sweep",
+        ),
     ],
 )
 def test_what_is_no_comparison_is_refused(made: Path, names: list[str], said: str) -> None:

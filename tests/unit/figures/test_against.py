@@ -50,7 +50,7 @@ def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> Non
     assert "in 1 of 3 cells not all replicates reached T" in picture.caption
     left = "updates made, fairness, refusal rate, collision rate, loss rate, mean staleness"
     left += ", answers paid"
-    assert f"0, unknown or the same along every line: {left}." in picture.caption
+    assert f"not drawn, because 0, unknown or constant along every line: {left}." in picture.caption
     assert len(picture.figure.legends) == 0
 
 

@@ -71,7 +71,7 @@ def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path: Path) -> N
     assert notes[:2] == [
         f"timing by update, timing by time: 6 of 8 networks are drawn, without "
         f"{left_out[0]}; {left_out[1]} (a cell's own directory has its pictures)",
-        "gaps: all gaps are equal in any network",
+        "gaps: all times between updates are equal in any network",
     ]
     assert "shares: all owners have equally many updates (online 100 % of the time)" in notes
 

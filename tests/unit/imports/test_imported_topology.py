@@ -51,7 +51,7 @@ def imported(folder: Path, text: str, **options: object) -> tuple[dict[str, floa
     lines = import_topology(folder / "theirs.graphml", out, **options)
     spec, owners = GraphFile(path=str(out)), int(lines[-1].rpartition(" ")[2])
     block = 'topology = { kind = "file", path = "ours.graphml" }'
-    assert lines[-1] == f"{block}  # and owners.count = {owners}"
+    assert lines[-1] == f"{block}  # for a scenario with owners.count = {owners}"
     assert spec.faults(owners) == []
     labels = nx.read_graphml(out).nodes(data="label")
     names = {0: labels["learner"]} | {i: labels[str(i)] for i in range(1, owners + 1)}

@@ -120,7 +120,7 @@ def test_letters_that_a_swept_setting_has_in_pictures_find_it() -> None:
 
 
 def test_an_unknown_name_gets_the_nearest() -> None:
-    with pytest.raises(SpecError, match=r"given 'privacy.epsilom'; nearest are privacy.epsilon"):
+    with pytest.raises(SpecError, match=r"given 'privacy.epsilom'; did you mean privacy.epsilon"):
         look_up("privacy.epsilom")
     with pytest.raises(SpecError, match="allowed is a field, kind or column"):
         look_up("xyzzy qqq")

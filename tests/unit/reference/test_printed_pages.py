@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.reference import page_text, pages
+from asyncdp_sim.reference import page_text, pages, topics
 from asyncdp_sim.reference.lookup import RESULTS, labels
 from asyncdp_sim.reference.pages import topic
 
@@ -37,11 +37,20 @@ def test_a_section_ends_where_the_next_one_begins():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("glosary", "docs: given 'glosary'; nearest are glossary"),
+        ("glosary", "docs: given 'glosary'; did you mean glossary or topology? asyncdp docs "),
         ("semantics#clock", "semantics#clocks"),
-        ("????", "asyncdp docs lists all topics"),
+        ("????", "given '????'; asyncdp docs prints all topics"),
     ],
 )
 def test_another_topic_is_one_line(name, said):
     with pytest.raises(SpecError, match=re.escape(said)):
         page_text(name)
+
+
+def test_every_topic_stands_with_the_title_of_its_page():
+    lines = topics()
+    assert [line.split()[0] for line in lines] == list(pages())
+    [gaussian] = [line for line in lines if line.startswith("privacy/gaussian ")]
+    assert gaussian.split(None, 1)[1] == "Gaussian answers"
+    [polar] = [line for line in lines if line.startswith("parts/algorithm/polar")]
+    assert polar == "parts/algorithm/polar"  # whose title says no more

@@ -33,13 +33,13 @@ def test_before_a_run() -> None:
     made = scenario(**QUEUED)
     said = "\n".join(describe(made))
     assert (
-        "throughput: between 2 and 4 updates per unit for any laws of the times; no single value, "
-        f"since {WHY}" in said
+        "throughput: between 2 and 4 updates per unit, whatever the laws of the times; no single "
+        f"value, because {WHY}" in said
     )
     assert "T updates take between 6.25 and 12.5 units" in said
     found = forecast(made, redraws=0)
     assert (
-        f"2 to 4 for any laws of the times; no single value, since {WHY}"
+        f"2 to 4, whatever the laws of the times; no single value, because {WHY}"
         in dict(figures(found)).values()
     )
     assert '"low": 2' in as_json(found)

@@ -44,7 +44,7 @@ def test_what_is_forecast_is_what_is_measured(result: Path) -> None:
 def test_without_a_formula_the_reason_is_told() -> None:
     fails = scenario(**POWERED, channel={"kind": "ideal", "loss": 0.1})
     told = dict(figures(forecast(fails, redraws=0)))["energy"]
-    assert told == "no formula, since messages are lost; a run tells it"
+    assert told == "no formula applies, because messages are lost; a run measures it"
     assert "(messages are lost)" in "\n".join(describe(fails))
 
 

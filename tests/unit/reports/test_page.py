@@ -28,6 +28,7 @@ from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
 from asyncdp_sim.reports.page import account
 from asyncdp_sim.results import Result, open_directory, read_manifest
+from asyncdp_sim.theory.predict.plain import plain
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
 
@@ -244,7 +245,7 @@ def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) 
         for oracle in row["oracles"]:
             assert oracle in of_run.said
     for row in said["together"]:
-        assert row["why"] in of_run.said
+        assert plain(row["why"]) in of_run.said
     found = foundation([{"rests_on": said}, {"rests_on": json.loads(json.dumps(said))}])
     assert found == foundation([{"rests_on": said}])
     other = {**said, "together": [{**said["together"][0], "basis": "unverified"}]}

@@ -117,8 +117,8 @@ def test_a_forecast_tells_joules_or_why_not() -> None:
     jobs = {"kind": "broadcast", "interval": 0.5, "own_tick": "overlap"}
     other = forecast(scenario(energy=ENERGY, protocol=jobs, **TIMES), redraws=0)
     assert (
-        "energy              no formula, since exchanges of an owner overlap; a run tells it"
-        in lines(other)
+        "energy              no formula applies, because exchanges of an owner overlap; a run "
+        "measures it" in lines(other)
     )
     assert json.loads(as_json(other))["energy"]["joules"] is None
 

@@ -161,7 +161,7 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
     found = status(scenario, out)
     assert (found.cells, found.done, found.left, found.seconds_left) == (6, 3, 3, 6.0)
     assert found.lines() == [
-        "cells      6", "done       3", "failed     0", "left       3", "time left  about 6 s",
+        "cells      6", "done       3", "failed     0", "not run    3", "time left  about 6 s",
     ]  # fmt: skip
 
 

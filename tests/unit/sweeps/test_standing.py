@@ -160,15 +160,15 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(
     command.done("sweep", tmp_path / "half")
     assert contents(tmp_path / "half") == contents(tmp_path / "whole")
     said = command.done("sweep", tmp_path / "half")
-    assert "finished before, nothing was left to do" in said.out.splitlines()
+    assert "already finished: nothing was computed again" in said.out.splitlines()
     said = command("sweep", tmp_path / "half", "--out", tmp_path / "other")
     assert said.code == 2
-    assert "allowed is a scenario file, not a directory" in said.err
+    assert "given --out with the directory of a sweep" in said.err
     said = command("sweep", tmp_path)
     assert said.code == 2
     assert said.lines == [
-        f"{tmp_path}: given no sweep; allowed is the directory of a sweep that asyncdp sweep FILE "
-        "has begun"
+        f"{tmp_path}: given no sweep; allowed is the directory of a sweep; to begin one: "
+        "asyncdp sweep FILE"
     ]
 
 
@@ -185,7 +185,7 @@ def test_nothing_is_left_where_every_cell_fails_on_its_input(
     assert said.out == ""
     first, last = said.lines
     assert first.startswith("sweep.toml: cells 0, 1: ")
-    assert last == "sweep.toml: no cell could be run, nothing is kept in result"
+    assert last == "sweep.toml: all cells failed; nothing is kept in result"
     assert sorted(os.listdir(tmp_path)) == ["rates.csv", "sweep.toml"]
     command.done("sweep", "sweep.toml", "--out", "result")
 
