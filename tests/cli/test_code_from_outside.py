@@ -80,7 +80,7 @@ def test_a_result_names_the_file_and_replays(command: Command, here: Path) -> No
     assert not (here / "executed").exists()
     command.done("replay", "results/one", "--allow-code")
     again = command.done("run", "small.toml", "--allow-code", "--out", "results/one")
-    assert "finished before" in again.out
+    assert "already finished" in again.out
 
 
 def test_a_changed_file_is_told(command: Command, here: Path) -> None:
