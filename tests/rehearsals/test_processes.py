@@ -70,7 +70,7 @@ def test_the_command_writes_what_replay_makes_again(command: Command, tmp_path: 
     assert "rehearsed            with real processes; a time unit took 0.05 s" in said
     assert "reproduced" in command.done("replay", out).out
     again = command.done("rehearse", file, "--unit", "0.05", "--out", out).out
-    assert "finished before" in again
+    assert "already finished" in again
     simulated = tmp_path / "simulated"
     command.done("run", file, "--out", simulated)
     assert "paired by replicate" in command.done("compare", simulated, out).out
