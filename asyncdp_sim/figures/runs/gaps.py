@@ -1,20 +1,18 @@
 """Times between updates, beside the exponential law where the scenario obeys it."""
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.arrays import Array, Table
 from asyncdp_sim.core.units import to_units, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import log_axis
-from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 
-Array = npt.NDArray[np.float64]
 POINTS = 400
 LAW = "law of merged Poisson clocks"
 LEVEL = 0.99
@@ -37,7 +35,12 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     log_axis(axes)
     if isinstance(law, GapLaw):
         table |= expected(law, t, len(observed))
-        _draw_law(axes, table)
+        floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
+        axes.fill_between(
+            t, np.maximum(table["law_low"], floor), table["law_high"],
+            color=BAND, alpha=0.35, linewidth=0, label="99 % of counts under the law, at each $t$",
+        )  # fmt: skip
+        axes.plot(t, table["law"], "--", color=THEORY, linewidth=1.2, label=LAW)
         text += _verdict(observed, law, result)
     else:
         text += f"; measured only: no formula applies, since {law}"
@@ -47,8 +50,7 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     plain_numbers(axes)
     axes.set_xlim(0, t[-1])
     named = time_axis(unit_of([result.manifest["scenario"]]), axes)
-    axes.set_xlabel(named.replace("simulated time", "gap"))
-    axes.set_ylabel("share of gaps longer than $t$")
+    axes.set(xlabel=named.replace("simulated time", "gap"), ylabel="share of gaps longer than $t$")
     return table, text
 
 
@@ -83,15 +85,6 @@ def distance(observed: Array, law: GapLaw) -> float:
     below = -np.expm1(-law.rate * np.sort(observed))
     steps = np.arange(len(observed) + 1) / len(observed)
     return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
-
-
-def _draw_law(axes: Axes, table: Table) -> None:
-    floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
-    axes.fill_between(
-        table["t"], np.maximum(table["law_low"], floor), table["law_high"],
-        color=BAND, alpha=0.35, linewidth=0, label="99 % of counts under the law, at each $t$",
-    )  # fmt: skip
-    axes.plot(table["t"], table["law"], "--", color=THEORY, linewidth=1.2, label=LAW)
 
 
 def _verdict(observed: Array, law: GapLaw, result: Result) -> str:

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.arrays import Table
 from asyncdp_sim.core.units import unit_of
-from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, Panel, no_updates, untimed
 from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
 from asyncdp_sim.results import Result, not_a_result
@@ -36,13 +36,13 @@ def _by_update(axes: Axes, result: Result) -> tuple[Table, str]:
     if few:
         axes.vlines(rows["k"], 0, at, color=BLUE, linewidth=0.8)
     axes.plot(rows["k"], at, "o", color=BLUE, markersize=3 if few else 3.5, clip_on=False)
-    axes.set_ylim(0 if few else 0.5, 1.04 * result.n_owners)
-    axes.set_xlim(rows["k"][0] - 1, rows["k"][-1] + 1)
+    axes.set(
+        ylim=(0 if few else 0.5, 1.04 * result.n_owners), xlim=(rows["k"][0] - 1, rows["k"][-1] + 1)
+    )
     if not few:
         axes.grid(axis="y")
     owner_ticks(axes, "y", result.participants)
-    axes.set_xlabel("update $k$")
-    axes.set_ylabel("owner $i_k$")
+    axes.set(xlabel="update $k$", ylabel="owner $i_k$")
     return rows, text
 
 
@@ -61,8 +61,7 @@ def _by_time(axes: Axes, result: Result) -> tuple[Table, str]:
     end = float(rows["time"][-1])
     axes.set_xlim(0, end * 1.01 if end > 0 else 1.0)
     owner_ticks(axes, "y", result.participants)
-    axes.set_xlabel(time_axis(unit_of([result.manifest["scenario"]]), axes))
-    axes.set_ylabel("owner $i$")
+    axes.set(xlabel=time_axis(unit_of([result.manifest["scenario"]]), axes), ylabel="owner $i$")
     return rows, f"updates {text}"
 
 

@@ -9,10 +9,10 @@ from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Table
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
@@ -24,7 +24,7 @@ from asyncdp_sim.figures.studies.recovered import (
     from_exchanges,
     from_rounds,
 )
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -32,7 +32,6 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 
-Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
 HIDDEN = 0
 """The owner that plays the learner, from 0; all others collude."""
@@ -171,7 +170,7 @@ def panels(found: Sequence[Colluded], rows: Sequence[Table]) -> Figure:
 
     Markers where measured, a line where noise says what to expect.
     """
-    figure, several = small_panels(2, 1.6)
+    figure, several = small_panels(2, 7.2, 4.05)
     drawn = looks(len(found), markersize=4.5)
     places = sorted({epsilon for line in found for epsilon in line.at})
     at = [epsilon if np.isfinite(epsilon) else found[0].infinity for epsilon in places]

@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Mask, Table
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, scale
 from asyncdp_sim.figures.kit.style import sheet
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
-Array = npt.NDArray[np.float64]
 COSTS = {"joules": "energy of all owners (J)", "time": "time (units)"}
 BEATEN: dict[str, Any] = {
     "color": "0.4", "marker": "o", "markersize": 6.0, "markerfacecolor": "white", "linestyle": "",
@@ -57,7 +56,7 @@ def figures(cells: Sequence[Cell]) -> Array:
     ).T
 
 
-def frontier(figures: Array) -> npt.NDArray[np.bool_]:
+def frontier(figures: Array) -> Mask:
     """Return which points (columns) no other beats: as good in all rows, better in one."""
     one, other = figures[:, :, None], figures[:, None, :]
     beaten = np.all(other <= one, axis=0) & np.any(other < one, axis=0)

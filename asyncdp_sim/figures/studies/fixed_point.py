@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Table
 from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.outcomes import Estimate
 from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
@@ -18,7 +18,6 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.channels import approximation
 from asyncdp_sim.theory.prediction import Unknown
 
-Array = npt.NDArray[np.float64]
 OWNERS = "owners.count"
 GOAL = 1.0
 """Per cent."""

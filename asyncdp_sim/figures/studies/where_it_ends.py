@@ -10,13 +10,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Table
 from asyncdp_sim.figures.kit.axes import key, legend
 from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -26,7 +26,6 @@ from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares as shares_of_updates
 from asyncdp_sim.theory.prediction import Unknown
 
-Array = npt.NDArray[np.float64]
 DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
 """By ``algorithm.selection``: whether π_i, and whether E[w(s) | i], is divided by."""
 

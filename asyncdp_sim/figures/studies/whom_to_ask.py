@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Table
 from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.style import sheet
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
-Array = npt.NDArray[np.float64]
 TASKS = "protocol.tasks"
 TARGET = 0.02
 """ψ that is to be reached."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Table
 from asyncdp_sim.core.words import as_float, known, number
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
@@ -23,11 +23,10 @@ from asyncdp_sim.figures.kit.axes import (
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
 from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
 from asyncdp_sim.figures.kit.style import THEORY, VERMILION, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, estimates
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, estimates
 from asyncdp_sim.privacy.label import bound_moves, gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
 
-Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
 MOST_SERIES = 7
@@ -156,7 +155,7 @@ def rows_of_owners(line: JointModels) -> Table:
     shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
     table["gains"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
-    return table | row_labels([[result] for result in line.results], [owners] * many)
+    return table | row_labels([[result] for result in line.results], owners)
 
 
 _CAPTION = (

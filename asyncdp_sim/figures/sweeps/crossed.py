@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Table
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
     draw_rows,
@@ -18,7 +19,7 @@ from asyncdp_sim.figures.kit.axes import (
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import plain_numbers, sheet
 from asyncdp_sim.figures.sweeps.overview import is_number
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 
 MOST = {"rows": 16, "panels": 4, "markers": 6}

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from asyncdp_sim.core.arrays import Array, Table
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import (
     LONGEST_AT_END,
@@ -25,11 +25,10 @@ from asyncdp_sim.figures.kit.axes import (
 )
 from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.style import small_panels
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
 
-Array = npt.NDArray[np.float64]
 PSI = "psi_final_median"
 LEAST = 3  # values of the swept number
 MOST_SERIES = 8
@@ -94,7 +93,8 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
     at_ends = len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
     keyed = len(found) > 1 and not at_ends
     room = 0.16 * sum(name.count("\n") + 1 for name in names) if keyed else 0.0
-    figure, several = small_panels(len(shown), room)
+    height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
+    figure, several = small_panels(len(shown), 7.2, height + room)
     x = np.unique([number for series in found for number in series.at])
     for axes, column in zip(several, shown, strict=True):
         drawn = list(zip(rows, lines, strict=True))
