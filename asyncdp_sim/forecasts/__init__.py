@@ -255,7 +255,8 @@ def forecast(
     if not np.isfinite(result.spread).all():
         between = "nearest"
     observer = None if scenario.privacy.observer is None else scenario.privacy.listener
-    pace = (pred for pred in predict(scenario.network) if pred.quantity == "throughput")
+    predictions = predict(scenario.network)
+    pace = (each for each in predictions if each.quantity == "throughput")
     return Forecast(
         scenario=scenario,
         participants=known.participants,
@@ -286,7 +287,7 @@ def forecast(
         observers=by_observer(known, heterogeneity),
         may_be_off=off,
         energy=energy_forecast(scenario, result.end, result.time_half_width),
-        throughput=next((pred for pred in pace if pred.between is not None), None),
+        throughput=next((each for each in pace if each.between is not None), None),
         worth=worth,
         time_unit=scenario.run.time_unit,
         rounds=counts_rounds(scenario.run.time_unit, scenario.clock.model_dump()),
