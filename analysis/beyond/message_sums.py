@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
 from asyncdp_sim.figures.studies.over_distance import LEVELS, draw_quartiles, rows
-from asyncdp_sim.figures.sweeps.sweep_figure import Table
 from asyncdp_sim.results import Result
 
 Array = npt.NDArray[np.float64]
@@ -49,7 +49,7 @@ def message_sums(
     """Draw exact loss over sum against hops, a line for each graph, and where they are equal."""
     drawn = looks(len(graphs), markersize=4.5)
     tables = [rows(each.name, *each.quartiles()) for each in graphs]
-    table: Table = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
+    table: Columns = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
     with style():
         figure, axes = canvas(height=3.4)
         axes.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)

@@ -95,7 +95,7 @@ def by_size(
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, len(alone)),
         "gains": gains.astype(int).ravel(),
-        **row_labels([[line.result] for line in lines], [len(alone)] * len(lines)),
+        **row_labels([[line.result] for line in lines], len(alone)),
     }
     if len(expected) > 0:
         table["psi_final_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))

@@ -53,7 +53,7 @@ def by_servers(rows: Sequence[Known]) -> Picture:
     uploads = sorted({row.uploads for row in rows})
     lines = dict(zip(uploads, looks(len(uploads), markersize=4.5), strict=True))
     with style():
-        figure, (errors, cosines) = small_panels(2, 1.0)
+        figure, (errors, cosines) = small_panels(2, 7.2, 3.45)
         for n, look in lines.items():
             line = sorted((r for r in rows if r.uploads == n), key=lambda row: row.servers)
             x = [row.servers for row in line]

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, InputError, SpecError
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.rows import Norm
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario import Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,6 @@
-"""Types of arrays."""
+"""Names of arrays, for annotations."""
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -6,5 +8,10 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Indices = Ints
+Mask = Bools
+Counts = Ints
+Flags = Bools
+Columns = dict[str, npt.NDArray[Any]]
 Table = npt.NDArray[np.void]
 """A record array, whose columns its dtype names."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -67,9 +66,13 @@ def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
     compared += beyond_psi([line for _, line in lines], notes)
     entries: list[LazyFigure] = []
     if isinstance(opened, Sweep):
-        entries = [each for figures in OF_SWEEPS for each in _planned(opened, figures)]
-        if not any(figure.why_not(opened) is None for figure in CHANGES):
-            reasons = [figure.why_not(opened) for figure in CHANGES]
+        results = [cell.result for cell in opened.cells]
+        for figures in OF_SWEEPS:
+            able = (figure for figure in figures if figure.why_not(opened) is None)
+            if (chosen := next(able, None)) is not None:
+                entries.append(LazyFigure(partial(chosen.picture, opened), results))
+        reasons = [figure.why_not(opened) for figure in CHANGES]
+        if None not in reasons:
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
         entries += of_entry(opened, name, notes)
     if panels:
@@ -123,7 +126,8 @@ def _curves(
         notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
     if len(marked) == 0:
         return []
-    if not any(map(_recorded_between, marked)):
+    recorded = [line.result.columns("curve", "k")[0] for line in marked]
+    if all(len(np.unique(k)) <= ENDS for k in recorded):
         notes.append(
             "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
         )
@@ -138,12 +142,6 @@ def _curves(
     else:
         notes.append("convergence over time: nothing takes any")
     return planned
-
-
-def _recorded_between(line: CurveLine) -> bool:
-    """Return whether ψ is known between the beginning and the end: else a line has no course."""
-    (k,) = line.result.columns("curve", "k")
-    return len(np.unique(k)) > ENDS
 
 
 def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, CurveLine]], str, list[str]]:
@@ -169,13 +167,6 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
 
 
-def _planned(sweep: Sweep, figures: Sequence[SweepFigure[Any]]) -> list[LazyFigure]:
-    """Return the first of figures that a sweep has, if it has one."""
-    results = [cell.result for cell in sweep.cells]
-    able = (figure for figure in figures if figure.why_not(sweep) is None)
-    return [LazyFigure(partial(figure.picture, sweep), results) for figure in islice(able, 1)]
-
-
 def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]:
     """Return pictures of what ψ alone hides; say in ``notes`` which are left out.
 
@@ -191,7 +182,17 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]
         If a table is absent or damaged.
     """
     moved = [line for line in lines if line.result.summary["updates"] > 0]
-    same = _of_the_same_owners([line for line in moved if line.result.mean_psi < np.inf])
+    scored = [
+        line
+        for line in moved
+        if line.result.mean_psi < np.inf and "profits_psi" in line.result.summary
+    ]
+    alone = [line.result.of_owners("psi_alone")[0] for line in scored]
+    same = [  # two owners or more, and those of the first line
+        line
+        for line, psi in zip(scored, alone, strict=True)
+        if len(psi) > 1 and np.array_equal(psi, alone[0])
+    ]
     planned = []
     for name, key, figure, able, why in (
         ("held-out", "held_out_final", held_out.curves, moved, "nothing was updated"),
@@ -207,14 +208,3 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]
             left = len(asked) - len(drawable)
             notes.append(f"{left} of {len(asked)} results in {name}: {why}")
     return planned
-
-
-def _of_the_same_owners(lines: Sequence[CurveLine]) -> list[CurveLine]:
-    """Return the lines whose owners alone are those of the first that knows them; two or more."""
-    scored = [line for line in lines if "profits_psi" in line.result.summary]
-    alone = [line.result.of_owners("psi_alone")[0] for line in scored]
-    return [
-        line
-        for line, values in zip(scored, alone, strict=True)
-        if len(values) > 1 and np.array_equal(values, alone[0])
-    ]

@@ -1,14 +1,15 @@
 """The answer without training: how good, how soon, at what privacy cost, and who gains."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import counts_rounds
 from asyncdp_sim.forecasts.benefit import Errors, OwnerForecast, errors, prospects, value_alone
-from asyncdp_sim.forecasts.by_moments import Array, MomentForecast, moment_forecast
+from asyncdp_sim.forecasts.by_moments import moment_forecast
 from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
 from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
 from asyncdp_sim.forecasts.grid import Point, grid
@@ -219,6 +220,7 @@ def forecast(
         If a real table has no twin and may not be read, or a data file does not fit the scenario.
     """
     require_room(scenario.base())
+    unsound = scenario.unsound
     if known is None:
         known = population(scenario.base(), moments, private=private)
     result = moment_forecast(known, heterogeneity)
@@ -228,82 +230,68 @@ def forecast(
             own = population(scenario.base(), "own", private=private, dataset=known.dataset)
             known = replace(own, quick_runs=known.quick_runs)
         result = simulated(known, doubts, workers, progress)
-    report = _forecast(known, result, target)
-    off = None
-    if redraws > 0:
-        which: Moments = "own" if not known.common else "common"
-        options: Any = {"redraws": redraws, "workers": workers, "progress": progress}
-        off = may_be_off(known, which, heterogeneity, **options)
-    observer = None if scenario.privacy.observer is None else scenario.privacy.listener
-    parts: dict[str, Any] = {
-        "unsound": "; ".join(scenario.unsound) or None,
-        "timing": known.scenario.timing_unaccounted,
-        "against": None if observer is None else observer.describe(),
-        "known_after": observer is not None and not observer.by_count,
-        "observers": by_observer(known, heterogeneity),
-        "time_unit": (unit := scenario.run.time_unit),
-        "rounds": counts_rounds(unit, scenario.clock.model_dump()),
-    }
-    energy = energy_forecast(known.scenario, report.time, report.time_half_width)
-    pace = (
-        prediction
-        for prediction in predict(known.scenario.network)
-        if prediction.quantity == "throughput"
-    )
-    parts["throughput"] = next(
-        (prediction for prediction in pace if prediction.between is not None), None
-    )
-    if known.scenario.data.holds_out:
-        worth = errors(known, workers=workers, progress=progress)
-        rows = None if off is None else np.array(off.gain_half_width)
-        parts["worth"] = worth = replace(worth, rows=rows)
-        parts["owners"] = tuple(
-            replace(owner, profits=verdict, epsilon_needed=worth.needed(at))
-            for at, (owner, verdict) in enumerate(zip(report.owners, worth.verdicts, strict=False))
-        )
-    return replace(report, **parts, may_be_off=off, energy=energy)
-
-
-def _forecast(known: Population, found: MomentForecast, target: float | None) -> Forecast:
+    scenario, curve, times = known.scenario, result.psi, result.times
     owners: tuple[OwnerForecast, ...] = ()
     if known.objective is not None:
-        alone = value_alone(known, known.objective, found.apart)
-        gained = (found.mean, found.noise_free, found.answers, found.half_width)
+        alone = value_alone(known, known.objective, result.apart)
+        gained = (result.mean, result.noise_free, result.answers, result.half_width)
         owners = tuple(prospects(known, alone, *gained))
+    off = None
+    if redraws > 0:
+        off = may_be_off(
+            known, "common" if known.common else "own", heterogeneity,
+            redraws=redraws, workers=workers, progress=progress,
+        )  # fmt: skip
+    worth = None
+    if scenario.data.holds_out:
+        worth = errors(known, workers=workers, progress=progress)
+        worth = replace(worth, rows=None if off is None else np.array(off.gain_half_width))
+        owners = tuple(
+            replace(owner, profits=verdict, epsilon_needed=worth.needed(at))
+            for at, (owner, verdict) in enumerate(zip(owners, worth.verdicts, strict=False))
+        )
+    reached = np.flatnonzero(curve <= (np.nan if target is None else target))
+    between: Literal["linear", "nearest"] = "linear"
+    if not np.isfinite(result.spread).all():
+        between = "nearest"
+    observer = None if scenario.privacy.observer is None else scenario.privacy.listener
+    predictions = predict(scenario.network)
+    pace = (each for each in predictions if each.quantity == "throughput")
     return Forecast(
-        scenario=known.scenario,
+        scenario=scenario,
         participants=known.participants,
-        psi=found.mean,
-        psi_half_width=found.half_width,
-        psi_bound=found.bound,
-        psi_bound_of=found.bound_of,
-        quantiles=_quantiles(found.spread),
-        noise_free=found.noise_free,
-        curve=found.psi,
-        times=found.times,
-        time=found.end,
-        time_half_width=found.time_half_width,
+        psi=result.mean,
+        psi_half_width=result.half_width,
+        psi_bound=result.bound,
+        psi_bound_of=result.bound_of,
+        quantiles={
+            level: float(np.quantile(result.spread, level, method=between)) for level in QUANTILES
+        },
+        noise_free=result.noise_free,
+        curve=curve,
+        times=times,
+        time=result.end,
+        time_half_width=result.time_half_width,
         target=target,
-        target_time=_first(found.psi, found.times, target),
-        target_probability=None if target is None else float(np.mean(found.spread <= target)),
+        target_time=float(times[reached[0]]) if len(reached) > 0 else None,
+        target_probability=None if target is None else float(np.mean(result.spread <= target)),
         owners=owners,
-        method=found.words,
-        doubts=found.doubts,
+        method=result.words,
+        doubts=result.doubts,
         moments=known.words,
         not_for_release=known.private,
+        timing=scenario.timing_unaccounted,
+        unsound="; ".join(unsound) or None,
+        against=None if observer is None else observer.describe(),
+        known_after=observer is not None and not observer.by_count,
+        observers=by_observer(known, heterogeneity),
+        may_be_off=off,
+        energy=energy_forecast(scenario, result.end, result.time_half_width),
+        throughput=next((each for each in pace if each.between is not None), None),
+        worth=worth,
+        time_unit=scenario.run.time_unit,
+        rounds=counts_rounds(scenario.run.time_unit, scenario.clock.model_dump()),
     )
-
-
-def _quantiles(draws: Array) -> dict[float, float]:
-    between: Literal["linear", "nearest"] = "linear" if np.isfinite(draws).all() else "nearest"
-    return {level: float(np.quantile(draws, level, method=between)) for level in QUANTILES}
-
-
-def _first(curve: Array, times: Array, target: float | None) -> float | None:
-    """Return when the curve first is at most the target."""
-    if target is None or not np.any(curve <= target):
-        return None
-    return float(times[int(np.argmax(curve <= target))])
 
 
 __all__ = ["Forecast", "MayBeOff", "OwnerForecast", "Point", "forecast", "grid"]

@@ -12,8 +12,8 @@ from math import inf
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Indices, Mask
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.by_runs import half_width
@@ -25,8 +25,6 @@ from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.scenario import Participants, Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def prospects(
     half_width : float
         Of the 95 % interval of ``expected``: an owner whose ``alone`` lies in it is undecided.
     """
-    accountant, forecasts = population.problem.accountant, []
+    accountant = population.problem.accountant
     hidden = population.problem.xi is not None
     spent = accountant.spent(np.rint(answers).astype(np.int64))
     records = population.problem.task.objective.records
@@ -131,21 +129,19 @@ def prospects(
     with np.errstate(invalid="ignore"):  # exact answers, whose ε is infinite below
         needed = accountant.quieter(np.sqrt(cost / room))
     needed = np.where(np.isfinite(accountant.epsilon), needed, np.inf)
-    for i, value in enumerate(alone.tolist()):
-        budget = float(accountant.epsilon[i]) if hidden else None
-        forecasts.append(
-            OwnerForecast(
-                owner=owners.numbers[i],
-                name=names[i],
-                records=int(records[i]),
-                epsilon=budget,
-                epsilon_spent=float(spent[i]) if hidden else inf,
-                alone=value,
-                profits=None if abs(value - expected) <= half_width > 0 else expected < value,
-                epsilon_needed=float(needed[i]) if value > noise_free else None,
-            )
+    return [
+        OwnerForecast(
+            owner=owners.numbers[i],
+            name=names[i],
+            records=int(records[i]),
+            epsilon=float(accountant.epsilon[i]) if hidden else None,
+            epsilon_spent=float(spent[i]) if hidden else inf,
+            alone=value,
+            profits=None if abs(value - expected) <= half_width > 0 else expected < value,
+            epsilon_needed=float(needed[i]) if value > noise_free else None,
         )
-    return forecasts
+        for i, value in enumerate(alone.tolist())
+    ]
 
 
 FACTORS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
@@ -184,7 +180,7 @@ class Errors:
     """
 
     names: tuple[str, ...]
-    records: npt.NDArray[np.int64]
+    records: Indices
     score: Score
     unit: str | None
     epsilon: Array
@@ -215,11 +211,11 @@ class Errors:
         runs: Array = self.of_runs[at]
         return runs if self.rows is None else np.hypot(runs, self.rows)
 
-    def profits(self, at: int) -> npt.NDArray[np.bool_]:
+    def profits(self, at: int) -> Mask:
         """Return which owners gain by joining, beyond the ±."""
         return np.asarray(self.gain(at) > self.half_width(at))
 
-    def loses(self, at: int) -> npt.NDArray[np.bool_]:
+    def loses(self, at: int) -> Mask:
         """Return which owners do worse by joining, beyond the ±."""
         return np.asarray(-self.gain(at) > self.half_width(at))
 
@@ -306,11 +302,10 @@ def errors(
 def _guessed(known: Population, judges: Sequence[HeldOut], score: Score) -> Array:
     """Return the scores of one prediction for all rows, on each owner's held-out rows, (N,)."""
     guess = known.scenario.model.guess(np.concatenate(known.dataset.targets))
-    scores = []
-    for judge in judges:
-        y = judge.known[1]
-        scores.append(score.of(np.broadcast_to(guess, (1, len(y), *guess.shape)), y)[0])
-    return np.array(scores)
+    rows = [judge.known[1] for judge in judges]
+    return np.array(
+        [score.of(np.broadcast_to(guess, (1, len(y), *guess.shape)), y)[0] for y in rows]
+    )
 
 
 def _names(who: Participants) -> tuple[str, ...]:

@@ -1,14 +1,14 @@
 """A forecast worked out from second moments: exactly, or exactly given who updates when."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Indices, Mask
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY, SAMPLED
@@ -40,7 +40,6 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import mean_gap, shares
 from asyncdp_sim.theory.prediction import Unknown
 
-Array = npt.NDArray[np.float64]
 SPLITS = 25
 """Random splits of all records among the owners."""
 
@@ -106,9 +105,6 @@ def _moved(objective: Quadratic, apart: float, scope: Scope) -> Quadratic:
     return replace(objective, moment=objective.moment + scale * unit @ objective.hessian)
 
 
-Indices = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, eq=False)
 class Orders:
     """Orders and times of updates, of simulations of a network.
@@ -147,7 +143,7 @@ class Orders:
         """Return whether some run had fewer updates than T."""
         return bool(np.any(np.sum(self.owners >= 0, axis=1) < updates))
 
-    def silenced(self, allowed: Indices, updates: int) -> npt.NDArray[np.bool_]:
+    def silenced(self, allowed: Indices, updates: int) -> Mask:
         """Return whether some owner had no answer left before a run's last update, shape (R,).
 
         Parameters
@@ -194,29 +190,7 @@ NETWORKS = 100
 """Simulations of a network whose updates come at no rate that is known."""
 
 
-@dataclass(frozen=True, eq=False)
-class UpdateTimes:
-    """Expected times of updates.
-
-    Attributes
-    ----------
-    times : array (T + 1,)
-        Time units until update k = 0 … T, or as many as there will be.
-    answers : array (N,)
-        Expected answers released by each owner.
-    half_width : float
-        Of the 95 % interval of the last time; 0 where a formula gives it.
-    words : str
-        Where they come from.
-    """
-
-    times: Array
-    answers: Array
-    half_width: float
-    words: str
-
-
-def pace(network: Network, released: Array | None, seed: int) -> UpdateTimes:
+def pace(network: Network, released: Array | None, seed: int) -> tuple[Array, Array, float, str]:
     """Return when updates come, and how many answers they take.
 
     Parameters
@@ -226,24 +200,32 @@ def pace(network: Network, released: Array | None, seed: int) -> UpdateTimes:
         Expected answers of each owner for T updates, where they are known.
     seed : int
         Of simulations, where no formula holds.
+
+    Returns
+    -------
+    times : array (T + 1,)
+        Time units until update k = 0 … T, or as many as there will be.
+    answers : array (N,)
+        Expected answers released by each owner.
+    half_width : float
+        Of the 95 % interval of the last time; 0 where a formula gives it.
+    words : str
+        Where they come from.
     """
-    gap = Unknown("budgets may end before T") if released is None else _gap(network)
-    if released is not None and not isinstance(gap, Unknown):
-        times = np.arange(network.updates + 1, dtype=float) * gap
-        return UpdateTimes(np.asarray(times), released, 0.0, "theory")
+    gap: float | Unknown = Unknown("budgets may end before T")
+    if released is not None:
+        if network.protocol.makes_updates:
+            rate = predicted(network, "throughput")
+            gap = rate if isinstance(rate, Unknown) else 1 / rate
+        else:
+            gap = mean_gap(network)
+        if not isinstance(gap, Unknown):
+            return np.arange(network.updates + 1, dtype=float) * gap, released, 0.0, "theory"
     simulations = orders(network, NETWORKS, seed)
     half = 1.98 * simulations.time_error  # t, 99 degrees
     answers = np.asarray(simulations.released.mean(axis=0)) if released is None else released
     words = f"{NETWORKS} simulations of the network, since {gap}"
-    return UpdateTimes(simulations.mean_times, answers, half, words)
-
-
-def _gap(network: Network) -> float | Unknown:
-    """Return the mean time units from one update to the next, or why it is not known."""
-    if not network.protocol.makes_updates:
-        return mean_gap(network)
-    rate = predicted(network, "throughput")
-    return rate if isinstance(rate, Unknown) else 1 / rate
+    return simulations.mean_times, answers, half, words
 
 
 EACH = 20
@@ -314,7 +296,8 @@ def given(
         return Unknown("the projection onto Θ may act")
     ks = np.unique(np.rint(np.linspace(0, owners.shape[1], POINTS)).astype(np.int64))
     least = (objective if known.judge is None else known.judge).least
-    turns = [_turns(len(owners), several, at) for at in range(several)]
+    each = len(owners) if several == 1 else min(len(owners), EACH)
+    turns = [np.arange(at * each, (at + 1) * each) % len(owners) for at in range(several)]
     parts = [
         _given_order(known, moments, owners[rows], numbers[rows], ks)
         for moments, rows in zip(objectives, turns, strict=True)
@@ -323,7 +306,8 @@ def given(
     error = standard_error(psi[0])[-1]
     if several > 1:
         # orders are shared: what they do to owners that are alike is no part of the difference
-        alike = _given_order(known, _pooled(known), owners, numbers, ks[-1:]).excess[:, 0] / least
+        pooled = objective if known.objective is None else known.objective
+        alike = _given_order(known, pooled, owners, numbers, ks[-1:]).excess[:, 0] / least
         apart = (psi[:, :, -1] - alike[np.array(turns)]).mean(axis=1)
         one_more = 1.04 * float(apart.std(ddof=1)) * sqrt(1 + 1 / several)  # t, 24 degrees
         error = np.hypot(one_more, standard_error(alike[:, None])[-1])
@@ -336,23 +320,12 @@ def given(
     )
 
 
-def _turns(orders: int, several: int, at: int) -> Indices:
-    """Return which orders the objective at this place gets; all of them if it is the only one."""
-    per_objective = orders if several == 1 else min(orders, EACH)
-    return np.arange(at * per_objective, (at + 1) * per_objective) % orders
-
-
-def _pooled(known: Population) -> Quadratic:
-    """Return what has the same second moments for all owners."""
-    if known.objective is None:
-        raise TypeError(f"no second moments of model {known.scenario.model.kind}")
-    return known.objective
-
-
 def _given_order(
     known: Population, objective: Quadratic, owners: Indices, numbers: Indices, ks: Indices
 ) -> Ordered:
-    algorithm, process = process_of(known, objective, _shares(known))
+    chosen = shares(known.scenario.network)
+    needed = np.array(chosen) if known.scenario.algorithm.needs_shares else None
+    algorithm, process = process_of(known, objective, needed)
     judge = objective if known.judge is None else known.judge
     return ordered(
         process,
@@ -365,12 +338,6 @@ def _given_order(
         hessian=judge.hessian,
         optimum=judge.optimum,
     )
-
-
-def _shares(known: Population) -> Array | None:
-    """Return the shares of the updates that a step is divided by; None where none is."""
-    result = shares(known.scenario.network)
-    return np.array(result) if known.scenario.algorithm.needs_shares else None
 
 
 LARGEST = 2**27
@@ -460,7 +427,7 @@ def moment_forecast(
         return [*doubts, SAMPLED]
     rounds = known.scenario.algorithm.in_rounds
     if rounds is not None:
-        result = doubts or _in_rounds(InRounds(known, objective, rounds))
+        result = doubts or _in_rounds(known, InRounds(known, objective, rounds))
         return result if isinstance(result, list) else replace(result, apart=apart)
     law, ends = answering(known), ending(known)
     if several is not None:
@@ -482,14 +449,10 @@ def moment_forecast(
     return _ordered(known, [objective], doubts)
 
 
-def _in_rounds(exact: InRounds) -> MomentForecast | list[str]:
-    why = exact.refuted(exact.objective.theta_max)
-    if why:
-        return [why]
-    run, network = exact.known.scenario.run, exact.known.scenario.network
-    answers = np.full(network.n_owners, float(run.updates))  # one answer of everybody in a round
-    limit, theorem = exact.bound() or (None, None)
-    return _timed(exact.known, exact, exact.draws(), answers, limit, theorem)
+def _in_rounds(known: Population, exact: InRounds) -> MomentForecast | list[str]:
+    network = known.scenario.network
+    answers = np.full(network.n_owners, float(network.updates))  # of everybody in a round
+    return _exact(known, exact, exact.draws, answers, exact.bound)
 
 
 def _independent(
@@ -498,13 +461,18 @@ def _independent(
     scenario, chosen = known.scenario, law.chosen
     exact = Recursions().expect(known, objective, chosen)
     released = scenario.run.updates * law.per_update
-    limit = None
-    if known.judge is None and scenario.privacy.sampling is None:
+
+    def bound() -> tuple[float, str] | None:
+        if known.judge is not None or scenario.privacy.sampling is not None:
+            return None
         algorithm, _ = process_of(known, objective, chosen)
         noise = known.problem.task.reply.noise
         limit = psi_bound(algorithm, objective, noise, scenario.run.updates, chosen)
+        return None if limit is None else (limit, "Theorem 2 of Async, mended, smooth losses")
+
     endless = np.full(len(chosen), scenario.run.updates)
-    return _exact(known, objective, exact, drawn(known, chosen, endless), released, limit)
+    ends = partial(_ends, known, objective, drawn(known, chosen, endless))
+    return _exact(known, exact, ends, released, bound)
 
 
 def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentForecast | list[str]:
@@ -519,40 +487,34 @@ def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentFo
         loud = capped_moments(process, caps, variance, **options)
     exact = ExpectedMoments(loud, quiet, objective if known.judge is None else known.judge)
     over = " over all counts of answers that budgets allow"
-    return _exact(known, objective, exact, drawn(known, chosen, caps), None, None, over)
+    ends = partial(_ends, known, objective, drawn(known, chosen, caps))
+    return _exact(known, exact, ends, over=over)
+
+
+def _ends(known: Population, objective: Quadratic, owners: Indices) -> Array:
+    """Return ψ at the end of learnings whose updates are of these owners."""
+    apart = sample_spread(known, objective)
+    sample = None if apart is None else NormalSample(objective, apart)
+    return draws(known, objective, owners, sample=sample)[0]
 
 
 def _exact(
     known: Population,
-    objective: Quadratic,
-    exact: ExpectedMoments,
-    owners: npt.NDArray[np.int64],
-    released: Array | None,
-    limit: float | None,
+    exact: ExpectedMoments | InRounds,
+    ends: Callable[[], Array],
+    released: Array | None = None,
+    bound: Callable[[], tuple[float, str] | None] = lambda: None,
     over: str = "",
 ) -> MomentForecast | list[str]:
-    why = exact.refuted(objective.theta_max)
+    """Return the forecast by moments with draws of ψ at the end, or why they do not apply."""
+    why = exact.refuted(known.scenario.model.theta_max)
     if why:
         return [why]
-    apart = sample_spread(known, objective)
-    sample = None if apart is None else NormalSample(objective, apart)
-    spread, _ = draws(known, objective, owners, sample=sample)
-    theorem = None if limit is None else "Theorem 2 of Async, mended, smooth losses"
-    return _timed(known, exact, spread, released, limit, theorem, over)
-
-
-def _timed(
-    known: Population,
-    exact: ExpectedMoments | InRounds,
-    spread: Array,
-    released: Array | None,
-    limit: float | None,
-    theorem: str | None,
-    over: str = "",
-) -> MomentForecast:
-    when = pace(known.scenario.network, released, known.scenario.run.seed)
-    shown = min(len(exact.psi), len(when.times))
-    psi, times = exact.psi[:shown], when.times[:shown]
+    limit, theorem = bound() or (None, None)
+    spread = ends()
+    reached, answers, half, words = pace(known.scenario.network, released, known.scenario.run.seed)
+    shown = min(len(exact.psi), len(reached))
+    psi, times = exact.psi[:shown], reached[:shown]
     return MomentForecast(
         psi=psi,
         times=times,
@@ -563,9 +525,9 @@ def _timed(
         bound=limit,
         bound_of=theorem,
         spread=spread,
-        answers=when.answers,
-        time_half_width=when.half_width,
-        words=f"exact moments{over}; time by {when.words}; quantiles of {len(spread)} draws",
+        answers=answers,
+        time_half_width=half,
+        words=f"exact moments{over}; time by {words}; quantiles of {len(spread)} draws",
     )
 
 
@@ -592,9 +554,8 @@ def _ordered(
     else:
         endless = np.full(network.n_owners, network.updates)
         owners, numbers = drawn(known, law.chosen, endless)[:ORDERS], None
-        when = pace(network, network.updates * law.per_update, seed)
-        times, half, released = when.times, when.half_width, when.answers
-        source = f"{ORDERS} orders of its law; time by {when.words}"
+        times, released, half, words = pace(network, network.updates * law.per_update, seed)
+        source = f"{ORDERS} orders of its law; time by {words}"
     result = given(known, objectives, owners, numbers)
     if isinstance(result, Unknown):
         return [result.reason]
@@ -624,5 +585,5 @@ def _silent(known: Population, found: Orders) -> list[str]:
     return [BUDGETS_END] if seen else []
 
 
-def _caps(known: Population) -> npt.NDArray[np.int64]:
+def _caps(known: Population) -> Indices:
     return np.array(known.scenario.network.answers_allowed)

@@ -150,21 +150,9 @@ def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:
 def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
     """Return a table of texts, its header first."""
     header = ["ε against", "at most", "at least", "noise", "ψ then", "ψ alone above"]
-
-    return [
-        header,
-        *(
-            [
-                cost.name,
-                figure(cost.epsilon),
-                figure(cost.least),
-                figure(cost.quieter),
-                figure(cost.psi),
-                figure(cost.psi_alone_above),
-            ]
-            for cost in found
-        ),
-    ]
+    figures = ("epsilon", "least", "quieter", "psi", "psi_alone_above")
+    rows = [[cost.name, *(figure(getattr(cost, name)) for name in figures)] for cost in found]
+    return [header, *rows]
 
 
 __all__ = ["CostAgainst", "applying", "as_rows", "by_observer"]

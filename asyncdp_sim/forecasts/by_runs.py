@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.network import Network
@@ -23,7 +24,6 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 from asyncdp_sim.trace import Trace
 
-Array = npt.NDArray[np.float64]
 LARGEST = 1e100
 """A number whose cube floating point holds."""
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.streams import Streams
@@ -17,8 +17,6 @@ from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.uncertainty import REDRAWS, half_width_of
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.scenario import Scenario
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,6 @@ def grid(
     moments: Moments = None,
     private: bool = False,
     heterogeneity: float | None = None,
-    redraws: int = REDRAWS,
     shared: Recursions | None = None,
     progress: Progress | None = None,
 ) -> list[Point]:
@@ -78,8 +75,6 @@ def grid(
         With a sweep.
     moments, private, heterogeneity
         As for :func:`asyncdp_sim.forecasts.forecast`.
-    redraws : int
-        How often what is uncertain about a stand-in is drawn again; 0 for not at all.
     shared : Recursions, optional
         What other grids have run; no bit depends on it.
     progress : Progress, optional
@@ -111,7 +106,7 @@ def grid(
             several.append(data)
             advance(1)
         points = [points_at[place] for place in places]
-        with_off = _with_off(points, several, moments, heterogeneity, redraws)
+        with_off = _with_off(points, several, moments, heterogeneity)
         points_at.update(zip(places, with_off, strict=True))
     return [points_at[place] for place in range(len(cells))]
 
@@ -121,16 +116,15 @@ def _with_off(
     several: Sequence[Population],
     moments: Moments,
     heterogeneity: float | None,
-    redraws: int,
 ) -> list[Point]:
     """Return forecasts of cells that have the same records with how far they may be off."""
     cell, data = several[0].scenario, several[0].scenario.data
     places = [at for at, point in enumerate(points) if point.psi is not None]
-    if data.uncertain is None or redraws == 0 or len(places) == 0:
+    if data.uncertain is None or len(places) == 0:
         return list(points)
     options = (cell.owners.whole, cell.all_records, Streams(cell.run.seed))
     drawn: dict[int, list[float]] = {at: [] for at in places}
-    for redrawn in cell.read_data.redraws(redraws, *options):
+    for redrawn in cell.read_data.redraws(REDRAWS, *options):
         shared, dataset = Recursions(), cell.part(redrawn)
         for at in places:
             redrawn_data = population(several[at].scenario, moments, private=False, dataset=dataset)
@@ -139,7 +133,7 @@ def _with_off(
     results = list(points)
     for at in places:
         half = half_width_of(np.array(drawn[at]), points[at].psi or 0.0)
-        uncertain = f"{redraws} {data.uncertain}"
+        uncertain = f"{REDRAWS} {data.uncertain}"
         results[at] = replace(
             results[at], may_be_off=half, uncertain=uncertain, left_out=several[at].dataset.doubts
         )

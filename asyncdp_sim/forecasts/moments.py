@@ -1,12 +1,12 @@
 """Exact moments of a scenario with its data, or the reasons for none."""
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.evidence import exact_moments
@@ -20,23 +20,14 @@ from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise, excess_bound, step_sizes
 from asyncdp_sim.theory.bounds.collab_theorem2 import along
+from asyncdp_sim.theory.moments import synchronous
 from asyncdp_sim.theory.moments.gossip_map import GossipMap, gossip_map_of
 from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Moments, Shape, moments
 from asyncdp_sim.theory.moments.per_update import drawn as first_moments
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
-from asyncdp_sim.theory.moments.synchronous import (
-    DescentMoments,
-    sampled_moments,
-)
-from asyncdp_sim.theory.moments.synchronous import (
-    moments as rounds_moments,
-)
 from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.theory.prediction import Unknown
-
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 
 
 def variance_of(known: Population) -> Array:
@@ -300,22 +291,18 @@ class Recursions:
         algorithm, process = process_of(known, objective, chosen)
         shape, noise = known.problem.noise.shape, known.problem.task.reply.noise
         judge = objective if known.judge is None else known.judge
-        spread = sample_spread(known, objective)
+        start, spread = algorithm.initial, sample_spread(known, objective)
         if spread is not None:
-            options: dict[str, Any] = {
-                "noise": shape, "initial": algorithm.initial, "spread": spread,
-            }  # fmt: skip
-            return ExpectedMoments(
-                moments(process, noise.variance, **options), moments(process, **options), judge
-            )
-        start = algorithm.initial
+            run = partial(moments, process, noise=shape, initial=start, spread=spread)
+            return ExpectedMoments(run(noise.variance), run(), judge)
         quiet, variance = self._moments(process, start, "vector", None), noise.variance
         if not np.any(variance > 0):
             return ExpectedMoments(quiet, quiet, judge)
         formers = self._loud.setdefault(_named(process, start, shape, None), [])
         for former, loud in formers:
-            share = _proportion(variance, former)
-            if share is not None:
+            most = int(np.argmax(former))
+            share = float(variance[most] / former[most])
+            if np.allclose(variance, share * former, rtol=1e-12, atol=0.0):
                 return ExpectedMoments(_scaled(quiet, loud, share), quiet, judge)
         loud = self._moments(process, start, shape, variance)
         formers.append((variance, loud))
@@ -370,13 +357,6 @@ def process_of(
     )
 
 
-def _proportion(variance: Array, former: Array) -> float | None:
-    """Return c where all variances are c times the former ones; None where they are not."""
-    most = int(np.argmax(former))
-    share = float(variance[most] / former[most])
-    return share if np.allclose(variance, share * former, rtol=1e-12, atol=0.0) else None
-
-
 def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
     """Return the moments with the noise's part ``share`` times as large; means have none."""
     parts = ("second", "copies_second", "cross_second")
@@ -411,22 +391,13 @@ def psi_bound(
         apart += objective.n_features / 12
     try:
         steps = step_sizes(
-            n_owners,
-            sigma,
-            rho=algorithm.rho(n_owners, updates, sigma),
-            updates=updates,
-            central_step=algorithm.central_step,
-            probability=chosen,
+            n_owners, sigma, rho=algorithm.rho(n_owners, updates, sigma), updates=updates,
+            central_step=algorithm.central_step, probability=chosen,
             inverse_rate=algorithm.inverse_rate,
-        )
-        bound = sharpened(
-            steps,
-            answer_noise(objective.weights, noise.variance, objective.n_features),
-            slopes=quadratic_slopes(
-                objective.gram, objective.moment, objective.weights, objective.sigma
-            ),
-            start=(n_owners + 1) * apart,
-        )
+        )  # fmt: skip
+        loud = answer_noise(objective.weights, noise.variance, objective.n_features)
+        slopes = quadratic_slopes(objective.gram, objective.moment, objective.weights, sigma)
+        bound = sharpened(steps, loud, slopes=slopes, start=(n_owners + 1) * apart)
     except SpecError:
         return None
     return excess_bound(bound.after(updates), objective.smoothness) / objective.least
@@ -469,21 +440,21 @@ class InRounds:
         return sample_spread(self.known, self.objective)
 
     @cached_property
-    def _loud(self) -> DescentMoments:
+    def _loud(self) -> synchronous.DescentMoments:
         share, variance = self.objective.weights, variance_of(self.known)
         if variance.ndim == 1:
             return self._moments(float(share**2 @ variance))
         return self._moments(share**2 @ variance[:, : self.known.scenario.run.updates])
 
-    def _moments(self, variance: float | Array) -> DescentMoments:
+    def _moments(self, variance: float | Array) -> synchronous.DescentMoments:
         """Return moments for a variance Σ (n_i/n)² v_i on each coordinate, of rounds or each."""
         objective, schedule = self.objective, self._schedule
         noise, initial = self.known.problem.noise.shape, self.algorithm.initial
         numbers = (objective.hessian, objective.free_optimum, schedule)
         if self._spread is None or not isinstance(variance, float):
-            return rounds_moments(*numbers, variance, noise=noise, initial=initial)
+            return synchronous.moments(*numbers, variance, noise=noise, initial=initial)
         spread, weights = self._spread, objective.weights
-        return sampled_moments(
+        return synchronous.sampled_moments(
             *numbers, variance, spread=spread, weights=weights, noise=noise, initial=initial
         )
 
@@ -542,11 +513,10 @@ class InRounds:
         if self.known.judge is not None or self._spread is not None or reply.allotment is not None:
             return None
         values = np.linalg.eigvalsh(objective.hessian)
+        loud = answer_noise(objective.weights, reply.noise.variance, objective.n_features)
         bounds = along(
             self._schedule.sizes,
-            float(
-                answer_noise(objective.weights, reply.noise.variance, objective.n_features).sum()
-            ),
+            float(loud.sum()),
             convexity=2 * float(values[0]),
             smoothness=2 * float(values[-1]),
             start=float(self.psi[0] * objective.least),
@@ -580,17 +550,20 @@ def ending(population: Population) -> Releases | None:
     """
     network = population.scenario.network
     law = releases(endless(network))
-    lasting = isinstance(law, Unknown) or np.any(law.loss > 0) or network.until is not None
-    return None if lasting or isinstance(law, Unknown) else law
+    if isinstance(law, Unknown) or np.any(law.loss > 0) or network.until is not None:
+        return None
+    return law
 
 
-def exact(known: Population, shared: Recursions) -> "ExpectedMoments | InRounds | tuple[str, ...]":
+def exact(
+    known: Population, shared: Recursions | None = None
+) -> "ExpectedMoments | InRounds | tuple[str, ...]":
     """Return the exact moments of a scenario, or why they do not apply.
 
     Parameters
     ----------
     known : Population
-    shared : Recursions
+    shared : Recursions, optional
         Moments that several scenarios share.
     """
     doubts, objective = broken(known), known.objective
@@ -604,6 +577,7 @@ def exact(known: Population, shared: Recursions) -> "ExpectedMoments | InRounds 
         law = answering(known)
         if isinstance(law, Unknown):
             raise TypeError("broken() lets no such scenario pass")
-        result = shared.expect(known, objective, law.chosen)
+        recursions = Recursions() if shared is None else shared
+        result = recursions.expect(known, objective, law.chosen)
     why = result.refuted(objective.theta_max)
     return (why,) if why else result

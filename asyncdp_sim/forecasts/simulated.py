@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast
@@ -14,7 +15,6 @@ from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowe
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.runs.replicates import joined
 
-Array = npt.NDArray[np.float64]
 REPLICATES, FIRST = 100, 40
 """Runs with noise; and the first of them, the only ones where these decide which owners gain, or
 where errors on held-out rows do, which have runs of their own."""

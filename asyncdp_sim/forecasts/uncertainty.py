@@ -4,19 +4,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.by_runs import QuickRuns, last
-from asyncdp_sim.forecasts.moments import Recursions, exact
+from asyncdp_sim.forecasts.moments import exact
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 
-Array = npt.NDArray[np.float64]
 REDRAWS = 8
 RUNS = 10
 """Runs of each redraw. Networks and noise are the same for all, so that figures differ by their
@@ -148,7 +147,7 @@ def half_width_of(values: Array, itself: float) -> float:
 
 def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
     """Return the expected ψ by second moments; None where they do not apply."""
-    result = exact(known, Recursions())
+    result = exact(known)
     if not isinstance(result, tuple) and not known.common:
         return float(result.psi[-1])
     several = moment_forecast(known, heterogeneity)

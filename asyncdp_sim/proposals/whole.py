@@ -5,8 +5,9 @@ public ones (:mod:`~asyncdp_sim.data.surrogates.public_rows`): every owner has a
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -149,17 +150,17 @@ def whole(
         if sizes[0] == 0:
             rule = f"allowed are {OWNERS} private rows or more: one for each of {OWNERS} owners"
             raise SpecError([Fault("--owner", f"{look.rows} rows", rule)], look.path)
-    choice = _chosen(look, epsilon, sizes, timing, progress)
-    return _lines(look, epsilon, sizes, choice, timing, data_lines(look, folder))
+    lines = partial(_lines, look, epsilon, sizes, timing)
+    return lines(folder, _chosen(look, sizes, lines, progress))
 
 
 def _lines(
     look: TableLook,
     epsilon: float,
     sizes: list[int],
-    choice: Choice,
     timing: Timing,
-    data: list[str],
+    folder: Path,
+    choice: Choice,
 ) -> list[str]:
     name = re.sub(r"[^a-z0-9]+", "-", Path(look.path).name.split(".")[0].lower()).strip("-")
     owners_comment = f"no column names the owner: {OWNERS} owners in the order of the file"
@@ -187,7 +188,7 @@ def _lines(
         *commented((f"count = {len(sizes)}", owners_comment), *records),
         *timing.tables(),
         "",
-        *data,
+        *data_lines(look, folder),
         "",
         *model_lines(look),
         "",
@@ -214,16 +215,21 @@ def _lines(
 
 def _chosen(
     look: TableLook,
-    epsilon: float,
     sizes: list[int],
-    timing: Timing,
+    lines: Callable[[Path, Choice], list[str]],
     progress: Progress | None,
 ) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
     comment = f"{look.public} public rows drawn anew for each owner"
     start = Choice(updates=UPDATES_EACH * len(sizes), answers=2 * UPDATES_EACH, said=comment)
     with TemporaryDirectory() as place:
-        scenario = _scenario(look, epsilon, sizes, start, timing, Path(place))
+        file = Path(place, "scenario.toml")
+
+        def written(choice: Choice) -> Scenario:
+            file.write_text("\n".join(lines(file.parent, choice)), encoding="utf-8")
+            return load(file)[0]
+
+        scenario = written(start)
         records = population(scenario, "own", private=False).problem.records
         lengths = []
         for owner, x in enumerate(records.features):
@@ -233,20 +239,5 @@ def _chosen(
             )
         bound = float(np.median(np.concatenate(lengths)))
         start = replace(start, bound=float(f"{bound:.3g}"))
-        scenario = _scenario(look, epsilon, sizes, start, timing, Path(place))
-        best = tune(scenario, replicates=RUNS, progress=progress).best.setting
+        best = tune(written(start), replicates=RUNS, progress=progress).best.setting
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)
-
-
-def _scenario(
-    look: TableLook,
-    epsilon: float,
-    sizes: list[int],
-    choice: Choice,
-    timing: Timing,
-    folder: Path,
-) -> Scenario:
-    file = folder / "scenario.toml"
-    lines = _lines(look, epsilon, sizes, choice, timing, data_lines(look, folder))
-    file.write_text("\n".join(lines), encoding="utf-8")
-    return load(file)[0]

@@ -1,7 +1,7 @@
 """Figures of a page as inline SVG; the space–time diagram is wide enough to move about in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,34 +23,8 @@ WIDTH = 3.4
 """Inches at which figures are drawn: letters are legible on a phone."""
 
 
-@dataclass(frozen=True)
-class DrawnFigure:
-    """A figure.
-
-    Attributes
-    ----------
-    name : str
-    inner : str
-        Of its ``svg`` element.
-    width, height : float
-        In points.
-    alt : str
-        What it shows, in the words of its own caption.
-    caption : str
-        The same with its number; settings stand once on the page, and the label in the drawing.
-    """
-
-    name: str
-    inner: str
-    width: float
-    height: float
-    alt: str
-    caption: str
-
-    @property
-    def box(self) -> str:
-        """Its view box."""
-        return f"0 0 {self.width:g} {self.height:g}"
+DrawnFigure = dict[str, Any]
+"""The text and the view box of an ``svg`` element, its size in points, and what it shows."""
 
 
 def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], list[str]]:
@@ -69,10 +43,19 @@ def in_columns(pictures: Sequence[Picture]) -> list[DrawnFigure]:
 
 
 def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
-    """Return one picture as an element of the page."""
+    """Return one picture as an element of the page.
+
+    Settings stand once on the page, and the label in the drawing.
+    """
     inner, (width, height) = inline(picture, f"{prefix}-{number}", largest)
-    caption = f"Figure {number}. {picture.caption}"
-    return DrawnFigure(picture.name, inner, width, height, picture.caption, caption)
+    return {
+        "inner": inner,
+        "width": width,
+        "height": height,
+        "box": f"0 0 {width:g} {height:g}",
+        "alt": picture.caption,
+        "caption": f"Figure {number}. {picture.caption}",
+    }
 
 
 MESSAGES = 240
@@ -88,30 +71,23 @@ LARGEST = 1_200_000
 LONG = 1e9
 
 
-@dataclass(frozen=True)
-class SpaceTime:
-    """The diagram, or why there is none; and where its events are from."""
+def spacetime(result: Result) -> dict[str, Any]:
+    """Return the diagram of a result's first replicate with where its events are from, or why not.
 
-    figure: DrawnFigure | None
-    note: str
-
-
-def spacetime(result: Result) -> SpaceTime:
-    """Return the diagram of a result's first replicate."""
+    The ``figure`` is None where there is none; the ``note`` says the rest.
+    """
     if result.summary["simulated_time"] == 0:
-        return SpaceTime(None, "nothing takes time")
+        return {"figure": None, "note": "nothing takes time"}
     happened, origin = None, "as the run kept them"
     if not result.has("events"):
         traced = _again(result)
         if isinstance(traced, Unknown):
-            return SpaceTime(None, traced.reason)
+            return {"figure": None, "note": traced.reason}
         happened, origin = traced, "simulated again from the seed, as the run kept none"
-    picture = diagram(
-        result, happened=happened, window=LONG, most=MESSAGES, inches=INCHES, name="space-time"
-    )
+    picture = diagram(result, happened=happened, window=LONG, most=MESSAGES, inches=INCHES)
     picture.figure.axes[0].yaxis.set_gid("rows")
     note = f"At most {MESSAGES} messages from the start of the run, {origin}."
-    return SpaceTime(drawn(picture, 1, LARGEST, "spacetime"), note)
+    return {"figure": drawn(picture, 1, LARGEST, "spacetime"), "note": note}
 
 
 def _again(result: Result) -> npt.NDArray[np.void] | Unknown:

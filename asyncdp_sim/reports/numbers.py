@@ -4,10 +4,10 @@ from math import isfinite, isnan, nan
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.columns import flat
 from asyncdp_sim.columns import summary as dictionary
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import as_float, figure
 from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
@@ -29,6 +29,10 @@ OF_PRIVACY = (
     "timing_accounted", "not_for_release",
 )  # fmt: skip
 """Text of the section on privacy."""
+
+
+_OF_PSI = {"psi_final.median": psi_at_end, "psi_final.mean": mean_psi_at_end}
+"""Figures with intervals of their own."""
 
 
 def key_numbers(result: Result) -> list[dict[str, Any]]:
@@ -67,7 +71,9 @@ def span(low: float, high: float) -> str:
 def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> dict[str, Any]:
     column = dictionary()[name]
     time_unit = unit_of([result.manifest["scenario"]]) or "time unit"
-    ends = _interval(result, name)
+    ends = Estimate(nan, *interval(result.summary, name))
+    if name in _OF_PSI:
+        ends = _OF_PSI[name](result)
     least, most = _theory(theory)
     low, high = ends.low, ends.high
     # bounds of a sample that never varied are the value itself, to the last digit
@@ -86,6 +92,12 @@ def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None
     )
 
 
+def _of_use(name: str) -> bool:
+    """Return whether a figure is about the model on held-out rows."""
+    of_rows = name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone"))
+    return of_rows or name.startswith("profits")
+
+
 def _theory(prediction: dict[str, Any] | None) -> tuple[float, float]:
     """Return what a figure lies between by theory: twice the one value, or NaN where unknown."""
     if prediction is None:
@@ -95,21 +107,6 @@ def _theory(prediction: dict[str, Any] | None) -> tuple[float, float]:
         return value, value
     low, high = (as_float(prediction.get(end)) for end in ("low", "high"))
     return (nan, nan) if low is None or high is None else (low, high)
-
-
-def _of_use(name: str) -> bool:
-    """Return whether a figure is about the model on held-out rows."""
-    of_rows = name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone"))
-    return of_rows or name.startswith("profits")
-
-
-def _interval(result: Result, name: str) -> Estimate:
-    """Return the 95 % interval of a figure; NaN where it has none."""
-    if name == "psi_final.median":
-        return psi_at_end(result)
-    if name == "psi_final.mean":
-        return mean_psi_at_end(result)
-    return Estimate(float("nan"), *interval(result.summary, name))
 
 
 MOST_CELLS = 200
@@ -205,7 +202,7 @@ def owners(result: Result) -> dict[str, Any]:
     }
 
 
-def _powers(result: Result, count: int) -> npt.NDArray[np.float64]:
+def _powers(result: Result, count: int) -> Array:
     """Return each owner's largest attacker's power; NaN where an older result has none."""
     if "attacker_power" not in result.names("owners"):
         return np.full(count, np.nan)

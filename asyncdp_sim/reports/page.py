@@ -2,76 +2,60 @@
 
 import shlex
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.columns import tables
 from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.describe import describe
+from asyncdp_sim.evidence import named
 from asyncdp_sim.figures.kit.picture import write
-from asyncdp_sim.reports import answer, basis
+from asyncdp_sim.reports import answer
 from asyncdp_sim.reports.drawn import figures, spacetime
 from asyncdp_sim.reports.numbers import cells, key_numbers, owners
 from asyncdp_sim.reports.tables import of_comparison, of_forecast
 from asyncdp_sim.results import Result, Sweep, column_names, open_directory, read_manifest
 from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import data_files, load
+from asyncdp_sim.theory.predict.plain import plain
 
 _ELSEWHERE = ("predicted", "budget")
 """Beginnings of description lines that a table of the page contains."""
 
 
-@dataclass(frozen=True)
-class Account:
-    """An account of what was simulated.
+def account(opened: Result | Sweep, scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return what was simulated, from the directory's own scenario.
 
-    Attributes
-    ----------
-    id, title, source : str
-    story : tuple of str
-        Paragraphs of the scenario's own description.
-    lines : tuple
-        Names and texts of the scenario's parts; without members where it does not load any more.
-    note : str
-        Why it does not; empty where it does.
+    ``story`` has the paragraphs of its description, and ``lines`` the names and texts of its parts:
+    none where it does not load any more, which the ``note`` then says.
     """
-
-    id: str
-    title: str
-    source: str
-    story: tuple[str, ...]
-    lines: tuple[tuple[str, str], ...]
-    note: str
-
-
-def account(opened: Result | Sweep, scenario: dict[str, Any]) -> Account:
-    """Return what was simulated, from the directory's own scenario."""
-    note, lines = "", tuple[tuple[str, str], ...]()
+    note, lines = "", list[tuple[str, str]]()
     story = str(scenario.get("description", ""))
     try:
-        lines = tuple(_lines(opened.directory))
+        lines = list(_lines(opened.directory))
     except InputError as error:
         fault = error.faults[0]
         note = f"The scenario does not load any more ({fault.key or fault.given}): in words it is "
         note += "its description alone."
-    return Account(
-        id=str(scenario["id"]),
-        title=str(scenario.get("title") or scenario["id"]),
-        source=str(scenario.get("source") or ""),
-        story=tuple(" ".join(part.split()) for part in story.split("\n\n") if part.strip()),
-        lines=lines,
-        note=note,
-    )
+    return {
+        "id": scenario["id"],
+        "title": scenario.get("title") or scenario["id"],
+        "source": scenario.get("source") or "",
+        "story": [" ".join(part.split()) for part in story.split("\n\n") if part.strip()],
+        "lines": lines,
+        "note": note,
+    }
 
 
 def _lines(directory: Path) -> Iterator[tuple[str, str]]:
@@ -126,6 +110,55 @@ def tables_of(directory: Path) -> list[dict[str, Any]]:
     return described
 
 
+Rows = list[dict[str, Any]]
+
+
+def foundation(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Rows]:
+    """Return what the numbers of one run, or of all cells of a sweep, rest on.
+
+    ``kinds`` has a row for each kind and ``together`` one for each figure; neither has any where
+    manifests are too old to say. A row has the ``name`` (key paths, or the figure), the ``detail``
+    (the kind, or why the figure rests on that), the ``basis``, ``oracles``, which are None where
+    another version's name alone is known, and ``where``: in which cells, empty where in all.
+    """
+    bases = [manifest["rests_on"] for manifest in manifests if "rests_on" in manifest]
+    kinds: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in _rows([basis["kinds"] for basis in bases], "at", "kind"):
+        alike = (row["detail"], row["basis"], row["where"], *(o["name"] for o in row["oracles"]))
+        paths = f"{kinds[alike]['name']}, {row['name']}" if alike in kinds else row["name"]
+        kinds[alike] = row | {"name": paths}
+    together = _rows([basis["together"] for basis in bases], "figure", "why")
+    return {"kinds": list(kinds.values()), "together": together}
+
+
+def _rows(cells: Sequence[Sequence[Mapping[str, Any]]], name: str, detail: str) -> Rows:
+    """Return a row for each that differs, by first cell, alike ones together."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    oracles: dict[tuple[str, str, str], Sequence[str]] = {}
+    for row in (row for cell in cells for row in cell):
+        key = (str(row[name]), str(row[detail]), str(row["basis"]))
+        counts[key] += 1
+        oracles[key] = row.get("oracles", ())
+    first = list(dict.fromkeys(key[0] for key in counts))
+    return [
+        {
+            "name": key[0],
+            "detail": plain(key[1]),
+            "basis": key[2],
+            "oracles": [{"name": oracle, "oracle": named(oracle)} for oracle in oracles[key]],
+            "where": "" if counts[key] == len(cells) else f"in {counts[key]} of {len(cells)} cells",
+        }
+        for key in sorted(counts, key=lambda key: first.index(key[0]))
+    ]
+
+
+def meaning(figure: str) -> str:
+    """Return what a figure of the summary is."""
+    columns = dictionary()
+    column = columns.get(figure) or columns.get(f"{figure}.mean")
+    return "" if column is None else column.meaning
+
+
 LARGEST = 5_000_000
 """Bytes of a page."""
 NAME = "report.html"
@@ -168,21 +201,17 @@ def page(places: Sequence[Path]) -> str:
         If a place is none of them, or a table is damaged; or if the page would be too large.
     """
     name, content = _content(places)
-    text = _environment().get_template(name).render(**content, **_fixed())
+    script = _file("page.js")
+    text = _template(name).render(
+        **content,
+        style=Markup(_file("page.css")),
+        script=Markup(script),
+        script_digest=b64encode(sha256(script.encode()).digest()).decode(),
+    )
     if len(text.encode()) > LARGEST:
         size, limit = f"{len(text.encode()):,} bytes", f"allowed are {LARGEST:,}"
         raise ResultError([Fault("", f"a page of {size}", limit)], str(places[0]))
     return text
-
-
-def _fixed() -> dict[str, Any]:
-    """Return what all pages have in common."""
-    digest = b64encode(sha256(_file("page.js").encode()).digest()).decode()
-    return {
-        "style": Markup(_file("page.css")),
-        "script": Markup(_file("page.js")),
-        "script_digest": digest,
-    }
 
 
 def _content(places: Sequence[Path]) -> tuple[str, dict[str, Any]]:
@@ -214,13 +243,13 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
     drawn, undrawn = figures(opened, without="space-time")
     described = account(opened, dict(manifest["scenario"]))
     return {
-        "title": described.title,
+        "title": described["title"],
         "account": described,
         "banner": answer.banner(manifests),
         "figures": drawn,
         "undrawn": undrawn,
-        "foundation": basis.foundation(manifests),
-        "meaning": basis.meaning,
+        "foundation": foundation(manifests),
+        "meaning": meaning,
         "notes": notes(directory),
         "reproduction": reproduction(directory.absolute().name, manifest),
         "tables": tables_of(directory),
@@ -233,8 +262,8 @@ def _file(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    """Return the room of the templates: what is put into them is escaped, and must be there."""
+def _template(name: str) -> Template:
+    """Return a template: what is put into it is escaped, and must be there."""
     made = Environment(
         loader=PackageLoader("asyncdp_sim.reports", _TEMPLATES),
         autoescape=True,
@@ -243,4 +272,4 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["drawing"] = Markup  # our own figures; owners' names in them are shapes
-    return made
+    return made.get_template(name)

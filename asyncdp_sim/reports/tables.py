@@ -1,9 +1,8 @@
 """Pages of a forecast and of a comparison: an answer, pictures, and tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from asyncdp_sim.comparisons import Comparison
 from asyncdp_sim.figures.runs import compared as curves
@@ -17,20 +16,8 @@ MOST = 20
 """Owners that are listed without unfolding."""
 
 
-@dataclass(frozen=True)
-class PageTable:
-    """A table of a page.
-
-    Attributes
-    ----------
-    title : str
-    rows : sequence of sequence of str
-        Its header first.
-    note : str
-        A sentence above it.
-    folded : bool
-        Whether it is folded until it is opened.
-    """
+class PageTable(NamedTuple):
+    """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
 
     title: str
     rows: Sequence[Sequence[str]]

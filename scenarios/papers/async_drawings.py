@@ -7,6 +7,7 @@ otherwise. Nothing was published in numbers: 0 and 1 are what the text says.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -168,11 +169,8 @@ def figure_2(sweep: Sweep) -> Sequence[Picture]:
         found = result(sweep, name)
         drawn.append(stars.sequence(found, name=f"sequence-{name}"))
         start, end = WINDOW
-        drawn.append(
-            diagram.diagram(
-                found, start=start, end=end, happened=happened(found), name=f"space-time-{name}"
-            )
-        )
+        drawing = diagram.diagram(found, start=start, end=end, happened=happened(found))
+        drawn.append(replace(drawing, name=f"space-time-{name}"))
     return drawn
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies.correlated_noise import FIGURE
+from asyncdp_sim.figures.studies.mean_psi import CORRELATED_NOISE as FIGURE
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry

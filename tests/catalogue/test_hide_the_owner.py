@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies.hide_the_owner import FIGURE, alone
+from asyncdp_sim.figures.studies.mean_psi import HIDE_THE_OWNER as FIGURE
+from asyncdp_sim.figures.studies.mean_psi import alone
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts.moments import Recursions, exact
+from asyncdp_sim.forecasts.moments import exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -85,7 +85,7 @@ def scores():
 
 def expected(name):
     """Return what a forecast takes for exact."""
-    found = exact(population(given(name), "own", private=False), Recursions())
+    found = exact(population(given(name), "own", private=False))
     assert not isinstance(found, tuple), found
     return found
 

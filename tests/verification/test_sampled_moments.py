@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts import moments as forecast_moments
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.moments import Recursions, exact
+from asyncdp_sim.forecasts.moments import exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.runs import run
@@ -132,7 +132,7 @@ def test_what_is_not_exact_is_simulated_and_says_why() -> None:
         assert isinstance(found, list)
         assert any(said in why for why in found), (said, found)
     known = population(load(SCENE)[0], "common", private=False)
-    assert not isinstance(exact(known, Recursions()), tuple)
+    assert not isinstance(exact(known), tuple)
     assert forecast_moments.sample_spread(known, known.objective) is not None  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY
-from asyncdp_sim.forecasts.moments import Recursions, broken, exact
+from asyncdp_sim.forecasts.moments import broken, exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy.mechanisms import NoMechanism
 from asyncdp_sim.runs import run
@@ -46,7 +46,7 @@ def reasons(chosen: Scenario) -> list[str]:
     said = broken(known)
     if len(said) > 0:
         return said
-    found = exact(known, Recursions())
+    found = exact(known)
     return list(found) if isinstance(found, tuple) else []
 
 

@@ -18,6 +18,7 @@ from matplotlib.scale import InvertedLogTransform, LogScale, LogTransform
 from matplotlib.ticker import LogFormatterSciNotation, NullFormatter
 from matplotlib.transforms import ScaledTranslation, Transform
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
 from asyncdp_sim.figures.kit.style import MARKERS, colours, legible, plain_numbers
@@ -132,7 +133,7 @@ class _Log(LogTransform):
 class _Power(InvertedLogTransform):
     """Powers of ten that are finite and positive: margins reach beyond what is drawn."""
 
-    def transform_non_affine(self, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def transform_non_affine(self, values: npt.ArrayLike) -> Array:
         bounded = np.clip(np.asarray(values, dtype=float), np.log10(LEAST), np.log10(MOST))
         powers: Any = super().transform_non_affine(bounded)
         return np.asarray(powers)
@@ -165,12 +166,12 @@ def legend(figure: Figure, keys: Sequence[Artist], ncols: int = 1, *, right: boo
     figure.legend(handles=keys, loc=place, ncols=ncols)
 
 
-def strokes(value: Any, low: Any, high: Any) -> npt.NDArray[np.float64]:
+def strokes(value: Any, low: Any, high: Any) -> Array:
     """Return the lengths of error bars, shape (2, J); 0 where an end is not known."""
     return np.nan_to_num(np.abs([value - low, high - value]))
 
 
-def draw_line(axes: Axes, x: Any, ends: npt.NDArray[np.float64], **look: Any) -> None:
+def draw_line(axes: Axes, x: Any, ends: Array, **look: Any) -> None:
     """Draw values and the ends of their intervals, shape (3, J); what is not finite is left out."""
     value, low, high = np.where(np.isfinite(ends), ends, np.nan)
     axes.errorbar(

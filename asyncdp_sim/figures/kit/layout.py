@@ -78,10 +78,9 @@ def spread(heights: Sequence[float], gap: float) -> list[float]:
             last = groups.pop()
             groups[-1] += last
     placed = [_bottom(group, gap) + gap * step for group in groups for step in range(len(group))]
-    result = [0.0] * len(heights)
-    for where, height in zip(order, placed, strict=True):
-        result[int(where)] = height
-    return result
+    result = np.empty(len(heights))
+    result[order] = placed
+    return result.tolist()
 
 
 def lifted(heights: Sequence[float], gap: float) -> list[float]:

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile, t_quantile
 
-Array = npt.NDArray[np.float64]
 LEVEL = 0.95
 
 
@@ -121,7 +120,7 @@ def _mean(values: Array) -> Estimate:
     return Estimate(middle, middle - half, middle + half)
 
 
-def owner_table(owners: Participants) -> dict[str, npt.NDArray[Any]]:
+def owner_table(owners: Participants) -> Columns:
     """Return the columns that say which owner a row is of: its number, and its whole name."""
     named = {} if len(owners.names) == 0 else {"name": np.array(owners.names)}
     return {"owner": np.array(owners.numbers), **named}

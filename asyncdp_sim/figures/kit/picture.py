@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
@@ -34,21 +35,14 @@ def label(results: Sequence[Result]) -> Label:
     return labels.label([result.manifest for result in results])
 
 
-def row_labels(
-    shown: Sequence[Sequence[Result]], rows: Sequence[int]
-) -> dict[str, npt.NDArray[Any]]:
+def row_labels(shown: Sequence[Sequence[Result]], rows: int | Sequence[int] = 1) -> Columns:
     """Return the label's columns of a table: of so many ``rows`` each the label of some results.
 
     Nothing where a row shows none.
     """
-    labels_by_row = [label(results) if len(results) > 0 else None for results in shown]
-    return {
-        name: np.repeat(
-            np.array([getattr(row_label, name, None) for row_label in labels_by_row], dtype=object),
-            rows,
-        )
-        for name in COLUMNS
-    }
+    of_rows = [label(results) if len(results) > 0 else None for results in shown]
+    values = {name: [getattr(of_row, name, None) for of_row in of_rows] for name in COLUMNS}
+    return {name: np.repeat(np.array(own, dtype=object), rows) for name, own in values.items()}
 
 
 def named_guarantee(results: Sequence[Result]) -> str:
@@ -68,7 +62,6 @@ def put(figure: Figure, said: Label, of: str = "") -> None:
     )
 
 
-Table = dict[str, npt.NDArray[Any]]
 FileFormat = Literal["png", "pdf", "svg"]
 UNDATED: dict[FileFormat, dict[str, Any]] = {
     # A file larger by a fortieth than at Pillow's own level 6, in a third less of the time.
@@ -146,7 +139,7 @@ class Picture:
             put(self.figure, self.label, f"{scenario}, where {fixed}" if fixed else scenario)
         return picture
 
-    def labelled(self) -> dict[str, npt.NDArray[Any]]:
+    def labelled(self) -> Columns:
         """Return the table with the label's columns, but for those that it has row by row.
 
         What differs among the runs shown is left out where the table has no column of it.

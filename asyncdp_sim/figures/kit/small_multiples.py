@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.figures.kit.axes import legend, wrapped
-from asyncdp_sim.figures.kit.picture import Picture, Table, label, row_labels
-from asyncdp_sim.figures.kit.style import canvas, sheet, style
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
+from asyncdp_sim.figures.kit.style import small_panels, style
 from asyncdp_sim.results import Result
 
 ACROSS = 2
@@ -41,7 +42,7 @@ class Panel:
         return [self.result, *self.others]
 
 
-Draw = Callable[[Axes, Result], tuple[Table, str]]
+Draw = Callable[[Axes, Result], tuple[Columns, str]]
 """Draws one result on axes; returns its numbers as columns, and its own caption."""
 
 
@@ -86,7 +87,10 @@ class NetworkFigure:
         """Draw a panel for each of these networks; at least one."""
         height = self.height(shown) if callable(self.height) else self.height
         with style():
-            figure, several = _axes(len(shown), height)
+            alone = len(shown) == 1
+            rows = -(-len(shown) // ACROSS)
+            size = (6.5, height) if alone else (7.2, LOW * height * rows + 0.8)
+            figure, several = small_panels(len(shown), *size)
             drawn = []
             for axes, panel in zip(several, shown, strict=True):
                 drawn.append(self.draw(axes, panel.result))
@@ -95,13 +99,19 @@ class NetworkFigure:
                 bottoms, tops = zip(*(axes.get_ylim() for axes in several), strict=True)
                 for axes in several:
                     axes.set_ylim(min(bottoms), max(tops))
-            if len(shown) > 1:
-                _inner_labels(several)
-            keys = _keys(several)
+            for place, axes in enumerate(several):  # names of axes stand at the left and below
+                if place < len(several) - ACROSS:
+                    axes.set_xlabel("")
+                if place % ACROSS > 0:
+                    axes.set_ylabel("")
+            keys: dict[str, Artist] = {}
+            for axes in several:
+                for artist, text in zip(*axes.get_legend_handles_labels(), strict=True):
+                    keys.setdefault(text, artist)
             if keys:
-                legend(figure, keys, 4, right=len(shown) == 1)
+                legend(figure, list(keys.values()), 4, right=alone)
         tables = [
-            rows | row_labels([panel.results], [len(next(iter(rows.values())))])
+            rows | row_labels([panel.results], len(next(iter(rows.values()))))
             for (rows, _), panel in zip(drawn, shown, strict=True)
         ]
         table = _stacked(tables, [panel.name for panel in shown])
@@ -129,47 +139,16 @@ def untimed(result: Result) -> str | None:
     return no_updates(result) or ("nothing takes time" if still else None)
 
 
-def _axes(count: int, height: float) -> tuple[Figure, list[Axes]]:
-    if count == 1:
-        figure, axes = canvas(height=height)
-        return figure, [axes]
-    rows = -(-count // ACROSS)
-    figure = sheet(7.2, LOW * height * rows + 0.8)
-    return figure, [figure.add_subplot(rows, ACROSS, place + 1) for place in range(count)]
-
-
-def _inner_labels(several: Sequence[Axes]) -> None:
-    """Keep a label of the horizontal axis below the last panels, and of the other at the left."""
-    for place, axes in enumerate(several):
-        if place < len(several) - ACROSS:
-            axes.set_xlabel("")
-        if place % ACROSS > 0:
-            axes.set_ylabel("")
-
-
-def _keys(several: Sequence[Axes]) -> list[Artist]:
-    """Return the legend's keys, each once."""
-    by_text: dict[str, Artist] = {}
-    for axes in several:
-        for artist, text in zip(*axes.get_legend_handles_labels(), strict=True):
-            by_text.setdefault(text, artist)
-    return list(by_text.values())
-
-
-def _stacked(tables: Sequence[Table], names: Sequence[str]) -> Table:
+def _stacked(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
     """Return tables as one, with a column for the network; what one lacks is NaN there."""
     if len(tables) == 1:
         return tables[0]
-    columns = dict.fromkeys(column for table in tables for column in table)
     sizes = [len(next(iter(table.values()))) for table in tables]
-
-    def whole(column: str) -> list[object]:
-        return [
-            value
+    stacked: Columns = {"network": np.repeat(list(names), sizes)}
+    for column in dict.fromkeys(column for table in tables for column in table):
+        parts = (
+            table[column].tolist() if column in table else [np.nan] * size
             for table, size in zip(tables, sizes, strict=True)
-            for value in (table[column].tolist() if column in table else [np.nan] * size)
-        ]
-
-    return {"network": np.repeat(list(names), sizes)} | {
-        column: np.array(whole(column)) for column in columns
-    }
+        )
+        stacked[column] = np.array(list(chain.from_iterable(parts)))
+    return stacked

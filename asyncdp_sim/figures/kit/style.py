@@ -133,12 +133,12 @@ def panels(
     return figure, list(grid[:, 0])
 
 
-def small_panels(count: int, room: float = 0.0) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many small axes in two columns, and ``room`` inches above them."""
-    columns = min(count, 2)
-    rows = (count + 1) // 2
-    height = 1.65 * rows + 0.8 if count > 1 else 3.2
-    figure = sheet(7.2, height + room)
+def small_panels(
+    count: int, width: float, height: float, across: int = 2
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of this size (inches) with so many axes, side by side up to ``across``."""
+    figure, columns = sheet(width, height), min(across, count)
+    rows = -(-count // columns)
     return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
 
 

@@ -6,7 +6,6 @@ from itertools import compress
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 
@@ -24,7 +23,6 @@ from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.labels import words
 
-Array = npt.NDArray[np.float64]
 FEW = 2  # settings that are a result's name
 NOTHING = 1e-300  # of a ψ: below, no ratio is taken
 

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.kit.axes import (
@@ -36,7 +37,6 @@ from asyncdp_sim.figures.kit.style import (
 )
 from asyncdp_sim.results import Result
 
-Array = npt.NDArray[np.float64]
 INSTANTS = 400
 DIVERGED = 1e200
 WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
@@ -82,9 +82,8 @@ def by_update(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
     ResultError
         If a curve is absent or damaged.
     """
-    of = "ψ = f(θ)/f(θ*) − 1 of the central model after update k"
-    caption = f"{_drawn_of(lines)} {fitness_of(lines)} {of}"
-    return _drawn("convergence-by-update", lines, "k", "update $k$", caption, why)
+    shown = "ψ = f(θ)/f(θ*) − 1 of the central model after update k"
+    return _drawn("convergence-by-update", lines, "k", "update $k$", shown, why)
 
 
 def by_time(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
@@ -97,12 +96,11 @@ def by_time(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
     ResultError
         If a curve is absent or damaged.
     """
-    caption = (
-        f"{_drawn_of(lines)} {fitness_of(lines)} ψ of the central model against "
-        "simulated time; each replicate is a step function of time"
+    shown = (
+        "ψ of the central model against simulated time; each replicate is a step function of time"
     )
     unit = unit_of(line.result.manifest["scenario"] for line in lines)
-    return _drawn("convergence-by-time", lines, "time", time_axis(unit), caption, why)
+    return _drawn("convergence-by-time", lines, "time", time_axis(unit), shown, why)
 
 
 def quartiles(
@@ -168,13 +166,11 @@ def line_marks(count: int) -> list[str | None]:
     return [MARKERS[place % len(MARKERS)] for place in range(count)]
 
 
-def quartile_rows(
-    lines: Sequence[CurveLine], axis: str, **found: Sequence[Quartiles]
-) -> dict[str, npt.NDArray[Any]]:
+def quartile_rows(lines: Sequence[CurveLine], axis: str, **found: Sequence[Quartiles]) -> Columns:
     """Return the names of lines, the grid of each, and quartiles of figures by name, as columns."""
     grids = [grid for grid, _ in next(iter(found.values()))]
     names = np.repeat([line.name for line in lines], list(map(len, grids)))
-    table: dict[str, npt.NDArray[Any]] = {"line": names, axis: np.concatenate(grids)}
+    table: Columns = {"line": names, axis: np.concatenate(grids)}
     for name, curves in found.items():
         values = np.concatenate([levels for _, levels in curves], axis=1)
         table |= dict(zip((f"{name}_q25", f"{name}_median", f"{name}_q75"), values, strict=True))
@@ -182,8 +178,12 @@ def quartile_rows(
 
 
 def _drawn(
-    name: str, lines: Sequence[CurveLine], axis: str, across: str, caption: str, why: str
+    name: str, lines: Sequence[CurveLine], axis: str, across: str, shown: str, why: str
 ) -> Picture:
+    of = "Median (line) and 25–75 % band of the"
+    if all(len(line.result.replicates) <= 1 for line in lines):
+        of = "One replicate's"
+    caption = f"{of} {fitness_of(lines)} {shown}"
     alone = len(lines) == 1 and lines[0].name == ""
     since = _first_instant(lines) if axis == "time" else None
     every = [quartiles(line.result, axis, since) for line in lines]
@@ -198,26 +198,29 @@ def _drawn(
         figure, axes = canvas(height=3.8 + 0.2 * rows)
         log_axis(axes)
         draw_quartiles(axes, curves, shades)
-        _mark_published(axes, lines, curves, shades)
-        elsewhere = why if any(line.published is not None for line in lines) else ""
+        ends = [(grid[-1], values[1, -1]) for grid, values in curves]
+        for line, (end, _), shade in zip(lines, ends, shades, strict=True):
+            if line.published is not None:
+                axes.plot(end, line.published, clip_on=False, zorder=5, **_diamond(shade))
+        published = any(line.published is not None for line in lines)
         if since is not None:
             log_axis(axes, "x")
             caption += f", on a logarithmic axis from t = {number(since)} on"
-        axes.set_xlim(since or 0, max(grid[-1] for grid, _ in curves))
+        axes.set_xlim(since or 0, max(end for end, _ in ends))
         if since is not None:
             plain_numbers(axes, "x")
         model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
         scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}")
         if not alone and not wordy:
-            ends = [values[1, -1] for _, values in curves]
-            names = [line.name for line in lines]
-            end_labels(axes, ends, names, shades, line_marks(len(lines)))
-        published = "published end (see caption)" if elsewhere else "published, last update"
-        _explain(figure, lines, shades if wordy else (), published)
-    text = f"{caption}{_remarks(lines)}." + (
-        f" Published points: {elsewhere}." if elsewhere else ""
-    )
-    return Picture(name, figure, table, text, label(results))
+            names, heights = [line.name for line in lines], [psi for _, psi in ends]
+            end_labels(axes, heights, names, shades, line_marks(len(lines)))
+        diamond = "published end (see caption)" if why else "published, last update"
+        _explain(figure, lines, shades if wordy else (), diamond)
+    caption += "; bands in the CSV alone" * (len(lines) > MOST_BANDS)
+    caption += "; after its last update a replicate keeps its value"
+    caption += "; diamonds: published end points" * published
+    caption += f". Published points: {why}." if why and published else "."
+    return Picture(name, figure, table, caption, label(results))
 
 
 def _distinct(
@@ -251,21 +254,6 @@ def _first_instant(lines: Sequence[CurveLine]) -> float | None:
     if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
         return None
     return max(min(earliest), min(ends) / 1e3)
-
-
-def _mark_published(
-    axes: Axes, lines: Sequence[CurveLine], found: Sequence[Quartiles], shades: Sequence[str]
-) -> None:
-    for line, (grid, _), shade in zip(lines, found, shades, strict=True):
-        if line.published is not None:
-            axes.plot(grid[-1], line.published, clip_on=False, zorder=5, **_diamond(shade))
-
-
-def _drawn_of(lines: Sequence[CurveLine]) -> str:
-    """Return what a caption begins with: of one replicate there is neither median nor band."""
-    if any(len(line.result.replicates) > 1 for line in lines):
-        return "Median (line) and 25–75 % band of the"
-    return "One replicate's"
 
 
 def _explain(
@@ -306,11 +294,3 @@ def _diamond(shade: str) -> dict[str, Any]:
         "marker": "D", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": shade,
         "markeredgewidth": 1.4, "linestyle": "none",
     }  # fmt: skip
-
-
-def _remarks(lines: Sequence[CurveLine]) -> str:
-    text = "; bands in the CSV alone" if len(lines) > MOST_BANDS else ""
-    text += "; after its last update a replicate keeps its value"
-    if any(line.published is not None for line in lines):
-        text += "; diamonds: published end points"
-    return text

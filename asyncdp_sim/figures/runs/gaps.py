@@ -1,13 +1,12 @@
 """Times between updates, beside the exponential law where the scenario obeys it."""
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import to_units, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import log_axis
-from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.results import Result, not_a_result
@@ -15,14 +14,13 @@ from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law
 
-Array = npt.NDArray[np.float64]
 POINTS = 400
 LAW = "law of merged Poisson clocks"
 LEVEL = 0.99
 TOP = 1.5  # of the axis of shares; its bottom is half a gap
 
 
-def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
+def _survival(axes: Axes, result: Result) -> tuple[Columns, str]:
     """Draw the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
 
     The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
@@ -33,12 +31,17 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
         raise not_a_result(result.directory, "updates.parquet without rows")
     t = np.linspace(0.0, observed.max(), POINTS)
     longer = np.searchsorted(np.sort(observed), t, side="right")
-    table: Table = {"t": t, "survival": 1 - longer / len(observed)}
+    table: Columns = {"t": t, "survival": 1 - longer / len(observed)}
     text = f"{len(observed):,} times"
     log_axis(axes)
     if isinstance(law, GapLaw):
         table |= expected(law, t, len(observed))
-        _draw_law(axes, table)
+        floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
+        axes.fill_between(
+            t, np.maximum(table["law_low"], floor), table["law_high"],
+            color=BAND, alpha=0.35, linewidth=0, label="99 % of counts under the law, at each $t$",
+        )  # fmt: skip
+        axes.plot(t, table["law"], "--", color=THEORY, linewidth=1.2, label=LAW)
         text += _verdict(observed, law, result)
     else:
         text += f"; no formula applies, because {plain(str(law))}"
@@ -48,8 +51,7 @@ def _survival(axes: Axes, result: Result) -> tuple[Table, str]:
     plain_numbers(axes)
     axes.set_xlim(0, t[-1])
     named = time_axis(unit_of([result.manifest["scenario"]]), axes)
-    axes.set_xlabel(named.replace("simulated time", "gap"))
-    axes.set_ylabel("share of gaps longer than $t$")
+    axes.set(xlabel=named.replace("simulated time", "gap"), ylabel="share of gaps longer than $t$")
     return table, text
 
 
@@ -84,15 +86,6 @@ def distance(observed: Array, law: GapLaw) -> float:
     below = -np.expm1(-law.rate * np.sort(observed))
     steps = np.arange(len(observed) + 1) / len(observed)
     return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
-
-
-def _draw_law(axes: Axes, table: Table) -> None:
-    floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
-    axes.fill_between(
-        table["t"], np.maximum(table["law_low"], floor), table["law_high"],
-        color=BAND, alpha=0.35, linewidth=0, label="99 % of counts under the law, at each $t$",
-    )  # fmt: skip
-    axes.plot(table["t"], table["law"], "--", color=THEORY, linewidth=1.2, label=LAW)
 
 
 def _verdict(observed: Array, law: GapLaw, result: Result) -> str:

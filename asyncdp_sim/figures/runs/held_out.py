@@ -79,8 +79,7 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
                 last = [values[1, -1] for _, values in scores]
                 end_labels(axes, last, names, shades, line_marks(len(lines)))
         both[0].set_ylabel(r"$\psi(\theta_{L,k})$, training rows" + f"\n{BETTER}")
-        both[1].set_ylabel(f"mean loss, held-out rows\n{BETTER}")
-        both[1].set_xlabel("update $k$")
+        both[1].set(ylabel=f"mean loss, held-out rows\n{BETTER}", xlabel="update $k$")
         legend(figure, [*named, *marks], across, right=not wordy)
     caption = (
         "Median (line) and 25–75 % band over replicates against update k. Above: ψ on the "

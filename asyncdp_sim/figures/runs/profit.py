@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, log_axis
 from asyncdp_sim.figures.kit.outcomes import owner_table
@@ -25,7 +26,6 @@ from asyncdp_sim.figures.kit.style import (
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.measures.scores import SCORES, Score
 
-Array = npt.NDArray[np.float64]
 OWN = r"$\theta_i^*$: the owner alone"
 ALONE: dict[str, Any] = {
     "color": THEORY, "marker": "x", "markersize": 6, "markeredgewidth": 1.6, "linestyle": "none",
@@ -53,13 +53,13 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     alone = results[0].of_owners("psi_alone").mean(axis=0)
     means = [run.mean_psi for run in results]
     both = all("profits_held_out" in run.summary for run in results)
-    table: dict[str, npt.NDArray[Any]] = {
+    table: Columns = {
         "line": np.repeat([line.name for line in lines], n_owners),
         **{name: np.tile(values, len(lines)) for name, values in owner_table(participants).items()},
         "records": np.tile(results[0].of_owners("records").mean(axis=0), len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, n_owners),
-        **row_labels([[result] for result in results], [n_owners] * len(lines)),
+        **row_labels([[result] for result in results], n_owners),
     }
     with style():
         figure, shown = panels((1.0, 1.0) if both else (1.0,), height=5.2 if both else 3.4)
@@ -107,7 +107,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
 
 def _unseen(
     axes: Axes, lines: Sequence[CurveLine], shades: Sequence[str], owners: npt.NDArray[Any]
-) -> dict[str, npt.NDArray[Any]]:
+) -> Columns:
     """Draw the headline score on each owner's own held-out rows; return all values as columns."""
     first = lines[0].result
     score, unit = headline(first.summary), first.manifest.get("target_unit")

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.figures.kit.outcomes import owner_table
-from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
 from asyncdp_sim.results import Result, not_a_result
@@ -15,7 +14,6 @@ from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown
 
-Array = npt.NDArray[np.float64]
 LEVEL = 0.99
 MANY = 30  # owners whose marks are smaller
 
@@ -28,7 +26,7 @@ def _counts(result: Result) -> Array:
     return np.asarray(count, dtype=float)
 
 
-def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
+def _shares(axes: Axes, result: Result) -> tuple[Columns, str]:
     """Draw each owner's share of the updates of all replicates, with 1/N and its 99 % band.
 
     The band holds 99 % of the counts Bin(number of updates, 1/N): what uniform choice, on which
@@ -44,10 +42,16 @@ def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
     low, high = (float(binomial_quantile(q, total, 1 / n_owners)) / total for q in (tail, 1 - tail))
     share = count / total
     outside = int(np.count_nonzero((share < low) | (share > high)))
-    selected = result.theory(selection)
-    theory = selected if isinstance(selected, Unknown) else np.array(selected)
-    law = np.full(n_owners, np.nan) if isinstance(theory, Unknown) else theory
-    unequal = not isinstance(theory, Unknown) and not np.allclose(theory, 1 / n_owners)
+    theory = result.theory(selection)
+    law, unequal = np.full(n_owners, np.nan), False
+    standing = "uniform choice is the law of this network"
+    if isinstance(theory, Unknown):
+        standing = f"uniform choice is only a reference here, since {theory}"
+    else:
+        law = np.array(theory)
+        unequal = not np.allclose(law, 1 / n_owners)
+    if unequal:
+        standing = "clock rates differ, so the law is λ_i/Σλ"
     owners = np.arange(1, n_owners + 1)
     axes.axhspan(low, high, color=BAND, alpha=0.35, linewidth=0, label="99 % under uniform choice")
     dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
@@ -58,30 +62,21 @@ def _shares(axes: Axes, result: Result) -> tuple[Table, str]:
     size = 5 if n_owners <= MANY else 3
     axes.plot(owners, share, "o", color=BLUE, markersize=size, label="measured")
     reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
-    axes.set_ylim(max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
-    axes.set_xlim(0.5, n_owners + 0.5)
+    axes.set(
+        ylim=(max(0.0, 1 / n_owners - reach), 1 / n_owners + reach), xlim=(0.5, n_owners + 0.5)
+    )
     owner_ticks(axes, "x", result.participants)
-    axes.set_xlabel("owner $i$")
-    axes.set_ylabel("share of the updates")
-    table: Table = {
+    axes.set(xlabel="owner $i$", ylabel="share of the updates")
+    table: Columns = {
         **owner_table(result.participants), "updates": count.astype(np.int64), "share": share,
         "uniform": np.full(n_owners, 1 / n_owners), "uniform_low": np.full(n_owners, low),
         "uniform_high": np.full(n_owners, high),
         "law": law,
     }  # fmt: skip
-    text = (
+    return table, (
         f"{total:,} updates; {outside} of {n_owners:,} owners are outside the band "
-        f"(about {(1 - LEVEL) * n_owners:.2g} expected)"
+        f"(about {(1 - LEVEL) * n_owners:.2g} expected); {standing}"
     )
-    return table, f"{text}; {_standing(theory, unequal)}"
-
-
-def _standing(theory: Array | Unknown, unequal: bool) -> str:
-    if isinstance(theory, Unknown):
-        return f"uniform choice is only a reference here, since {theory}"
-    if unequal:
-        return "clock rates differ, so the law is λ_i/Σλ"
-    return "uniform choice is the law of this network"
 
 
 def _why_not(result: Result) -> str | None:

@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from asyncdp_sim.core.arrays import Array, Columns, Indices
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import strokes
-from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, no_updates
 from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY
 from asyncdp_sim.measures import SHARE, Ratio
@@ -17,7 +16,6 @@ from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.prediction import Unknown
 
-Array = npt.NDArray[np.float64]
 TAIL = 1e-4  # a law is drawn up to where less than this is left
 LEAST = 3  # at least the values up to this are shown
 FEW = 30  # so many values have a stroke each
@@ -26,7 +24,7 @@ BAR = "#7fb8d8"
 INTERVAL = "95 % interval"
 
 
-def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
+def _histogram(axes: Axes, result: Result) -> tuple[Columns, str]:
     """Draw the share of the updates of each staleness, pooled over replicates, with its law."""
     replicate, stale = result.columns("updates", "replicate", "staleness")
     if len(stale) == 0:
@@ -36,7 +34,7 @@ def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
     values = np.arange(reach + 1)
     share = np.bincount(stale, minlength=reach + 1) / len(stale)
     low, high = between_replicates(replicate, stale, reach)
-    table: Table = {"staleness": values, "share": share, "low": low, "high": high}
+    table: Columns = {"staleness": values, "share": share, "low": low, "high": high}
     last = max(int(np.searchsorted(np.cumsum(share), 1 - RARE)), LEAST)
     many = last > FEW
     axes.bar(values, share, 1.0 if many else 0.8, color=BAR, label="measured")
@@ -55,17 +53,15 @@ def _histogram(axes: Axes, result: Result) -> tuple[Table, str]:
             sign = {"marker": "D", "markersize": 4, "linestyle": "none"}
         axes.plot(values, table["law"], color=THEORY, label=f"law: {law.name}", **sign)
     top = np.nanmax([share, high])
-    axes.set_xlim(-0.6, last + 0.6)
-    axes.set_ylim(0, min(1.0, 1.05 * float(top)))
+    axes.set(xlim=(-0.6, last + 0.6), ylim=(0, min(1.0, 1.05 * float(top))))
     axes.grid(axis="y")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("staleness: other updates between read and use")
-    axes.set_ylabel("updates")
+    axes.set(xlabel="staleness: other updates between read and use", ylabel="updates")
     return table, _said(stale, law) + _beyond(stale, last)
 
 
-def _beyond(stale: npt.NDArray[np.int64], last: int) -> str:
+def _beyond(stale: Indices, last: int) -> str:
     """Return how many updates are staler than the axis is long."""
     count = int(np.count_nonzero(stale > last))
     return f"; {count:,} updates of staleness {last + 1} to {stale.max()} are in the CSV alone" * (
@@ -73,9 +69,7 @@ def _beyond(stale: npt.NDArray[np.int64], last: int) -> str:
     )
 
 
-def between_replicates(
-    replicate: npt.NDArray[np.int64], stale: npt.NDArray[np.int64], reach: int
-) -> tuple[Array, Array]:
+def between_replicates(replicate: Indices, stale: Indices, reach: int) -> tuple[Array, Array]:
     """Return 95 % intervals of the shares of 0 … ``reach``, from their spread over replicates.
 
     Updates of one replicate depend on each other; replicates do not. NaN with a single one.
@@ -101,7 +95,7 @@ def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
     return max(largest, int(np.argmax(left < TAIL)))
 
 
-def _said(stale: npt.NDArray[np.int64], law: StalenessLaw | Unknown) -> str:
+def _said(stale: Indices, law: StalenessLaw | Unknown) -> str:
     text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
     if isinstance(law, Unknown):
         return f"{text}; no formula applies, since {law}"

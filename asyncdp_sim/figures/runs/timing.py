@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.units import unit_of
-from asyncdp_sim.figures.kit.picture import Table
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, Panel, no_updates, untimed
 from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
 from asyncdp_sim.results import Result, not_a_result
@@ -29,24 +29,24 @@ def the_same_always(result: Result) -> bool:
     return result.n_owners > 1 and len(rows.T) == updates * len(np.unique(owner))
 
 
-def _by_update(axes: Axes, result: Result) -> tuple[Table, str]:
+def _by_update(axes: Axes, result: Result) -> tuple[Columns, str]:
     """Draw i_k against k: stems, or marks alone where there are many owners."""
     rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
     if few:
         axes.vlines(rows["k"], 0, at, color=BLUE, linewidth=0.8)
     axes.plot(rows["k"], at, "o", color=BLUE, markersize=3 if few else 3.5, clip_on=False)
-    axes.set_ylim(0 if few else 0.5, 1.04 * result.n_owners)
-    axes.set_xlim(rows["k"][0] - 1, rows["k"][-1] + 1)
+    axes.set(
+        ylim=(0 if few else 0.5, 1.04 * result.n_owners), xlim=(rows["k"][0] - 1, rows["k"][-1] + 1)
+    )
     if not few:
         axes.grid(axis="y")
     owner_ticks(axes, "y", result.participants)
-    axes.set_xlabel("update $k$")
-    axes.set_ylabel("owner $i_k$")
+    axes.set(xlabel="update $k$", ylabel="owner $i_k$")
     return rows, text
 
 
-def _by_time(axes: Axes, result: Result) -> tuple[Table, str]:
+def _by_time(axes: Axes, result: Result) -> tuple[Columns, str]:
     """Draw the instants of the updates, owner by owner."""
     rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
@@ -61,12 +61,11 @@ def _by_time(axes: Axes, result: Result) -> tuple[Table, str]:
     end = float(rows["time"][-1])
     axes.set_xlim(0, end * 1.01 if end > 0 else 1.0)
     owner_ticks(axes, "y", result.participants)
-    axes.set_xlabel(time_axis(unit_of([result.manifest["scenario"]]), axes))
-    axes.set_ylabel("owner $i$")
+    axes.set(xlabel=time_axis(unit_of([result.manifest["scenario"]]), axes), ylabel="owner $i$")
     return rows, f"updates {text}"
 
 
-def _window(result: Result) -> tuple[Table, npt.NDArray[Any], str]:
+def _window(result: Result) -> tuple[Columns, npt.NDArray[Any], str]:
     """Return the first updates of a replicate, their owners' places, and both in words.
 
     Of many owners, who cannot be counted by eye, it is said how many spoke.
@@ -85,7 +84,7 @@ def _height(shown: Sequence[Panel]) -> float:
     return 2.6 if most <= FEW_OWNERS else float(np.clip(0.032 * most, 3.6, 6.5))
 
 
-def window(result: Result, replicate: int, first: int, last: int) -> Table:
+def window(result: Result, replicate: int, first: int, last: int) -> Columns:
     """Return k, time and owner of one replicate's updates in a window of k.
 
     Raises

@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT
+from asyncdp_sim.figures.kit.axes import key
 from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.style import OKABE_ITO, plain_text
 from asyncdp_sim.figures.spacetime import marks as m
@@ -185,16 +185,22 @@ class Scene:
         self._seen = set(by_kind)
         self._lines(by_kind.get(OFFLINE, []))
         for kind, marks in by_kind.items():
+            x = np.array([_units(mark.start) for mark in marks])
             if kind in BARS:
                 self._bars(marks, BARS[kind], 0.24 if kind == LOCK else 0.11)
             elif kind in ARROWS:
                 self._messages(kind, marks)
             elif kind in STROKES:
-                self._strokes(kind, marks)
+                colour, half = STROKES[kind]
+                y = np.array([self._home(mark) for mark in marks])
+                self._axes.vlines(x, y - half, y + half, color=colour, linewidth=1.0, zorder=5)
             elif kind in SIGNS:
-                x = [_units(mark.start) for mark in marks]
                 self._axes.plot(x, [self._home(mark) for mark in marks], **SIGNS[kind])
-        self._broadcasts(by_kind.get(BROADCAST, []), by_kind.get(QUERY, []))
+        travelling = {query.message for query in by_kind.get(QUERY, [])}
+        sent = by_kind.get(BROADCAST, [])
+        at = [_units(mark.start) for mark in sent if mark.message not in travelling]
+        look: dict[str, Any] = {"color": ARROWS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
+        self._axes.vlines(at, 0.0, len(self._row) + 0.4, **look)  # queries that take no time
         self._numbers(by_kind.get(UPDATE, []), first_k)
 
     def legend(self) -> list[Artist]:
@@ -260,19 +266,6 @@ class Scene:
         bars = PolyCollection(corners, facecolor=colour, edgecolor="none", zorder=2)
         self._axes.add_collection(bars, autolim=False)
 
-    def _strokes(self, what: str, some: Sequence[DrawnMark]) -> None:
-        colour, half = STROKES[what]
-        places = [(_units(mark.start), self._home(mark)) for mark in some]
-        self._put([((x, y - half), (x, y + half)) for x, y in places], color=colour, zorder=5)
-
-    def _broadcasts(self, sent: Iterable[DrawnMark], queries: Iterable[DrawnMark]) -> None:
-        """Draw a line to all owners for queries that take no time."""
-        travelling = {query.message for query in queries}
-        at = [_units(mark.start) for mark in sent if mark.message not in travelling]
-        depth = len(self._row) + 0.4
-        look = {"color": ARROWS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
-        self._put([((x, 0.0), (x, depth)) for x in at], **look)
-
     def _numbers(self, updates: Sequence[DrawnMark], first_k: int) -> None:
         """Write k above updates, as many as have room."""
         start, end = (_units(tick) for tick in self._window)
@@ -285,22 +278,20 @@ class Scene:
                 free = x + room * max(1, len(str(k)) / 3)
 
     def _put(self, segments: Sequence[Any], **look: Any) -> None:
-        lines = LineCollection(segments, **({"linewidth": 1.0} | look))
-        self._axes.add_collection(lines, autolim=False)
+        self._axes.add_collection(LineCollection(segments, **look), autolim=False)
 
     def _key(self, what: str) -> Artist:
-        name = LABELS[what]
+        name, look = LABELS[what], SIGNS.get(what, {})
         if what in BARS:
             return Patch(facecolor=BARS[what], label=name)
         if what in ARROWS:
-            return Line2D([], [], color=ARROWS[what].colour, label=name, **ARROWS[what].key())
-        if what in STROKES:
+            look = {"color": ARROWS[what].colour} | ARROWS[what].key()
+        elif what in STROKES:
             colour, _ = STROKES[what]
-            return Line2D([], [], linestyle="none", marker="|", markersize=8, color=colour,
-                          label=name)  # fmt: skip
-        if what == OFFLINE:
-            return Line2D([], [], color=GRAY, linestyle=(0, (1, 3)), label=name)
-        return Line2D([], [], label=name, **SIGNS[what])
+            look = {"linestyle": "none", "marker": "|", "markersize": 8, "color": colour}
+        elif what == OFFLINE:
+            look = {"color": GRAY, "linestyle": (0, (1, 3))}
+        return key(name, **look)
 
 
 def _units(tick: int) -> float:

@@ -1,11 +1,10 @@
 """Space–time diagram: the messages between owners and learner in a window of simulated time."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.picture import Picture, label
@@ -39,7 +38,6 @@ def diagram(
     window: float = WINDOW,
     most: int = MOST_MESSAGES,
     inches: float | None = None,
-    name: str = "space-time",
 ) -> Picture:
     """Draw every message of a window of the first replicate, owners' lines below the learner's.
 
@@ -58,8 +56,6 @@ def diagram(
         Time units and messages at which a window without an ``end`` ends.
     inches : float, optional
         Width for each message, for a diagram that is wider than a page; absent, as wide as one.
-    name : str
-        Of the picture's file.
 
     Raises
     ------
@@ -71,7 +67,9 @@ def diagram(
     over = int(table["tick"][-1])
     first = to_ticks(start)
     last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)
-    every = marks(table, max(over, last) if _cut(result, over) else over)
+    until = result.scenario["run"].get("until")
+    may_go_on = until is not None and to_ticks(until) > over  # after the last event
+    every = marks(table, max(over, last) if may_go_on else over)
     rows = within(every, first, last)
     if len(rows) == 0:
         reason = f"no events in [{number(start)}, {number(last / TICKS_PER_UNIT)})"
@@ -79,8 +77,9 @@ def diagram(
     participants = result.participants
     shown = most_active(rows, FEW_OWNERS, participants.numbers)
     rows = of_owners(rows, shown)
-    if end is None:
-        last = _shortened(rows, first, last, most)
+    begins = sorted(m.start for m in rows if m.what in MESSAGES and m.start >= first)
+    if end is None and len(begins) > most:
+        last = max(begins[most], first + 1)
         rows = within(rows, first, last)
     with style():
         sent = sum(mark.what in MESSAGES for mark in rows)
@@ -88,9 +87,10 @@ def diagram(
         figure, axes = canvas(width=width, height=1.9 + 0.36 * (len(shown) + 1))
         named = dict(zip(participants.numbers, participants.labels, strict=True))
         called = {owner: named[owner] for owner in shown}
-        learner = _has_learner(result)
-        airtime = _airtime(result)
-        scene = Scene(axes, called, (first, last), airtime, width - 1, has_learner=learner)
+        airtime = result.scenario["channel"].get("airtime")
+        on_air = to_ticks(airtime) if isinstance(airtime, int | float) else None
+        learner = isinstance(result.network, Unknown) or result.network.protocol.has_learner
+        scene = Scene(axes, called, (first, last), on_air, width - 1, has_learner=learner)
         before = sum(mark.what == UPDATE and mark.start < first for mark in every)
         scene.draw(rows, before + 1)
         time = time_axis(unit_of([result.manifest["scenario"]]))
@@ -98,39 +98,16 @@ def diagram(
         axes.set_ylabel("owner $i$")
         figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
     caption = _caption(result, chosen, (first, last), shown, learner=learner)
-    return Picture(name, figure, as_table(rows), caption, label([result]), exact=False)
+    return Picture("space-time", figure, _as_table(rows), caption, label([result]), exact=False)
 
 
-def as_table(found: Sequence[DrawnMark]) -> dict[str, npt.NDArray[Any]]:
+def _as_table(found: Sequence[DrawnMark]) -> Columns:
     """Return the marks as columns, times in model units."""
     columns = list(zip(*found, strict=True)) or [()] * len(DrawnMark._fields)
-    table: dict[str, npt.NDArray[Any]] = {
+    table: Columns = {
         name: np.array(column) for name, column in zip(DrawnMark._fields, columns, strict=True)
     }
     return table | {name: to_units(table[name]) for name in ("start", "end")}
-
-
-def _shortened(found: Sequence[DrawnMark], first: int, last: int, most: int) -> int:
-    """Return the end of a window that has room for its messages."""
-    sent = [mark.start for mark in found if mark.what in MESSAGES and mark.start >= first]
-    return last if len(sent) <= most else max(sorted(sent)[most], first + 1)
-
-
-def _airtime(result: Result) -> int | None:
-    """Return for how many ticks an answer is on air, if the channel is shared and it is known."""
-    airtime = result.scenario["channel"].get("airtime")
-    return to_ticks(airtime) if isinstance(airtime, int | float) else None
-
-
-def _cut(result: Result, over: int) -> bool:
-    """Return whether the run may have gone on after its last event."""
-    until = result.scenario["run"].get("until")
-    return until is not None and to_ticks(until) > over
-
-
-def _has_learner(result: Result) -> bool:
-    """Return whether there is a learner, and not owners alone; if it is not known there is one."""
-    return isinstance(result.network, Unknown) or result.network.protocol.has_learner
 
 
 def _caption(

@@ -5,13 +5,13 @@ from importlib import import_module
 from typing import Any
 
 STUDIES: Mapping[str, str] = {
-    "async-06": "async_06",
-    "async-10": "async_10",
+    "async-06": "mean_psi:ASYNC_06",
+    "async-10": "mean_psi:ASYNC_10",
     "bias-of-absence": "where_it_ends",
     "collab-06": "four_cases",
     "collab-11": "four_cases",
-    "correlated-noise": "correlated_noise",
-    "hide-the-owner": "hide_the_owner",
+    "correlated-noise": "mean_psi:CORRELATED_NOISE",
+    "hide-the-owner": "mean_psi:HIDE_THE_OWNER",
     "joules-against-accuracy": "energy_frontier",
     "owner-learner-collude": "collusion",
     "privacy-over-distance": "over_distance",
@@ -19,10 +19,12 @@ STUDIES: Mapping[str, str] = {
     "whom-to-ask": "whom_to_ask",
     "wifi-contention": "fixed_point",
 }
-"""By the entry's name: the module here, whose FIGURE is of the entry's sweep."""
+"""By the entry's name: the module here whose FIGURE, or other name, is of the entry's sweep."""
 
 
 def study(name: str) -> Any:
     """Return an entry's own figure; nothing for other names."""
-    module = STUDIES.get(name)
-    return None if module is None else import_module(f"{__name__}.{module}").FIGURE
+    if name not in STUDIES:
+        return None
+    module, _, figure = STUDIES[name].partition(":")
+    return getattr(import_module(f"{__name__}.{module}"), figure or "FIGURE")

@@ -9,10 +9,10 @@ from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
@@ -24,7 +24,7 @@ from asyncdp_sim.figures.studies.recovered import (
     from_exchanges,
     from_rounds,
 )
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -32,7 +32,6 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 
-Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
 HIDDEN = 0
 """The owner that plays the learner, from 0; all others collude."""
@@ -159,19 +158,19 @@ def select(sweep: Sweep) -> list[Colluded] | str:
     )  # fmt: skip
 
 
-def _rows(line: Colluded) -> Table:
+def _rows(line: Colluded) -> Columns:
     scenarios = [load(result.directory / "scenario.toml")[0] for result in line.results]
     found = [vars(learned(scenario)) for scenario in scenarios]
     columns = {name: np.array([each[name] for each in found]) for name in found[0]}
     return line.rows("name", "epsilon") | columns
 
 
-def panels(found: Sequence[Colluded], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[Colluded], rows: Sequence[Columns]) -> Figure:
     """Draw errors of single gradients, and of the mean of a run's, against ε.
 
     Markers where measured, a line where noise says what to expect.
     """
-    figure, several = small_panels(2, 1.6)
+    figure, several = small_panels(2, 7.2, 4.05)
     drawn = looks(len(found), markersize=4.5)
     places = sorted({epsilon for line in found for epsilon in line.at})
     at = [epsilon if np.isfinite(epsilon) else found[0].infinity for epsilon in places]
@@ -194,7 +193,7 @@ def panels(found: Sequence[Colluded], rows: Sequence[Table]) -> Figure:
     return figure
 
 
-def _exact(axes: Axes, rows: Sequence[Table], measured: str, place: float) -> None:
+def _exact(axes: Axes, rows: Sequence[Columns], measured: str, place: float) -> None:
     """Print the rounding error above ∞: drawn to scale, it would squeeze all else."""
     errors = np.concatenate([table[measured][np.isinf(table["epsilon"])] for table in rows])
     errors = errors[np.isfinite(errors)]

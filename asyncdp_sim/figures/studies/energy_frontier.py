@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns, Mask
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, scale
 from asyncdp_sim.figures.kit.style import sheet
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
-Array = npt.NDArray[np.float64]
 COSTS = {"joules": "energy of all owners (J)", "time": "time (units)"}
 BEATEN: dict[str, Any] = {
     "color": "0.4", "marker": "o", "markersize": 6.0, "markerfacecolor": "white", "linestyle": "",
@@ -57,20 +56,20 @@ def figures(cells: Sequence[Cell]) -> Array:
     ).T
 
 
-def frontier(figures: Array) -> npt.NDArray[np.bool_]:
+def frontier(figures: Array) -> Mask:
     """Return which points (columns) no other beats: as good in all rows, better in one."""
     one, other = figures[:, :, None], figures[:, None, :]
     beaten = np.all(other <= one, axis=0) & np.any(other < one, axis=0)
     return np.asarray(~np.any(beaten, axis=1))
 
 
-def _rows(line: ProtocolSeries) -> Table:
+def _rows(line: ProtocolSeries) -> Columns:
     columns = dict(zip(("joules", "time", "psi_final_median"), figures(line.cells), strict=True))
     best = np.array([number in line.best for number in line.at])
     return line.rows("line", "cell") | columns | {"frontier": best}
 
 
-def panels(found: Sequence[ProtocolSeries], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[ProtocolSeries], rows: Sequence[Columns]) -> Figure:
     """Draw ψ at the end against joules and against time; filled points are on the frontier."""
     figure = sheet(7.6, 3.7)
     drawn = looks(len(found), markersize=6.0)
@@ -92,7 +91,7 @@ def panels(found: Sequence[ProtocolSeries], rows: Sequence[Table]) -> Figure:
     return figure
 
 
-def _caption(found: Sequence[ProtocolSeries], rows: Sequence[Table]) -> str:
+def _caption(found: Sequence[ProtocolSeries], rows: Sequence[Columns]) -> str:
     longest = "; ".join(
         f"{line.name} {number(table['joules'][-1])} J, {number(table['time'][-1])} units, "
         f"ψ {number(table['psi_final_median'][-1])}"

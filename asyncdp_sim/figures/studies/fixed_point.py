@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.outcomes import Estimate
 from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
@@ -18,7 +18,6 @@ from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.channels import approximation
 from asyncdp_sim.theory.prediction import Unknown
 
-Array = npt.NDArray[np.float64]
 OWNERS = "owners.count"
 GOAL = 1.0
 """Per cent."""
@@ -66,12 +65,12 @@ def select(sweep: Sweep) -> list[Series] | str:
     )
 
 
-def _rows(line: Series) -> Table:
+def _rows(line: Series) -> Columns:
     found, exact = zip(*map(off, line.results), strict=True)
     return line.rows("windows", "owners") | estimates("off", found) | {"exact": np.array(exact)}
 
 
-def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[Series], rows: Sequence[Columns]) -> Figure:
     """Draw by how much the fixed point is too high over N, a line for each sort of windows."""
     figure, axes = canvas(height=3.0)
     axes.axhspan(-GOAL, GOAL, color="0.92", zorder=0)

@@ -5,30 +5,30 @@ The others are small or large, and reluctant or eager.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.kit.axes import BETTER, key, legend
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, sheet
 from asyncdp_sim.figures.sweeps.psi_surface import (
     PSI,
     VIEW,
+    Grid,
     draw_mesh,
     draw_surface,
     log10,
     measured_key,
     ticks,
 )
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
-from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, estimates
+from asyncdp_sim.results import Cell, Sweep, not_a_result
 
-Array = npt.NDArray[np.float64]
 MESH: dict[str, Any] = {"color": THEORY, "linewidth": 0.7}
 CASES = (
     ("(i)", "small, reluctant"),
@@ -39,8 +39,8 @@ CASES = (
 """As in the paper: the size of the others, then their budget."""
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Case(Grid):
     """Mean ψ over owner 1's records and budget, for other owners of one kind.
 
     Attributes
@@ -51,12 +51,6 @@ class Case:
         N − 1.
     records, epsilon : float
         Of each of the others.
-    n1, epsilon1 : array (X,), array (Y,)
-        Owner 1's, ascending.
-    psi : array (X, Y, 3)
-        Mean over replicates and the ends of its 95 % interval.
-    results : sequence of Result
-        Of which ψ is, in the same order.
     constant : float
         C of ψ ≈ C Σ 1/ε_i² / (Σ n_i)², the geometric mean over the finite cells of all cases.
     """
@@ -66,22 +60,13 @@ class Case:
     n_others: int
     records: float
     epsilon: float
-    n1: Array
-    epsilon1: Array
-    psi: Array
-    results: Sequence[Result]
     constant: float = 1.0
-
-    @property
-    def mean(self) -> Array:
-        """Mean ψ, shape (X, Y)."""
-        return np.asarray(self.psi[:, :, 0])
 
     @property
     def law(self) -> Array:
         """Σ 1/ε_i² / (Σ n_i)², to which Theorem 2 says ψ is proportional, shape (X, Y)."""
-        shy = 1 / self.epsilon1**2 + self.n_others / self.epsilon**2
-        return np.asarray(shy / (self.n1[:, None] + self.n_others * self.records) ** 2)
+        shy = 1 / self.y**2 + self.n_others / self.epsilon**2
+        return np.asarray(shy / (self.x[:, None] + self.n_others * self.records) ** 2)
 
 
 def cases(sweep: Sweep) -> list[Case]:
@@ -98,12 +83,15 @@ def cases(sweep: Sweep) -> list[Case]:
     if len(records) != 2 or len(epsilon) != 2 or len(places) != whole:
         given = "a sweep that is no grid of owner 1's n and ε for two sizes and two budgets"
         raise not_a_result(sweep.directory, given)
-    found: list[Case] = []
-    others = sweep.cells[0].result.n_owners - 1
-    for named, (m, r) in zip(CASES, [(m, r) for m in records for r in epsilon], strict=True):
-        results = [places[n, m, e, r].result for n in n1 for e in epsilon1]
-        psi = np.array(list(map(mean_psi_at_end, results))).reshape(len(n1), len(epsilon1), 3)
-        found.append(Case(*named, others, m, r, np.array(n1), np.array(epsilon1), psi, results))
+    found = [
+        Case(
+            np.array(n1), np.array(epsilon1),
+            {(i, j): places[n, m, e, r] for i, n in enumerate(n1) for j, e in enumerate(epsilon1)},
+            ("records_1", "epsilon_1"), number=name, name=words, records=m, epsilon=r,
+            n_others=sweep.cells[0].result.n_owners - 1,
+        )
+        for (name, words), (m, r) in zip(CASES, product(records, epsilon), strict=True)
+    ]  # fmt: skip
     ratios = np.concatenate([(case.mean / case.law).ravel() for case in found])
     constant = np.exp(np.log(ratios[np.isfinite(ratios) & (ratios > 0)]).mean())
     return [replace(case, constant=float(constant)) for case in found]
@@ -121,7 +109,7 @@ def _place(cell: Cell, sweep: Sweep) -> tuple[float, float, float, float]:
     return pair[0], pair[1], pair[2], pair[3]
 
 
-def panels(found: Sequence[Case], _: Sequence[Table]) -> Figure:
+def panels(found: Sequence[Case], _: Sequence[Columns]) -> Figure:
     """Draw mean ψ over n_1 and ε_1, panels below one another, Theorem 2's law as a mesh."""
     figure = sheet(7.2, 6.8)
     heights = np.concatenate([log10(case.mean).ravel() for case in found])
@@ -129,9 +117,9 @@ def panels(found: Sequence[Case], _: Sequence[Table]) -> Figure:
     for place, case in enumerate(found, start=1):
         axes: Any = figure.add_subplot(2, 2, place, projection="3d")
         axes.view_init(*VIEW)
-        across, along, psi = draw_surface(axes, case.n1, case.epsilon1, case.mean)
+        across, along, psi = draw_surface(axes, case.x, case.y, case.mean)
         axes.scatter(across, along, psi, color=BLUE, s=8, depthshade=False)
-        draw_mesh(axes, case.n1, case.epsilon1, case.constant * case.law, **MESH)
+        draw_mesh(axes, across, along, case.constant * case.law, **MESH)
         axes.set_xlabel("$n_1$", labelpad=-6)
         axes.set_ylabel("$\\epsilon_1$", labelpad=-6)
         axes.set_zlabel(f"{PSI}\n{BETTER}", labelpad=-4)
@@ -146,18 +134,18 @@ def panels(found: Sequence[Case], _: Sequence[Table]) -> Figure:
     return figure
 
 
-def _rows(case: Case) -> Table:
-    n, epsilon = np.meshgrid(case.n1, case.epsilon1, indexing="ij")
-    table: Table = {"case": np.repeat([case.number], n.size)}
+def _rows(case: Case) -> Columns:
+    n, epsilon = np.meshgrid(case.x, case.y, indexing="ij")
+    table: Columns = {"case": np.repeat([case.number], n.size)}
     table |= {"records_1": n.ravel(), "epsilon_1": epsilon.ravel()}
     table |= {"records_others": np.repeat(case.records, n.size)}
     table |= {"epsilon_others": np.repeat(case.epsilon, n.size)}
     table |= estimates("psi_final_mean", case.psi.reshape(-1, 3))
-    table |= row_labels([[result] for result in case.results], [1] * n.size)
+    table |= row_labels([[result] for result in case.results])
     return table | {"law": case.constant * case.law.ravel()}
 
 
-def _caption(found: Sequence[Case], rows: Sequence[Table]) -> str:
+def _caption(found: Sequence[Case], rows: Sequence[Columns]) -> str:
     replicates = numbers(float(len(run.replicates)) for case in found for run in case.results)
     ratio = np.concatenate([table["psi_final_mean"] / table["law"] for table in rows])
     return (

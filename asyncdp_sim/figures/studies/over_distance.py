@@ -8,23 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns, Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.axes import key, legend, looks
 from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import Scenario, load
 
-Array = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64]
 LEVELS = (0.25, 0.5, 0.75)
 HEARD: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
 
@@ -48,13 +46,13 @@ class Pairs:
     """
 
     name: str
-    hops: Numbers
+    hops: Indices
     squared: Array
     epsilon: float
     delta: float
     results: tuple[Result, ...] = ()
 
-    def quartiles(self) -> tuple[Numbers, Array]:
+    def quartiles(self) -> tuple[Indices, Array]:
         """Return the distances that occur, and quartiles of ε at each, (3, J)."""
         steps = np.unique(self.hops)
         found = [
@@ -103,7 +101,7 @@ def pairs(scenario: Scenario, name: str, results: tuple[Result, ...] = ()) -> Pa
     )
 
 
-def distances(scenario: Scenario) -> Numbers:
+def distances(scenario: Scenario) -> Indices:
     """Return the hops between owners on the graph of a scenario's gossip, (N, N)."""
     import networkx as nx
 
@@ -131,13 +129,15 @@ def select(sweep: Sweep) -> list[Pairs]:
     ]  # fmt: skip
 
 
-def rows(name: str, hops: Numbers, quartiles: Array) -> Table:
+def rows(name: str, hops: Indices, quartiles: Array) -> Columns:
     """Return a graph's name, distances (J,), and quartiles (3, J), as columns."""
     levels = dict(zip(("low", "median", "high"), quartiles, strict=True))
     return {"graph": np.repeat([name], len(hops)), "hops": hops.astype(float)} | levels
 
 
-def draw_quartiles(axes: Axes, graphs: Sequence[Table], drawn: Sequence[Mapping[str, Any]]) -> None:
+def draw_quartiles(
+    axes: Axes, graphs: Sequence[Columns], drawn: Sequence[Mapping[str, Any]]
+) -> None:
     """Draw medians over hops with bands from quartile to quartile."""
     for table, look in zip(graphs, drawn, strict=True):
         hops, low, high = table["hops"], table["low"], table["high"]
@@ -150,7 +150,7 @@ def draw_quartiles(axes: Axes, graphs: Sequence[Table], drawn: Sequence[Mapping[
     axes.grid(axis="y")
 
 
-def panels(graphs: Sequence[Pairs], tables: Sequence[Table]) -> Figure:
+def panels(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Figure:
     """Draw ε against hops, a line for each graph: the median over pairs, and its quartiles."""
     drawn = looks(len(graphs), markersize=4.5)
     figure, axes = canvas(height=3.4)
@@ -164,7 +164,7 @@ def panels(graphs: Sequence[Pairs], tables: Sequence[Table]) -> Figure:
     return figure
 
 
-def _caption(graphs: Sequence[Pairs], _: Sequence[Table]) -> str:
+def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
     result = graphs[0].results[0]
     return (
         f"ε of one record of an owner against another owner. Each of {result.n_owners} owners "

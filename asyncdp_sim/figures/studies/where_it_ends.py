@@ -10,13 +10,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.figures.kit.axes import key, legend
 from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -26,7 +26,6 @@ from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares as shares_of_updates
 from asyncdp_sim.theory.prediction import Unknown
 
-Array = npt.NDArray[np.float64]
 DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
 """By ``algorithm.selection``: whether π_i, and whether E[w(s) | i], is divided by."""
 
@@ -115,7 +114,7 @@ def minimiser(f: Quadratic, counted: Array) -> float:
     return float(2 * part @ f.moment[:, 0] / (2 * part @ f.gram[:, 0, 0] + f.sigma))
 
 
-def _rows(variant: LearnedOptimum) -> Table:
+def _rows(variant: LearnedOptimum) -> Columns:
     """Return the mean model of all replicates at the end, twice its error, and the prediction."""
     replicate, theta = variant.results[0].columns("models", "replicate", "theta_L")
     models = theta.reshape(len(np.unique(replicate)), -1)[:, 0]
@@ -127,7 +126,7 @@ def _rows(variant: LearnedOptimum) -> Table:
     return variant.rows("end", "cell") | {name: np.array([n]) for name, n in numbers.items()}
 
 
-def panels(found: Sequence[LearnedOptimum], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Figure:
     """Draw a row for each variant, predicted and measured, above the optima of the owners."""
     ours, own = colours(2)
     figure, axes = canvas(height=2.9)
@@ -161,7 +160,7 @@ def panels(found: Sequence[LearnedOptimum], rows: Sequence[Table]) -> Figure:
     return figure
 
 
-def _caption(found: Sequence[LearnedOptimum], _: Sequence[Table]) -> str:
+def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
     del found
     return (
         "The model at the end of learning, for each setting: predicted for small steps (diamonds) "

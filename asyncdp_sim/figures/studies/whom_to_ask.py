@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, number_ticks, scale
 from asyncdp_sim.figures.kit.style import sheet
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
-Array = npt.NDArray[np.float64]
 TASKS = "protocol.tasks"
 TARGET = 0.02
 """ψ that is to be reached."""
@@ -74,7 +73,7 @@ def select(sweep: Sweep) -> list[Series] | str:
     )
 
 
-def _rows(line: Series) -> Table:
+def _rows(line: Series) -> Columns:
     """Return the prices of the target, joules where they are known, and ψ at the end."""
     asked = {"time": time_to, "psi": end}
     asked |= {"joules": joules_to} if "joules" in line.results[0].summary else {}
@@ -82,7 +81,7 @@ def _rows(line: Series) -> Table:
     return line.rows("p", "tasks") | columns
 
 
-def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[Series], rows: Sequence[Columns]) -> Figure:
     """Draw what a ψ takes, and the ψ after as many updates, over m, a line for each p."""
     drawn = looks(len(found), markersize=4.5)
     priced = {name: words for name, words in PRICES.items() if name in rows[0]}
@@ -105,7 +104,7 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     return figure
 
 
-def _price(axes: Axes, rows: Sequence[Table], column: str, drawn: Sequence[Any]) -> None:
+def _price(axes: Axes, rows: Sequence[Columns], column: str, drawn: Sequence[Any]) -> None:
     """Draw a price over m; what never gets there is above it all, and the least is ringed."""
     axes.margins(y=0.14)
     tasks, paid = (np.concatenate([table[name] for table in rows]) for name in ("tasks", column))

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
@@ -23,11 +23,10 @@ from asyncdp_sim.figures.kit.axes import (
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
 from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
 from asyncdp_sim.figures.kit.style import THEORY, VERMILION, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, estimates
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, estimates
 from asyncdp_sim.privacy.label import bound_moves, gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
 
-Array = npt.NDArray[np.float64]
 EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
 MOST_SERIES = 7
@@ -141,22 +140,22 @@ def panels(found: list[JointModels], own: Array | None) -> Figure:
     return figure
 
 
-def rows(line: JointModels) -> Table:
+def rows(line: JointModels) -> Columns:
     """Return what is drawn of one line: a row for every ε."""
     return line.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
 
 
-def rows_of_owners(line: JointModels) -> Table:
+def rows_of_owners(line: JointModels) -> Columns:
     """Return what is drawn of one line: a row for every ε and owner."""
     owners, many = len(line.alone), len(line.at)
-    table: Table = {"line": np.repeat([line.name], many * owners)}
+    table: Columns = {"line": np.repeat([line.name], many * owners)}
     table |= {"epsilon": np.repeat(line.at, owners)}
     table |= estimates("psi_final_mean", np.repeat(line.psi, owners, axis=1).T)
     shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
     shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
     table["gains"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
-    return table | row_labels([[result] for result in line.results], [owners] * many)
+    return table | row_labels([[result] for result in line.results], owners)
 
 
 _CAPTION = (

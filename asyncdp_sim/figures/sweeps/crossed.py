@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
     draw_rows,
@@ -18,7 +19,7 @@ from asyncdp_sim.figures.kit.axes import (
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
 from asyncdp_sim.figures.kit.style import plain_numbers, sheet
 from asyncdp_sim.figures.sweeps.overview import is_number
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 
 MOST = {"rows": 16, "panels": 4, "markers": 6}
@@ -75,7 +76,7 @@ def select(sweep: Sweep) -> list[Marked] | str:
     ]
 
 
-def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[Marked], rows: Sequence[Columns]) -> Figure:
     """Draw the median of ψ at the end in all rows, with its interval, on one scale."""
     names = list(dict.fromkeys(series.panel for series in found))
     marks = list(dict.fromkeys(series.name for series in found))
@@ -106,16 +107,16 @@ def panels(found: Sequence[Marked], rows: Sequence[Table]) -> Figure:
     return figure
 
 
-def _rows(each: Marked) -> Table:
+def _rows(each: Marked) -> Columns:
     row, *panel, marker = each.crossed
-    table: Table = {row: np.array([each.rows_of_all[place] for place in each.at])}
+    table: Columns = {row: np.array([each.rows_of_all[place] for place in each.at])}
     table |= {path: np.repeat([each.panel], len(each.at)) for path in panel}
     numbers = each.rows(marker, "place", **{PSI: psi_at_end})
     del numbers["place"]
     return table | numbers
 
 
-def _caption(found: Sequence[Marked], rows: Sequence[Table]) -> str:
+def _caption(found: Sequence[Marked], rows: Sequence[Columns]) -> str:
     places = [f"{path} ({place})" for path, place in found[0].crossed.items()]
     psi = np.concatenate([table[PSI] for table in rows])
     text = (

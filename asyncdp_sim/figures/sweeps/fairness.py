@@ -2,60 +2,50 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import BETTER, draw_line, key, legend, looks, scale
 from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 
-Array = npt.NDArray[np.float64]
 SEED = "run.seed"
 WIDE = 20.0  # losses whose ratio is larger are on a logarithmic axis
 LEAST, MOST_SERIES = 3, 7  # availabilities that differ; lines
 
 
-@dataclass(frozen=True, eq=False)
-class SeedSeries:
-    """The cells that learn alike, one for each seed and so for each draw of the owners' data.
+@dataclass(frozen=True)
+class SeedSeries(Series):
+    """The cells that learn alike, one for each seed and so for each draw of the owners' data."""
 
-    Attributes
-    ----------
-    name : str
-    results : tuple of Result
-    online : array (N,)
-        The probability that an owner is online.
-    relative : array (S, N)
-        The mean loss on an owner's own held-out rows, over that of θ*, per seed and owner.
-    psi : float
-        Mean of ψ of the last model over seeds and replicates.
-    """
+    @property
+    def online(self) -> Array:
+        """The probability that an owner is online, shape (N,)."""
+        return np.array(_online(self.results[0]))
 
-    name: str
-    results: tuple[Result, ...]
-    online: Array
-    relative: Array
-    psi: float
-
-    @classmethod
-    def from_results(cls, name: str, results: Sequence[Result]) -> "SeedSeries":
-        """Read the losses of these results."""
+    @cached_property
+    def relative(self) -> Array:
+        """Mean loss on own held-out rows over that of θ*, by seed and owner, shape (S, N)."""
         joint, best = (
-            np.stack([result.of_owners(f"held_out_{column}").mean(axis=0) for result in results])
-            for column in ("loss", "optimum")
+            np.stack([result.of_owners(f"held_out_{of}").mean(axis=0) for result in self.results])
+            for of in ("loss", "optimum")
         )
-        psi = float(np.concatenate([psi_of_replicates(result) for result in results]).mean())
-        online = np.array(_online(results[0]))
-        return cls(name, tuple(results), online, joint / best, psi)
+        return np.asarray(joint / best)
+
+    @property
+    def psi(self) -> float:
+        """Mean of ψ of the last model over seeds and replicates."""
+        return float(np.concatenate(list(map(psi_of_replicates, self.results))).mean())
 
 
 def select(sweep: Sweep) -> list[SeedSeries] | str:
@@ -73,12 +63,12 @@ def select(sweep: Sweep) -> list[SeedSeries] | str:
         return "owners' availability is not the same in all cells"
     if min(first) == 0:
         return "some owners are never online"
-    if len(_groups(sweep)) > MOST_SERIES:
-        return f"more than {MOST_SERIES} lines"
-    return [SeedSeries.from_results(name, results) for name, results in _groups(sweep).items()]
+    paths = [path for path in sweep.paths if path != SEED]
+    series = SeedSeries.grouped(sweep.cells, lambda c: c.label(paths), lambda c: c.number)
+    return series if len(series) <= MOST_SERIES else f"more than {MOST_SERIES} lines"
 
 
-def panels(found: Sequence[SeedSeries], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[SeedSeries], rows: Sequence[Columns]) -> Figure:
     """Draw each owner's held-out loss, over that of θ*, against how often it is online."""
     del rows  # every seed is drawn, not their mean alone
     online = found[0].online
@@ -119,22 +109,13 @@ def _error(values: Array) -> Array:
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 
-def _groups(sweep: Sweep) -> dict[str, list[Result]]:
-    """Return the results that differ in their seed alone, under the name of their line."""
-    paths = [path for path in sweep.paths if path != SEED]
-    groups: dict[str, list[Result]] = {}
-    for cell in sweep.cells:
-        groups.setdefault(cell.label(paths), []).append(cell.result)
-    return groups
-
-
 def _online(result: Result) -> list[float] | None:
     """Return the probability that each owner is online, where it has one of its own."""
     probability = result.scenario["availability"].get("probability")
     return [float(chance) for chance in probability] if isinstance(probability, list) else None
 
 
-def _rows(each: SeedSeries) -> Table:
+def _rows(each: SeedSeries) -> Columns:
     """Return what is drawn of one line: a row for every owner."""
     n_owners = len(each.online)
     return {
@@ -144,7 +125,7 @@ def _rows(each: SeedSeries) -> Table:
         "relative_loss": each.relative.mean(axis=0),
         "relative_loss_se": _error(each.relative),
         "seeds": np.repeat(len(each.relative), n_owners),
-        **row_labels([each.results], [n_owners]),
+        **row_labels([each.results], n_owners),
     }
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import (
     LONGEST_AT_END,
@@ -25,11 +25,10 @@ from asyncdp_sim.figures.kit.axes import (
 )
 from asyncdp_sim.figures.kit.outcomes import FIGURES
 from asyncdp_sim.figures.kit.style import small_panels
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
 
-Array = npt.NDArray[np.float64]
 PSI = "psi_final_median"
 LEAST = 3  # values of the swept number
 MOST_SERIES = 8
@@ -86,7 +85,7 @@ def select(sweep: Sweep) -> list[CellsOfLine] | str:
     )
 
 
-def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Figure:
     """Draw small panels of what matters most against the swept number, with 95 % intervals."""
     path, shown = found[0].path, _shown(rows)
     lines = looks(len(found), markersize=4, linewidth=1.1)
@@ -94,7 +93,8 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
     at_ends = len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
     keyed = len(found) > 1 and not at_ends
     room = 0.16 * sum(name.count("\n") + 1 for name in names) if keyed else 0.0
-    figure, several = small_panels(len(shown), room)
+    height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
+    figure, several = small_panels(len(shown), 7.2, height + room)
     x = np.unique([number for series in found for number in series.at])
     for axes, column in zip(several, shown, strict=True):
         drawn = list(zip(rows, lines, strict=True))
@@ -115,11 +115,11 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> Figure:
     return figure
 
 
-def _shown(rows: Sequence[Table]) -> list[str]:
+def _shown(rows: Sequence[Columns]) -> list[str]:
     return [column for column in dict.fromkeys((PSI, *FIGURES)) if worth_drawing(column, rows)]
 
 
-def _all(what: str, rows: Sequence[Table]) -> Array:
+def _all(what: str, rows: Sequence[Columns]) -> Array:
     """Return a figure and the ends of its interval in all cells of all lines, shape (3, J)."""
     return np.concatenate([ends(table, what) for table in rows], axis=1)
 
@@ -154,7 +154,7 @@ def _is_wide(finite: Array) -> bool:
     return bool(finite[0] > 0 and finite[-1] >= WIDE * finite[0])
 
 
-def worth_drawing(what: str, rows: Sequence[Table]) -> bool:
+def worth_drawing(what: str, rows: Sequence[Columns]) -> bool:
     """Return whether a figure is known, not 0 in all cells, and changes along some line."""
     values = [table[what] for table in rows]
     every = np.concatenate(values)
@@ -164,7 +164,7 @@ def worth_drawing(what: str, rows: Sequence[Table]) -> bool:
     return bool(finite.any()) and not all(np.ptp(line) == 0 for line in values)
 
 
-def _alike(what: str, path: str, rows: Sequence[Table]) -> bool:
+def _alike(what: str, path: str, rows: Sequence[Columns]) -> bool:
     """Return whether all lines of a figure coincide."""
     return all(
         np.array_equal(table[path], rows[0][path])
@@ -178,12 +178,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
-def _rows(line: CellsOfLine) -> Table:
+def _rows(line: CellsOfLine) -> Columns:
     """Return what is drawn of one line: a row for every number."""
     return line.rows("series", line.path, **{column: of for column, (_, of) in FIGURES.items()})
 
 
-def _caption(found: Sequence[CellsOfLine], rows: Sequence[Table]) -> str:
+def _caption(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> str:
     shown = _shown(rows)
     names = [
         FIGURES[column][0].replace("\n", " ").replace("$\\psi$", "ψ").replace("$", "")

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns, Mask
 from asyncdp_sim.core.words import MOST_NUMBERS, numbers
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
@@ -28,12 +28,11 @@ from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import THEORY, canvas
 from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, projected, told_of_box
 from asyncdp_sim.figures.sweeps.references import Reference, measured_over, told_of_ratio
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table
-from asyncdp_sim.results import Cell, Sweep, not_a_result
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
+from asyncdp_sim.results import Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
 from asyncdp_sim.scenario.labels import symbol
 
-Array = npt.NDArray[np.float64]
 LEAST = 3  # cells that a slope is fitted to
 MOST_SERIES = 7
 LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
@@ -57,7 +56,7 @@ class PsiSeries(Series):
         return np.array([mean_psi_at_end(result) for result in self.results]).T
 
     @property
-    def inside(self) -> npt.NDArray[np.bool_]:
+    def inside(self) -> Mask:
         """Where ψ is positive and finite, and Θ's box held hardly any model, shape (J,)."""
         free = np.array([projected(cell) <= PROJECTED for cell in self.cells])
         return np.asarray(free & np.isfinite(self.psi[0]) & (self.psi[0] > 0))
@@ -104,18 +103,13 @@ def series_of(
     for path in (x,) if by is None else (x, by):
         if path not in sweep.paths:
             raise not_a_result(sweep.directory, f"a sweep that does not vary {path}")
-    groups: dict[Any, list[Cell]] = {}
-    for cell in sweep.cells:
-        groups.setdefault(None if by is None else cell.values[by], []).append(cell)
-    wanted = [key for key in groups if chosen is None or key in chosen]
-    if chosen is None and len(wanted) > MOST_SERIES:
-        wanted = [wanted[0], wanted[len(wanted) // 2], wanted[-1]]
     apart = [] if by is None else [by]
-    cells = [groups[key] for key in wanted]
-    series = [
-        PsiSeries.ordered(line[0].label(apart), line, lambda c: float(c.values[x]))
-        for line in cells
+    cells = [
+        cell for cell in sweep.cells if chosen is None or by is None or cell.values[by] in chosen
     ]
+    series = PsiSeries.grouped(cells, lambda c: c.label(apart), lambda c: float(c.values[x]))
+    if chosen is None and len(series) > MOST_SERIES:
+        series = [series[0], series[len(series) // 2], series[-1]]
     if len(series) == 0:
         raise not_a_result(sweep.directory, f"no cell with the chosen values of {by}")
     for line in series:
@@ -205,7 +199,7 @@ def _drawn(found: Sequence[PsiSeries], x: str, references: Sequence[Reference]) 
     return figure
 
 
-def _rows(each: PsiSeries, x: str, references: Sequence[Reference]) -> Table:
+def _rows(each: PsiSeries, x: str, references: Sequence[Reference]) -> Columns:
     """Return what is drawn of one series: a row for every cell."""
     table = each.rows("series", x, psi_final_mean=mean_psi_at_end)
     table["projected"] = np.array(list(map(projected, each.cells)))

@@ -1,21 +1,22 @@
 """Mean ψ at the end over two swept numbers: markers and a surface, a law or a bound as a mesh."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from asyncdp_sim.core.arrays import Array, Columns, Mask
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.axes import BETTER, RAISED, key, legend, lettered
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture, row_labels
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
 from asyncdp_sim.figures.sweeps.references import (
@@ -25,12 +26,11 @@ from asyncdp_sim.figures.sweeps.references import (
     theorem_2,
     told_of_ratio,
 )
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, Table, estimates
+from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, estimates
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
 from asyncdp_sim.scenario.labels import symbol
 
-Array = npt.NDArray[np.float64]
 LEAST = 2  # values of either number
 LEAST_OF_FIGURE = 4  # values of either, where a sweep is drawn so unasked
 PROJECTED = 0.01
@@ -47,11 +47,6 @@ class Grid:
     Attributes
     ----------
     x, y : array (X,), array (Y,)
-    psi : array (X, Y, 3)
-        Mean over replicates and the ends of its 95 % interval; NaN where a cell is missing,
-        infinite where a run diverged.
-    inside : array of bool (X, Y)
-        Where ψ is positive and finite, and Θ's box held hardly any model.
     cells : dict
         The cell at each place (row, column) of the grid.
     paths : tuple of str
@@ -62,8 +57,6 @@ class Grid:
 
     x: Array
     y: Array
-    psi: Array
-    inside: npt.NDArray[np.bool_]
     cells: dict[tuple[int, int], Cell]
     paths: tuple[str, str]
     references: tuple[Reference, ...] = ()
@@ -73,12 +66,35 @@ class Grid:
         """The results that are shown."""
         return tuple(cell.result for cell in self.cells.values())
 
-    def of(self, reference: Reference) -> Array:
-        """Return a reference's ψ on the grid, shape (X, Y)."""
-        values = np.full(self.psi.shape[:2], np.nan)
+    def of(self, value: Callable[[Cell], float | Estimate], *more: int) -> Array:
+        """Return what cells have on the grid, shape (X, Y, …); NaN where a cell is missing."""
+        values = np.full((len(self.x), len(self.y), *more), np.nan)
         for place, cell in self.cells.items():
-            values[place] = reference.at(cell)
+            values[place] = value(cell)
         return values
+
+    @cached_property
+    def psi(self) -> Array:
+        """Mean over replicates and the ends of its 95 % interval, shape (X, Y, 3).
+
+        Infinite where a run diverged.
+        """
+        return self.of(lambda cell: mean_psi_at_end(cell.result), 3)
+
+    @property
+    def mean(self) -> Array:
+        """Mean ψ, shape (X, Y)."""
+        return np.asarray(self.psi[:, :, 0])
+
+    @cached_property
+    def projected(self) -> Array:
+        """Share of the updates in which the projection changed a model, shape (X, Y)."""
+        return self.of(projected)
+
+    @property
+    def inside(self) -> Mask:
+        """Where ψ is positive and finite, and Θ's box held hardly any model, shape (X, Y)."""
+        return (self.projected <= PROJECTED) & np.isfinite(self.mean) & (self.mean > 0)
 
 
 def grid(sweep: Sweep, x: str, y: str) -> Grid:
@@ -100,12 +116,7 @@ def grid(sweep: Sweep, x: str, y: str) -> Grid:
         if place in cells:
             raise not_a_result(sweep.directory, f"several cells with one {x} and {y}")
         cells[place] = cell
-    psi = np.full((len(across), len(along), 3), np.nan)
-    free = np.zeros(psi.shape[:2], dtype=bool)
-    for place, cell in cells.items():
-        psi[place], free[place] = mean_psi_at_end(cell.result), projected(cell) <= PROJECTED
-    inside = free & np.isfinite(psi[:, :, 0]) & (psi[:, :, 0] > 0)
-    return Grid(np.array(across), np.array(along), psi, inside, cells, (x, y))
+    return Grid(np.array(across), np.array(along), cells, (x, y))
 
 
 def projected(cell: Cell) -> float:
@@ -119,13 +130,13 @@ def slopes(found: Grid) -> tuple[float, float]:
     design = np.stack([np.ones(len(rows)), np.log(found.x[rows]), np.log(found.y[columns])], 1)
     if len(rows) < design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
         return np.nan, np.nan
-    fitted = np.linalg.lstsq(design, np.log(found.psi[rows, columns, 0]), rcond=None)[0]
+    fitted = np.linalg.lstsq(design, np.log(found.mean[rows, columns]), rcond=None)[0]
     return float(fitted[1]), float(fitted[2])
 
 
 def ratios(found: Grid, reference: Reference) -> Array:
     """Return mean ψ over the reference inside, where that is positive and finite, as one row."""
-    return measured_over(found.psi[found.inside, 0], found.of(reference)[found.inside])
+    return measured_over(found.mean[found.inside], found.of(reference.at)[found.inside])
 
 
 def surface(sweep: Sweep, x: str, y: str, *, references: Sequence[Reference] = ()) -> Picture:
@@ -144,7 +155,7 @@ def surface(sweep: Sweep, x: str, y: str, *, references: Sequence[Reference] = (
     ResultError
         As :func:`grid`, and if ψ is finite and positive nowhere.
     """
-    figure = replace(FIGURE, select=lambda sweep: _select(sweep, x, y, references))
+    figure = replace(FIGURE, select=partial(_select, x=x, y=y, beside=references))
     return figure.picture(sweep)
 
 
@@ -152,7 +163,7 @@ def _select(
     sweep: Sweep, x: str, y: str, beside: Sequence[Reference] | None = None
 ) -> list[Grid] | str:
     found = grid(sweep, x, y)
-    if not np.isfinite(log10(found.psi[:, :, 0])).any():
+    if not np.isfinite(log10(found.mean)).any():
         return "no cell with a finite mean ψ"
     return [replace(found, references=tuple(references(found) if beside is None else beside))]
 
@@ -171,7 +182,7 @@ def references(found: Grid) -> list[Reference]:
         laws = [*BOUNDED[name], theorem_2(found.cells.values())]
     elif {x, y} == {"owners.records", "privacy.epsilon"} and found.inside.any():
         product = found.x[:, None] * found.y[None, :]
-        c = float(np.exp(np.log(found.psi[:, :, 0] * product**2)[found.inside].mean()))
+        c = float(np.exp(np.log(found.mean * product**2)[found.inside].mean()))
         factor, _, power = f"{c:.3g}".partition("e")
         factor += f"·10{str(int(power)).translate(RAISED)}" if power != "" else ""
         law = Reference(
@@ -192,7 +203,7 @@ def select(sweep: Sweep) -> list[Grid] | str:
     """Return the grid of a sweep over two positive numbers, or in words why there is none."""
     if len(sweep.varying) != 2:
         return "two settings are not swept"
-    x, y = _two(sweep)
+    x, y = sorted(sweep.varying, key=lambda path: path == "privacy.epsilon")  # ε last
     if min(len(values) for values in sweep.varying.values()) < LEAST_OF_FIGURE:
         return f"fewer than {LEAST_OF_FIGURE} values of {x} or {y}"
     try:
@@ -201,13 +212,7 @@ def select(sweep: Sweep) -> list[Grid] | str:
         return "; ".join(error.lines())
 
 
-def _two(sweep: Sweep) -> tuple[str, str]:
-    """Return the two swept paths, ε last."""
-    x, y = sorted(sweep.varying, key=lambda path: path == "privacy.epsilon")
-    return x, y
-
-
-def panels(grids: Sequence[Grid], _: Sequence[Table]) -> Figure:
+def panels(grids: Sequence[Grid], _: Sequence[Columns]) -> Figure:
     """Draw the measured means as markers and a surface, and the references."""
     [found] = grids
     x, y = found.paths
@@ -216,7 +221,7 @@ def panels(grids: Sequence[Grid], _: Sequence[Table]) -> Figure:
     axes.view_init(*VIEW)
     axes.set_box_aspect(None, zoom=0.8)  # room for names, which run along the edges
     keys: list[Artist] = [measured_key()]
-    across, along, psi = draw_surface(axes, found.x, found.y, found.psi[:, :, 0])
+    across, along, psi = draw_surface(axes, found.x, found.y, found.mean)
     for cells, fill in ((found.inside, BLUE), (~found.inside, "white")):
         axes.scatter(
             across[cells], along[cells], psi[cells], s=14, depthshade=False,
@@ -225,11 +230,11 @@ def panels(grids: Sequence[Grid], _: Sequence[Table]) -> Figure:
     for reference, shade in zip(found.references, (THEORY, VERMILION, BAND) * 2, strict=False):
         if reference.solid:
             look: dict[str, Any] = {"color": BAND, "alpha": 0.55, "linewidth": 0}
-            axes.plot_surface(across, along, log10(found.of(reference)), shade=False, **look)
+            axes.plot_surface(across, along, log10(found.of(reference.at)), shade=False, **look)
             keys.append(Patch(facecolor=to_rgba(BAND, 0.55), label=lettered(reference.name)))
         else:
             look = {"color": shade, "linewidth": 0.7}
-            draw_mesh(axes, found.x, found.y, found.of(reference), **look)
+            draw_mesh(axes, across, along, found.of(reference.at), **look)
             keys.append(key(lettered(reference.name), **look))
     for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
         axis.set_label_text(axis_name(path))
@@ -255,10 +260,10 @@ def draw_surface(axes: Any, x: Array, y: Array, psi: Array) -> tuple[Array, Arra
     return across, along, height
 
 
-def draw_mesh(axes: Any, x: Array, y: Array, law: Array, **look: Any) -> None:
-    """Draw a law over the same grid."""
-    across, along = np.meshgrid(np.log10(x), np.log10(y), indexing="ij")
-    axes.plot_wireframe(across, along, log10(law), rcount=len(x), ccount=len(y), **look)
+def draw_mesh(axes: Any, across: Array, along: Array, law: Array, **look: Any) -> None:
+    """Draw a law over a grid, of which the logarithms are given."""
+    rows, columns = law.shape
+    axes.plot_wireframe(across, along, log10(law), rcount=rows, ccount=columns, **look)
 
 
 def _ascending(sweep: Sweep, path: str) -> list[float]:
@@ -294,19 +299,18 @@ def ticks(axis: Any, values: Array | None = None) -> None:
     axis.set_major_formatter(_as_power)
 
 
-def _rows(found: Grid) -> Table:
+def _rows(found: Grid) -> Columns:
     x, y = found.paths
     across, along = np.meshgrid(found.x, found.y, indexing="ij")
     table = {x: across.ravel(), y: along.ravel()}
     table |= estimates("psi_final_mean", found.psi.reshape(-1, 3))
-    places = [found.cells.get(place) for place in np.ndindex(found.inside.shape)]
-    table["projected"] = np.array([np.nan if cell is None else projected(cell) for cell in places])
-    shown = [[] if cell is None else [cell.result] for cell in places]
-    table |= row_labels(shown, [1] * len(shown))
-    return table | {reference.column: found.of(reference).ravel() for reference in found.references}
+    table["projected"] = found.projected.ravel()
+    places = [found.cells.get(place) for place in np.ndindex(found.projected.shape)]
+    table |= row_labels([[] if cell is None else [cell.result] for cell in places])
+    return table | {law.column: found.of(law.at).ravel() for law in found.references}
 
 
-def _caption(grids: Sequence[Grid], _: Sequence[Table]) -> str:
+def _caption(grids: Sequence[Grid], _: Sequence[Columns]) -> str:
     [found] = grids
     x, y = found.paths
     replicates = numbers(float(len(c.result.replicates)) for c in found.cells.values())
@@ -320,10 +324,10 @@ def _caption(grids: Sequence[Grid], _: Sequence[Table]) -> str:
     a, b = slopes(found)
     if np.isfinite(a):
         text += f". Fitted: ψ ∝ {symbol(x)}^{a:.2f} · {symbol(y)}^{b:.2f}"
-    held = sum(projected(cell) > PROJECTED for cell in found.cells.values())
+    held = int(np.count_nonzero(found.projected > PROJECTED))
     if held > 0:
         text += told_of_box(held, len(found.cells))
-    left = int(np.count_nonzero(~np.isfinite(found.psi[:, :, 0])))
+    left = int(np.count_nonzero(~np.isfinite(found.mean)))
     if left > 0:
         text += f"; {left} cells without a finite mean are left out"
     return f"{text}."

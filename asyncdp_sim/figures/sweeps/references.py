@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from math import nan
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.moments import answering, psi_bound
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.results import Cell
 from asyncdp_sim.scenario import load
 from asyncdp_sim.theory.prediction import Unknown
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from asyncdp_sim.core.arrays import Array, Columns, Indices
 from asyncdp_sim.figures.kit.axes import MOST as MOST_SHOWN
 from asyncdp_sim.figures.kit.axes import draw_rows, log_axis, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES
-from asyncdp_sim.figures.kit.style import BLUE, sheet
+from asyncdp_sim.figures.kit.style import BLUE, small_panels
 from asyncdp_sim.figures.sweeps.overview import PSI, WIDE
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 
-Array = npt.NDArray[np.float64]
 ACROSS = 3  # panels side by side
 MOST = 16  # rows
 NAME = 34  # letters of a setting in one line
@@ -35,7 +34,7 @@ def select(sweep: Sweep) -> list[Series] | str:
     return [Series(name, (0,), (cell,)) for name, cell in zip(names, sweep.cells, strict=True)]
 
 
-def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[Series], rows: Sequence[Columns]) -> Figure:
     """Draw what differs between settings, with 95 % intervals; what is constant is left out."""
     shown = _shown(rows) or [PSI]
     across = min(ACROSS, len(shown))
@@ -43,17 +42,16 @@ def panels(found: Sequence[Series], rows: Sequence[Table]) -> Figure:
     lines = [wrapped(series.name, NAME, 3) for series in found]
     tallest = max(line.count("\n") + 1 for line in lines)
     height = 0.15 * len(found) * max(2, tallest + 0.2) + 0.55
-    figure = sheet(7.2, height * down + 0.5)
+    figure, several = small_panels(len(shown), 7.2, height * down + 0.5, across)
     places = np.arange(len(found))[::-1]
-    for place, column in enumerate(shown):
-        axes = figure.add_subplot(down, across, place + 1)
+    for place, (axes, column) in enumerate(zip(several, shown, strict=True)):
         _draw(axes, column, np.concatenate([ends(table, column) for table in rows], axis=1), places)
         axes.set_yticks(places, lines)
         axes.tick_params(labelleft=place % across == 0)
     return figure
 
 
-def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -> None:
+def _draw(axes: Axes, what: str, values: Array, places: Indices) -> None:
     draw_rows(axes, places, values, marker="o", color=BLUE, markersize=5)
     finite = values[np.isfinite(values) & (values[0] <= MOST_SHOWN)]
     middle = values[0][np.isfinite(values[0]) & (values[0] <= MOST_SHOWN)]
@@ -70,22 +68,22 @@ def _draw(axes: Axes, what: str, values: Array, places: npt.NDArray[np.int64]) -
     axes.set_xlabel(FIGURES[what][0])
 
 
-def _shown(rows: Sequence[Table]) -> list[str]:
+def _shown(rows: Sequence[Columns]) -> list[str]:
     return [column for column in dict.fromkeys((PSI, *FIGURES)) if not _close(column, rows)]
 
 
-def _close(what: str, rows: Sequence[Table]) -> bool:
+def _close(what: str, rows: Sequence[Columns]) -> bool:
     """Return whether a figure hardly differs between settings, or one setting alone has it."""
     values = np.array([table[what][0] for table in rows])
     finite = values[np.isfinite(values)]
     return len(finite) < 2 or bool(np.ptp(finite) <= CLOSE * np.abs(finite).max())
 
 
-def _rows(each: Series) -> Table:
+def _rows(each: Series) -> Columns:
     return each.rows("setting", "place", **{name: of for name, (_, of) in FIGURES.items()})
 
 
-def _caption(found: Sequence[Series], rows: Sequence[Table]) -> str:
+def _caption(found: Sequence[Series], rows: Sequence[Columns]) -> str:
     text = (
         f"Figures that differ between {len(found)} settings; error bars: 95 % intervals over "
         "replicates (exact for the median of ψ; the whole range of fewer than six replicates)"

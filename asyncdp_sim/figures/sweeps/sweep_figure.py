@@ -5,18 +5,15 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.figures.kit.axes import reaches_zero
 from asyncdp_sim.figures.kit.outcomes import Estimate
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
-
-Array = npt.NDArray[np.float64]
-Table = dict[str, npt.NDArray[Any]]
 
 
 class Shown(Protocol):
@@ -64,22 +61,18 @@ class Series:
         lines: dict[str, list[Cell]] = {}
         for cell in cells:
             lines.setdefault(name(cell), []).append(cell)
-        return [cls.ordered(line, group, at, **more) for line, group in lines.items()]
+        for group in lines.values():
+            group.sort(key=at)
+        return [
+            cls(line, tuple(map(at, group)), tuple(group), **more) for line, group in lines.items()
+        ]
 
-    @classmethod
-    def ordered(
-        cls, name: str, cells: Iterable[Cell], at: Callable[[Cell], Any], **more: Any
-    ) -> Self:
-        """Return the series of these cells; parameters as in :meth:`grouped`."""
-        placed = sorted(((at(cell), cell) for cell in cells), key=lambda each: each[0])
-        return cls(name, tuple(x for x, _ in placed), tuple(cell for _, cell in placed), **more)
-
-    def rows(self, named: str, x: str, **columns: Callable[[Result], Estimate]) -> Table:
+    def rows(self, named: str, x: str, **columns: Callable[[Result], Estimate]) -> Columns:
         """Return its name, its numbers, estimates with the ends of their intervals, and labels."""
-        table: Table = {named: np.repeat([self.name], len(self.at)), x: np.array(self.at)}
+        table: Columns = {named: np.repeat([self.name], len(self.at)), x: np.array(self.at)}
         for column, estimate in columns.items():
             table |= estimates(column, map(estimate, self.results))
-        return table | row_labels([[result] for result in self.results], [1] * len(self.at))
+        return table | row_labels([[result] for result in self.results])
 
 
 @dataclass(frozen=True)
@@ -102,9 +95,9 @@ class SweepFigure(Generic[S]):
 
     name: str
     select: Callable[[Sweep], Sequence[S] | str]
-    rows: Callable[[S], Table]
-    panels: Callable[[Sequence[S], Sequence[Table]], Figure]
-    caption: Callable[[Sequence[S], Sequence[Table]], str]
+    rows: Callable[[S], Columns]
+    panels: Callable[[Sequence[S], Sequence[Columns]], Figure]
+    caption: Callable[[Sequence[S], Sequence[Columns]], str]
 
     def why_not(self, sweep: Sweep) -> str | None:
         """Return in words why a sweep has no such figure; None if it has."""
@@ -136,12 +129,12 @@ class SweepFigure(Generic[S]):
         return Picture(self.name, figure, table, caption, figure_label)
 
 
-def estimates(what: str, found: Iterable[Estimate] | Array) -> Table:
+def estimates(what: str, found: Iterable[Estimate] | Array) -> Columns:
     """Return estimates as a column, and as two more the ends of their intervals."""
     columns = np.array(list(found), dtype=float).reshape(-1, 3).T
     return dict(zip((what, f"{what}_low", f"{what}_high"), columns, strict=True))
 
 
-def ends(rows: Table, what: str) -> Array:
+def ends(rows: Columns, what: str) -> Array:
     """Return a column of estimates and the ends of their intervals, shape (3, J)."""
     return np.array([rows[what], rows[f"{what}_low"], rows[f"{what}_high"]])

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import as_float
 from asyncdp_sim.figures.kit.axes import ACROSS, key, legend, strokes, wrapped
 from asyncdp_sim.figures.kit.outcomes import of_summary
 from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, Table, ends, estimates
+from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends, estimates
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
@@ -26,7 +27,12 @@ LOADS = np.geomspace(1e-3, 300.0, 400)
 
 def measured(cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells whose summary knows what was on air and what of it was delivered."""
-    return [cell for cell in cells if _shares_a_channel(cell.result.summary)]
+    loads = [[as_float(cell.result.summary.get(of)) for of in (LOAD, DELIVERED)] for cell in cells]
+    return [
+        cell
+        for cell, (offered, delivered) in zip(cells, loads, strict=True)
+        if offered is not None and offered > 0 and delivered is not None
+    ]
 
 
 def groups(sweep: Sweep) -> dict[str, list[Cell]]:
@@ -94,7 +100,7 @@ def select(sweep: Sweep) -> list[Channel] | str:
     ]  # fmt: skip
 
 
-def panels(found: Sequence[Channel], rows: Sequence[Table]) -> Figure:
+def panels(found: Sequence[Channel], rows: Sequence[Columns]) -> Figure:
     """Draw S, the share of time in surviving answers, against G, the transmissions on air."""
     figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
     points: list[Any] = []
@@ -115,41 +121,34 @@ def panels(found: Sequence[Channel], rows: Sequence[Table]) -> Figure:
                 table[LOAD][rows_of], table[DELIVERED][rows_of], dashes, linewidth=1.2,
                 color=THEORY if (law, dashes) in channel.common else shade, label=_named(law),
             )  # fmt: skip
-    axes.set_xlim(0, found[0].reach)
-    axes.set_ylim(0, None)
+    axes.set(xlim=(0, found[0].reach), ylim=(0, None))
     axes.grid(axis="y")
-    axes.set_xlabel("offered load $G$ (erlang)")
-    axes.set_ylabel("throughput $S$ (erlang)")
+    axes.set(xlabel="offered load $G$ (erlang)", ylabel="throughput $S$ (erlang)")
     keys = points + curves
     longest = max(len(str(handle.get_label())) for handle in keys)
     legend(figure, keys, 1 if longest > ACROSS // 2 else 2)
     return figure
 
 
-def _rows(channel: Channel) -> Table:
+def _rows(channel: Channel) -> Columns:
     """Return what was measured, a row for each cell, and below it the laws."""
     results, kind = channel.results, _kind(channel.cells[0])
     table = _series("measured", kind, len(results))
     for name in (LOAD, DELIVERED):
         table |= estimates(name, map(of_summary(name), results))
-    tables = [table | row_labels([[result] for result in results], [1] * len(results))]
+    tables = [table | row_labels([[result] for result in results])]
     for law, _ in (*channel.laws, *channel.common):
         offered, delivered = law.points(LOADS)
         kept = offered <= channel.reach
         curve = _series(_named(law).replace("$", ""), kind, int(kept.sum()))
         for name, values in ((LOAD, offered), (DELIVERED, delivered)):
             curve |= estimates(name, np.array([(value, np.nan, np.nan) for value in values[kept]]))
-        tables.append(curve | row_labels([[]], [int(kept.sum())]))
+        tables.append(curve | row_labels([[]], int(kept.sum())))
     return {name: np.concatenate([part[name] for part in tables]) for name in tables[0]}
 
 
-def _series(name: str, kind: str, rows: int) -> Table:
+def _series(name: str, kind: str, rows: int) -> Columns:
     return {"series": np.full(rows, name), "channel": np.full(rows, kind)}
-
-
-def _shares_a_channel(summary: Mapping[str, Any]) -> bool:
-    offered, delivered = (as_float(summary.get(name)) for name in (LOAD, DELIVERED))
-    return offered is not None and offered > 0 and delivered is not None
 
 
 def _kind(cell: Cell) -> str:

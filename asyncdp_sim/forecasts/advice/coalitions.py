@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.moments import broken
@@ -21,8 +21,6 @@ from asyncdp_sim.theory.moments.per_update import Initial, Shape, drawn
 from asyncdp_sim.theory.moments.synchronous import LOST, descend
 from asyncdp_sim.theory.predict.update_order import releases, selection
 from asyncdp_sim.theory.prediction import Unknown
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,9 +101,7 @@ class Course:
         return error / self.least * float(np.sum(self.values / self.hessian))
 
 
-def one_size(
-    course: Course, rho: Array, members: Array | npt.NDArray[np.int64]
-) -> tuple[Array, Array]:
+def one_size(course: Course, rho: Array, members: Array | Indices) -> tuple[Array, Array]:
     """Return E ψ(θ_L,T) without noise, and what a unit of every answer's noise variance adds.
 
     With the same second moments for all owners the recursion of
@@ -210,7 +206,6 @@ def rounds(course: Course, schedule: Schedule) -> tuple[Array, Array]:
     return np.where(stable, quiet, np.inf), np.where(stable, loud, np.inf)
 
 
-Whole = npt.NDArray[np.int64]
 SHARES_OF_T = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """T that are tried, over the scenario's, with ``tuned``."""
 STRIDES = np.geomspace(0.02, 20.0, 20)
@@ -278,7 +273,7 @@ class EqualSizeCost:
 
     courses: tuple[Course, ...]
     rho: Array
-    answers: Whole
+    answers: Indices
     free: Array
     noise: Array
     total: float
@@ -303,28 +298,7 @@ class EqualSizeCost:
         courses = tuple(course for course, _ in choices)
         return cls(courses, rho_of, allowed_of, free, noise, total)
 
-    @classmethod
-    def in_rounds(
-        cls,
-        choices: Sequence[tuple[Course, float]],
-        owners: int,
-        total: float,
-        scheduled: Callable[[Array, int], Schedule],
-    ) -> "EqualSizeCost":
-        """Work out all choices of a synchronous algorithm: a course, and ρ, c_1 or α; K = T."""
-        outcomes = [
-            rounds(course, scheduled(np.array([step]), course.updates)) for course, step in choices
-        ]
-        courses = tuple(course for course, _ in choices)
-        paid = np.array([course.updates for course in courses])
-        free, gain = (np.concatenate(column) for column in zip(*outcomes, strict=True))
-        step = np.array([step for _, step in choices])
-        step, answers, free, noise = (
-            np.tile(column, (owners, 1)) for column in (step, paid, free, gain * paid**2.0)
-        )
-        return cls(courses, step, answers, free, noise, total)
-
-    def cost(self, members: Whole, records: Array, spread: Array) -> tuple[Array, Whole]:
+    def cost(self, members: Indices, records: Array, spread: Array) -> tuple[Array, Indices]:
         """Return the cost, and which choice it is with, of coalitions with k, n_S and W_S, (B,)."""
         relative = np.asarray(spread) / np.asarray(records, dtype=float) ** 2
         best = np.full(len(relative), np.inf)
@@ -452,8 +426,18 @@ def _in_rounds(
         first = algorithm.schedule(np.ones(1), shorter.updates).sizes[0, 0]
         unit = float(first) * float(shorter.hessian.max())
         choices += [(shorter, stride / unit) for stride in STRIDES.tolist()]
-    total = float(objective.records.sum())
-    return EqualSizeCost.in_rounds(choices, objective.n_owners, total, algorithm.schedule)
+    outcomes = [
+        rounds(chosen, algorithm.schedule(np.array([step]), chosen.updates))
+        for chosen, step in choices
+    ]
+    free, gain = (np.concatenate(column) for column in zip(*outcomes, strict=True))
+    paid = np.array([chosen.updates for chosen, _ in choices])  # K = T
+    step = np.array([step for _, step in choices])
+    step, answers, free, noise = (
+        np.tile(column, (objective.n_owners, 1)) for column in (step, paid, free, gain * paid**2.0)
+    )
+    of_choices, total = tuple(chosen for chosen, _ in choices), float(objective.records.sum())
+    return EqualSizeCost(of_choices, step, answers, free, noise, total)
 
 
 def _one_on_one(

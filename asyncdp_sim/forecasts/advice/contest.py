@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
@@ -21,7 +21,6 @@ from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
 Play = Callable[[Sequence[int]], Array]
 """ψ at the end of replicates of these numbers."""
 REPLICATES = 100

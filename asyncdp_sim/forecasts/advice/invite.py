@@ -142,14 +142,16 @@ def invite(
     scenario: Scenario,
     *,
     private: bool = False,
-    tuned: bool = True,
     replicates: int = REPLICATES,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Invited:
     """Return advice on whom to invite to asynchronous gossip, or to rounds.
 
-    Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap each
+    Every coalition learns by itself: N, n and the shares n_i/n are its own. It takes what suits it
+    best of a grid of ρ and of T up to the scenario's, its own among them: at one ρ a large
+    coalition, whose copies each move less often, is further from its optimum than a small one at
+    the end, whatever the records are. Under a cap each
     member's budget is for as many answers as members of a coalition of that size need
     (:func:`~asyncdp_sim.forecasts.advice.coalitions.enough_answers`), for T under a horizon.
     Moments choose a coalition of every size; the best of these, some of every size from two on, and
@@ -163,11 +165,6 @@ def invite(
         Its sweep, if any, is left out.
     private : bool
         Whether a real table's private records may be read; if not, runs are on its twin.
-    tuned : bool
-        Whether a coalition takes what suits it best of a grid of ρ and of T up to the scenario's,
-        its own among them, or only the scenario's. At one ρ a large coalition, whose copies each
-        move less often, is further from its optimum than a small one at the end, whatever the
-        records are.
     replicates : int
         Runs of a choice at most, ≥ 2; fewer where they would take long.
     workers : int
@@ -187,16 +184,14 @@ def invite(
     population_data = population(asked, "own", private=private)
     own, size = population_data.scenario, population_data.scenario.owners.count
     beginning(progress, "ranking coalitions by moments")
-    alike, records, spread = costs(population_data, tuned=tuned)
+    alike, records, spread = costs(population_data, tuned=True)
     sizes = best_of_each_size(alike, records, spread)
     own_choice = replace(
         sizes[-1], rho=float(alike.rho[-1, 0]), updates=own.run.updates,
         answers=max(own.network.answers_allowed),
     )  # fmt: skip
-    around: tuple[float, ...] = (1.0,)
     candidates = _candidates(sizes)
-    if tuned:
-        around = AROUND if own.privacy.clip_bound is None else CLIPPED
+    around = AROUND if own.privacy.clip_bound is None else CLIPPED
     tried = [own_choice, *(replace(it, rho=by * it.rho) for by in around for it in candidates)]
     light = partial(affordable, own, population_data.dataset, most=replicates)
     with processes(workers) as mapped:

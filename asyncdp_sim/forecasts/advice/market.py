@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import number
@@ -22,7 +22,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     ends,
     gained,
 )
-from asyncdp_sim.forecasts.moments import Recursions, answering, broken, exact, process_of
+from asyncdp_sim.forecasts.moments import answering, broken, exact, process_of
 from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
@@ -31,8 +31,6 @@ from asyncdp_sim.theory.formulas.arguments import finite, positive
 from asyncdp_sim.theory.moments.noise_gain import noise_gain
 from asyncdp_sim.theory.moments.per_update import moments as run_moments
 from asyncdp_sim.theory.prediction import Unknown
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +126,10 @@ def priced(known: Population, doubts: Sequence[str]) -> Demand:
 
 
 def cheapest(wanted: Demand, prices: Sequence[float] | Array, target: float) -> Purchase:
-    """Return the budgets that reach a target for the least Σ c_i ε_i.
+    """Return the budgets that reach a target for the least Σ c_i ε_i; 0 for owners of loss 0.
+
+    ε_i = (loss_i/c_i)^{1/3} (Σ_j loss_j^{1/3} c_j^{2/3} / (target − free))^{1/2}: at the optimum
+    c_i = 2μ loss_i/ε_i³ for one μ, and the target is met.
 
     Parameters
     ----------
@@ -149,21 +150,12 @@ def cheapest(wanted: Demand, prices: Sequence[float] | Array, target: float) -> 
     if not wanted.free < target:
         domain = f"allowed is more than {wanted.free:.4g}, the expected ψ without noise"
         raise SpecError([Fault("target", f"{target:g}", domain)])
-    epsilon = lagrange(wanted, cost, target)
+    ratio = np.cbrt(wanted.loss / cost)
+    epsilon = np.asarray(ratio * np.sqrt(np.sum(ratio * cost) / (target - wanted.free)))
     margin = float(cost @ epsilon) / (2 * (target - wanted.free))
     buying = wanted.loss > 0
     psi = wanted.free + float(np.sum(wanted.loss[buying] / np.square(epsilon[buying])))
     return Purchase(epsilon, cost * epsilon, psi, float(target), margin)
-
-
-def lagrange(wanted: Demand, prices: Array, target: float) -> Array:
-    """Return the cheapest budgets in closed form, shape (N,); 0 for owners of loss 0.
-
-    ε_i = (loss_i/c_i)^{1/3} (Σ_j loss_j^{1/3} c_j^{2/3} / (target − free))^{1/2}: at the optimum
-    c_i = 2μ loss_i/ε_i³ for one μ, and the target is met.
-    """
-    ratio = np.cbrt(wanted.loss / prices)
-    return np.asarray(ratio * np.sqrt(np.sum(ratio * prices) / (target - wanted.free)))
 
 
 ROUNDS, CLOSE = 8, 0.01
@@ -342,7 +334,7 @@ def _require_inside(known: Population, found: Purchase) -> None:
     bought = _with(known.scenario, found.epsilon)
     here = replace(known, scenario=bought, problem=prepare(bought, known.dataset))
     bound = known.scenario.model.theta_max
-    if bound is not None and isinstance(exact(here, Recursions()), tuple):
+    if bound is not None and isinstance(exact(here), tuple):
         problem = f"the noise of ψ = {found.target:g} may reach beyond"
         raise SpecError(
             [Fault("model.theta_max", f"{bound:g}", f"{problem}: allowed is a larger Θ, or less ψ")]

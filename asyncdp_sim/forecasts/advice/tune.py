@@ -7,9 +7,7 @@ from itertools import product
 from math import ceil, inf, isfinite
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
@@ -24,13 +22,12 @@ from asyncdp_sim.forecasts.advice.contest import (
     gained,
     longest,
 )
-from asyncdp_sim.forecasts.moments import Recursions, broken, exact
+from asyncdp_sim.forecasts.moments import broken, exact
 from asyncdp_sim.forecasts.population import Population, choosing, population
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
 CHANGES = (((4.0,), 10), ((2.0,), 20), ((1.4,), 40), ((1.2, 1.08), 100))
 """Factors of changes to the step, T and K, the largest first, and simulated runs with each."""
 MOST, LEAST = CHANGES[0][0][0], CHANGES[-1][0][-1]
@@ -339,7 +336,7 @@ def _exactly(known: Population, setting: StepLengthCap) -> float:
     """Return E ψ of a choice by exact moments; infinite where it has none."""
     scenario = setting.into(known.scenario)
     here = replace(known, scenario=scenario, problem=prepare(scenario, known.dataset))
-    result = exact(here, Recursions())
+    result = exact(here)
     return inf if isinstance(result, tuple) else float(result.psi[-1])
 
 

@@ -130,7 +130,8 @@ def deciding(sweep: Sweep) -> Grid:
     across = RECORDS if RECORDS in sweep.paths else BANKS
     found, (low, high) = grid(sweep, across, BUDGET), DECIDES
     mean = found.psi[:, :, 0]
-    return replace(found, inside=found.inside & (low <= mean) & (mean <= high))
+    kept = found.inside & (low <= mean) & (mean <= high)
+    return replace(found, cells={at: cell for at, cell in found.cells.items() if kept[at]})
 
 
 def deciding_slope(sweep: Sweep, axis: int) -> float:

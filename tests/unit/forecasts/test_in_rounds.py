@@ -11,7 +11,7 @@ from asyncdp_sim.forecasts import forecast, grid, words
 from asyncdp_sim.forecasts.advice.coalitions import best_of_each_size, costs
 from asyncdp_sim.forecasts.advice.invite import invite
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.forecasts.moments import Recursions, exact
+from asyncdp_sim.forecasts.moments import exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs import run
@@ -36,7 +36,7 @@ def together(name="collab-2", **parts):
 
 def told(scenario, moments="common"):
     """Return exact moments, or why there are none."""
-    return exact(population(scenario, moments, private=False), Recursions())
+    return exact(population(scenario, moments, private=False))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

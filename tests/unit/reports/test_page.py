@@ -23,10 +23,9 @@ from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
-from asyncdp_sim.reports.basis import foundation
 from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
-from asyncdp_sim.reports.page import account
+from asyncdp_sim.reports.page import account, foundation
 from asyncdp_sim.results import Result, open_directory, read_manifest
 from asyncdp_sim.theory.predict.plain import plain
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
@@ -240,7 +239,7 @@ def test_a_banner_says_the_label_and_is_never_milder(result: Path, place: Path) 
 
 def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) -> None:
     said = read_manifest(result)["rests_on"]
-    assert len(foundation([{}]).kinds) == 0
+    assert len(foundation([{}])["kinds"]) == 0
     for row in said["kinds"]:
         for oracle in row["oracles"]:
             assert oracle in of_run.said
@@ -250,7 +249,7 @@ def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) 
     assert found == foundation([{"rests_on": said}])
     other = {**said, "together": [{**said["together"][0], "basis": "unverified"}]}
     both = foundation([{"rests_on": said}, {"rests_on": other}])
-    assert {row.where for row in both.together[:2]} == {"in 1 of 2 cells"}
+    assert {row["where"] for row in both["together"][:2]} == {"in 1 of 2 cells"}
 
 
 def test_events_simulated_again_are_those_of_the_run(result: Path, tmp_path: Path) -> None:
@@ -291,13 +290,13 @@ def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
     owners = {"count": 2, "records": 15}
     found = Result.read(written(tmp_path / "of-table", data=data, owners=owners))
     told = account(found, found.scenario)
-    words = " ".join(f"{name} {text}" for name, text in told.lines)
+    words = " ".join(f"{name} {text}" for name, text in told["lines"])
     assert "mine.csv" in words
     assert str(tmp_path) not in words
-    assert told.note == ""
+    assert told["note"] == ""
     (tmp_path / "mine.csv").unlink()
     gone = account(found, found.scenario)
-    assert (len(gone.lines) > 0) != (gone.note != "")
+    assert (len(gone["lines"]) > 0) != (gone["note"] != "")
 
 
 @pytest.mark.long

@@ -1,0 +1,31 @@
+"""Mean ψ against one number: Async's figures 6 and 10, and entries that hide owners or noise."""
+
+import numpy as np
+
+from asyncdp_sim.figures.sweeps.psi_lines import PsiSeries, lines
+from asyncdp_sim.figures.sweeps.references import HOSPITAL, LENDING, Reference
+from asyncdp_sim.results import Cell, Sweep
+from asyncdp_sim.scenario.paths import VARIANT
+
+EPSILON, OWNERS = "privacy.epsilon", "owners.count"
+
+
+def alone(cell: Cell) -> float:
+    """Return ψ of the median owner's own model, without noise."""
+    return float(np.median(cell.result.of_owners("psi_alone")))
+
+
+def by_noise(sweep: Sweep) -> list[PsiSeries]:
+    """Return a series for each noise: variants begin with its name, and end with the owners'."""
+    return PsiSeries.grouped(
+        sweep.cells,
+        lambda cell: str(cell.values[VARIANT]).partition(",")[0],
+        lambda cell: float(cell.result.scenario["owners"]["count"]),
+    )
+
+
+OWN = Reference("own model of the median owner, without noise", "psi_alone", alone)
+ASYNC_06 = lines("by-budget", EPSILON, "owners.records", references=(LENDING,))
+ASYNC_10 = lines("mean-by-budget", EPSILON, references=(HOSPITAL,))
+CORRELATED_NOISE = lines("correlated-noise", OWNERS, select=by_noise)
+HIDE_THE_OWNER = lines("hide-the-owner", OWNERS, VARIANT, references=(OWN,))
