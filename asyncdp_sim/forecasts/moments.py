@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import AnswerBatch, OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.reply import AnswerModel, Noise, Sampling
+from asyncdp_sim.learning.reply import AnswerModel, AnswerNoise, Sampling
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise, excess_bound, step_sizes
@@ -391,7 +391,7 @@ def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
 
 
 def psi_bound(
-    algorithm: OneOnOne, objective: Quadratic, noise: Noise, updates: int, chosen: Array
+    algorithm: OneOnOne, objective: Quadratic, noise: AnswerNoise, updates: int, chosen: Array
 ) -> float | None:
     """Return a bound on E ψ(θ_L,T), Theorem 2 (Async) mended and for smooth losses.
 

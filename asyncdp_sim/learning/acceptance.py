@@ -34,13 +34,13 @@ class HonestAnswers:
     ----------
     reach : float
         Bound on ‖∇f_i‖₁, declared or enforced: Ξ, or √p Ξ where Ξ bounds an L2 norm.
-    noise : Noise
+    noise : AnswerNoise
     n_features : int
         p.
     """
 
     reach: float
-    noise: reply.Noise
+    noise: reply.AnswerNoise
     n_features: int
 
     def length(self, quantile: float) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.learning.algorithms import Algorithm, Array, CellRows, Indices
-from asyncdp_sim.learning.reply import AnswerModel, Noise
+from asyncdp_sim.learning.reply import AnswerModel, AnswerNoise
 from asyncdp_sim.learning.watch import NUMBERS, GradientMonitor
 
 
@@ -187,7 +187,7 @@ def _by_row(parts: Sequence[Any], free: Sequence[str], replicates: int) -> Any:
     return replace(parts[0], **changes)
 
 
-def _tables(noise: Noise) -> list[str]:
+def _tables(noise: AnswerNoise) -> list[str]:
     """Return the fields of noise that hold a number for each owner, or for each answer."""
     return [
         field.name

@@ -1,8 +1,9 @@
 """A reply to a query: over which records, with what noise, and what the learner takes of it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from asyncdp_sim.learning.algorithms import AnswerBatch, Array, Gradients, Indic
 from asyncdp_sim.learning.clipping import AdaptiveBound, clipped
 from asyncdp_sim.learning.objectives import Norm, Records
 
+Shape = Literal["vector", "scalar-as-published"]
 Change = Callable[[Indices, Array], Array]
 """From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
 
@@ -30,44 +32,68 @@ class Sampling(Protocol):
         """Return gradients over the records that rows of ``draws`` (r, size) say, (r, p)."""
 
 
-class Noise(Protocol):
-    """The mechanism: what is drawn for an answer, and what an owner makes of its gradient by it."""
+class AnswerNoise(ABC):
+    """The noise on the answers of all owners of a run.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        The scale of each owner's noise, ≥ 0; 0 if answers are exact.
+    shape : str
+        "vector": coordinates are uncorrelated; "scalar-as-published": all have the same draw.
+    """
+
+    figure: ClassVar[str | None] = None
+    """Name of ``scale`` in words; None if it is not printed."""
+    scale: Array
+    shape: Shape = "vector"
 
     @property
-    def scale(self) -> Array:
-        """How large each owner's noise is, shape (N,)."""
-
-    @property
+    @abstractmethod
     def variance(self) -> Array:
         """Variance of each coordinate of each owner's noise, shape (N,)."""
 
     @property
     def added(self) -> str | None:
-        """The law of w where an answer is g + ``scale`` w, w the row; None where it is not.
+        """The law of w if an answer is g + ``scale`` w, w the row; None for other noise.
 
-        Of two mechanisms with the same law, the same streams give the same rows.
+        Two noises with the same law draw the same rows from the same streams.
         """
+        return None
+
+    @property
+    def figures(self) -> dict[str, Array]:
+        """The scale of the noise: its name, and a number per owner (N,)."""
+        return {} if self.figure is None else {self.figure: self.scale}
 
     def width(self, size: int) -> int:
-        """Return how many numbers are drawn for an answer of ``size`` numbers."""
+        """Return the number of random numbers for an answer of ``size`` numbers."""
+        return size
 
+    @abstractmethod
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        """Return what is drawn for the next ``count`` answers, shape (count, width)."""
+        """Return the random numbers of the next ``count`` answers, shape (count, width)."""
 
     def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
         """Return what draws the next rows of a stream, (count, width), for ``size`` numbers."""
+        return lambda generator, count: self.rows(generator, count, size)
 
+    @abstractmethod
     def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
+        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten."""
 
     def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return the noise in answers given the gradients, of scale 1, shape (r, size)."""
+        """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((answers - gradients) / self.scale[owners, None])
 
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return the log-likelihood of noisy answers given the gradients, shape (r,)."""
-
+    @abstractmethod
     def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return what the noise's L1 norm exceeds with probability at most 1 − q, shape (N,)."""
+        """Return a bound that ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
+
+    @abstractmethod
+    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+        """Return ln p(answer | gradient), shape (r,); −∞ if the answer is impossible."""
 
 
 class Places(Protocol):
@@ -179,7 +205,7 @@ class AnswerModel:
     """
 
     gradients: Gradients
-    noise: Noise
+    noise: AnswerNoise
     sample: Sampling | None = None
     factors: Array | None = None
     acceptance: Change | None = None

@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
 
@@ -124,7 +123,7 @@ class Problem:
     @property
     def noise(self) -> AnswerNoise:
         """What answers are hidden by; learning knows no more of it than it needs."""
-        return cast(AnswerNoise, self.task.reply.noise)
+        return self.task.reply.noise
 
 
 def records(

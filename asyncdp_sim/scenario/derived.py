@@ -16,7 +16,6 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
-from asyncdp_sim.learning.reply import Noise
 from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
@@ -261,7 +260,7 @@ class ScenarioFacts(CachedSpec):
         """How the clip bound moves from round to round; None where it stays."""
         return self.spending.clip_law(self.owners.count, self.run.updates)
 
-    def honest_answers(self, noise: Noise, n_features: int) -> HonestAnswers:
+    def honest_answers(self, noise: AnswerNoise, n_features: int) -> HonestAnswers:
         """Return what is public of honest answers of p numbers with such noise."""
         reach = 0.0 if self.xi is None else self.xi
         if self.privacy.norm == "l2":

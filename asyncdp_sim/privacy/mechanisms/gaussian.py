@@ -14,16 +14,15 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Norm
+from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budgets import BudgetSchedule, gaussian_answers
 from asyncdp_sim.privacy.mechanisms.kind import (
-    AnswerNoise,
     Array,
     Indices,
     MechanismKind,
     OwnerBudgets,
     RecordSensitivity,
-    Shape,
     alike,
 )
 from asyncdp_sim.privacy.sensitivity import NormChoice

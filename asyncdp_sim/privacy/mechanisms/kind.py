@@ -5,8 +5,7 @@ for all owners, and combines a row with an owner's gradient. Simulated noise is 
 mechanism: see README.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.learning.objectives import Norm
+from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total
@@ -23,73 +23,8 @@ from asyncdp_sim.spec.base import Variant
 
 Array = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
-Shape = Literal["vector", "scalar-as-published"]
 _SAME = 1e-9
 """Relative to the largest number: residuals this close differ by rounding only."""
-
-
-class AnswerNoise(ABC):
-    """The noise on the answers of all owners of a run.
-
-    Attributes
-    ----------
-    scale : array (N,)
-        The scale of each owner's noise, ≥ 0; 0 if answers are exact.
-    shape : str
-        "vector": coordinates are uncorrelated; "scalar-as-published": all have the same draw.
-    """
-
-    figure: ClassVar[str | None] = None
-    """Name of ``scale`` in words; None if it is not printed."""
-    scale: Array
-    shape: Shape = "vector"
-
-    @property
-    @abstractmethod
-    def variance(self) -> Array:
-        """Variance of each coordinate of each owner's noise, shape (N,)."""
-
-    @property
-    def added(self) -> str | None:
-        """The law of w if an answer is g + ``scale`` w, w the row; None for other noise.
-
-        Two noises with the same law draw the same rows from the same streams.
-        """
-        return None
-
-    @property
-    def figures(self) -> dict[str, Array]:
-        """The scale of the noise: its name, and a number per owner (N,)."""
-        return {} if self.figure is None else {self.figure: self.scale}
-
-    def width(self, size: int) -> int:
-        """Return the number of random numbers for an answer of ``size`` numbers."""
-        return size
-
-    @abstractmethod
-    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        """Return the random numbers of the next ``count`` answers, shape (count, width)."""
-
-    def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
-        """Return what draws the next rows of a stream, (count, width), for ``size`` numbers."""
-        return lambda generator, count: self.rows(generator, count, size)
-
-    @abstractmethod
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten."""
-
-    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((answers - gradients) / self.scale[owners, None])
-
-    @abstractmethod
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return a bound that ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
-
-    @abstractmethod
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return ln p(answer | gradient), shape (r,); −∞ if the answer is impossible."""
 
 
 def alike(left: Array, right: Array | float, size_of: Array) -> npt.NDArray[np.bool_]:

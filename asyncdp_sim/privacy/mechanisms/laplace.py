@@ -9,15 +9,14 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.steps import per_row, shared
+from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import (
-    AnswerNoise,
     Array,
     Indices,
     OwnerBudgets,
     PureMechanism,
     RecordSensitivity,
-    Shape,
     alike,
     laplace_scale,
     total,
