@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number, amount
-from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal, names_in
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+    amount,
+    names_in,
+)
 from asyncdp_sim.data.tables.text_columns import Truths, cell_or_nan, cells, days, written
 
 if TYPE_CHECKING:

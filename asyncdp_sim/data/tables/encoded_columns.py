@@ -9,8 +9,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Array, FileRows, require_column
-from asyncdp_sim.data.tables.encodings import Encoding, usual
-from asyncdp_sim.data.tables.encodings.kind import Codes
+from asyncdp_sim.data.tables.encodings import Codes, Encoding, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.text_columns import Truths, cells
 

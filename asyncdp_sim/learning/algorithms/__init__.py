@@ -15,8 +15,7 @@ from asyncdp_sim.learning.algorithms.gossip_graph import (
     AveragingSteps,
     GossipGraph,
 )
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,

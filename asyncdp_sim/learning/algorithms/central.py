@@ -12,8 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,

@@ -13,7 +13,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope
 
 if TYPE_CHECKING:
-    from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
+    from asyncdp_sim.learning.algorithms.kind import LocalSteps
 
 
 Array = npt.NDArray[np.float64]

@@ -32,7 +32,7 @@ class SoftmaxLoss(Loss):
     """φ(z, y) = ln(1 + Σ e^{z_c}) − z_y, with the K − 1 scores z on the last axis.
 
     Labels are −1 and 1 of two classes, 1 to K of more, as
-    :class:`~asyncdp_sim.data.tables.encodings.texts.ClassLabels` makes them. A target of 0 is no
+    :class:`~asyncdp_sim.data.tables.encodings.ClassLabels` makes them. A target of 0 is no
     label: φ = 0 at every z.
 
     Attributes
