@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array
+from asyncdp_sim.core.arrays import Array, Flags
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
     Date,
@@ -24,7 +24,7 @@ from asyncdp_sim.data.tables.encodings import (
     amount,
     names_in,
 )
-from asyncdp_sim.data.tables.text_columns import Truths, cell_or_nan, cells, days, written
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, days, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,7 +204,7 @@ def _fitting(
     return "text", *_texts(distinct, several)
 
 
-def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
+def _words(known: "pd.Series", words: Flags, called: str) -> list[str]:
     """Return which cells of a column of quantities are words, where some are."""
     if not words.any():
         return []

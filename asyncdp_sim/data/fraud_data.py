@@ -30,12 +30,12 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Flags
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows
+from asyncdp_sim.data.dataset import Encoded, OnDemand, Rows
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
     DeclaredData,
@@ -299,7 +299,7 @@ def require_columns(columns: Collection[str]) -> None:
         raise DataError([Fault("data.path", f"a table without {x}", rule) for x in missing])
 
 
-def _bad_cell(column: "pd.Series", bad: npt.NDArray[np.bool_]) -> Fault:
+def _bad_cell(column: "pd.Series", bad: Flags) -> Fault:
     """Return a fault that names the first bad cell of a column; rows count from 1."""
     row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
     more = f" ({count} such cells in all)" if count > 1 else ""

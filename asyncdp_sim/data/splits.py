@@ -12,10 +12,11 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, mode
 from pydantic_core import PydanticCustomError
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.plugins import Place
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import aligned, number
 from asyncdp_sim.data.column_profile import (
@@ -16,7 +17,7 @@ from asyncdp_sim.data.column_profile import (
     shorten,
     target_looked_at,
 )
-from asyncdp_sim.data.dataset import Array, nearest
+from asyncdp_sim.data.dataset import nearest
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.read import (

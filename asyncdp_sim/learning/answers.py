@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.core.streams import Scope
@@ -326,14 +325,14 @@ class _RankedRows:
         self._sources = sources
         self._draw = draw
         self._next = [iter(owner_ranks) for owner_ranks in ranks]
-        self._drawn: list[list[npt.NDArray[np.float64]]] = [[] for _ in sources]
+        self._drawn: list[list[Array]] = [[] for _ in sources]
 
     def following(self, rows: Indices | None) -> Array:
         """Return the row of the next answer of each of these owners; any, where it has none."""
         every = range(len(self._sources)) if rows is None else rows.tolist()
         return np.stack([self._row(source, next(self._next[source], 0)) for source in every])
 
-    def _row(self, source: int, number: int) -> npt.NDArray[np.float64]:
+    def _row(self, source: int, number: int) -> Array:
         drawn = self._drawn[source]
         while len(drawn) <= number:
             drawn.extend(self._draw(self._sources[source], _RELEASED))

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 
 if TYPE_CHECKING:
     from asyncdp_sim.learning.objectives import Loss
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from math import ceil, fsum
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Counts, Flags
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.spec.base import (
@@ -83,8 +83,6 @@ def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
 
 
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 _ULP = 2.0**-52
 
 
@@ -137,7 +135,7 @@ class BudgetSchedule:
         """K_i s_ik, the part of each answer over an equal part, (ΣK_i,)."""
         return np.concatenate(self.parts) * self.of_owners(self.answers.astype(float))
 
-    def of_any(self, answers: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def of_any(self, answers: Flags) -> Flags:
         """Return for which owners any answer is flagged, (N,), given flags of answers (ΣK_i,)."""
         return np.asarray(np.logical_or.reduceat(answers, self._first))
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from asyncdp_sim.core.arrays import Array, Counts, Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.learning.clipping import AdaptiveBound
@@ -39,8 +40,6 @@ from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.privacy.validate import misfits
 from asyncdp_sim.spec.base import Count, PerOwner, Spec, per_owner
 from asyncdp_sim.spec.validation import faults_of
-
-Array = npt.NDArray[np.float64]
 
 
 class OwnLearner(Spec):
@@ -78,7 +77,6 @@ class OwnLearner(Spec):
         return faults
 
 
-Counts = npt.NDArray[np.int64]
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 
 
@@ -368,7 +366,7 @@ class Privacy(Spec):
 
     def noise_for(
         self,
-        records: npt.NDArray[np.int64],
+        records: Indices,
         updates: int,
         xi: float,
         size: int,

@@ -6,8 +6,8 @@ from functools import cached_property
 from operator import attrgetter
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Flags
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data import Dataset
@@ -22,8 +22,6 @@ from asyncdp_sim.learning.objectives.rows import largest_of_all
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Rows = tuple[list[Array], list[Array]]
 """Features and targets, owner by owner."""
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Discriminator, Field, Tag
 
+from asyncdp_sim.core.arrays import Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec
@@ -119,7 +120,7 @@ class Participants:
             return tuple(map(str, self.numbers))
         return tuple(f"{i} ({name})" for i, name in zip(self.numbers, self.shown, strict=True))
 
-    def places(self, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    def places(self, numbers: npt.NDArray[np.integer]) -> Indices:
         """Return the places, from 1, of owners that tables call by number."""
         return np.searchsorted(np.array(self.numbers), numbers) + 1
 

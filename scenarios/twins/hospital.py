@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import Twin, Variable
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain, recipe
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, read_discharges

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 from asyncdp_sim.data.lending import encode_as_published, encode_plain, recipe
 from asyncdp_sim.data.lending.recipe import BLOCK_ROWS, read_loans

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.data.dataset import OnDemand
 from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     available,

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import (
     DeclaredData,
     Encode,

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.data.dataset import OnDemand
 from asyncdp_sim.data.declared_columns import EncodedColumn, available, encoded, lacking, place_in
 from asyncdp_sim.data.lending.encode_plain import month_of, require_columns
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric

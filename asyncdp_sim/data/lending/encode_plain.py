@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.data.dataset import OnDemand
 from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     available,

@@ -9,9 +9,10 @@ import numpy as np
 from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Array, Encoded
+from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
     DeclaredData,

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array, Flags
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import FROM_PRIVATE, Array, FileRows, require_column
+from asyncdp_sim.data.dataset import FROM_PRIVATE, FileRows, require_column
 from asyncdp_sim.data.tables.encodings import Codes, Encoding, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.text_columns import Truths, cells
+from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,7 +173,7 @@ def _of_texts(
     frame: "pd.DataFrame",
     name: str,
     places: FileRows,
-    none: Truths,
+    none: Flags,
     first_public: int,
     decimal: str,
 ) -> DataError:

@@ -13,10 +13,11 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Flags
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
-from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
-from asyncdp_sim.data.tables.text_columns import Truths, cells, days, map_text, written
+from asyncdp_sim.data.dataset import FROM_PRIVATE
+from asyncdp_sim.data.tables.text_columns import cells, days, map_text, written
 from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
@@ -38,7 +39,7 @@ class Cells:
     """
 
     values: list[Array]
-    misfits: Truths
+    misfits: Flags
 
 
 @dataclass(frozen=True, eq=False)

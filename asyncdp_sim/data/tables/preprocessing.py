@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import Array, Rows, Table, frozen, said, set_aside, take
+from asyncdp_sim.data.dataset import Rows, Table, frozen, said, set_aside, take
 from asyncdp_sim.spec.base import Variant
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 

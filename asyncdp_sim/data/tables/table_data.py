@@ -13,17 +13,10 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import (
-    Array,
-    Dataset,
-    Encoded,
-    FileRows,
-    nearest,
-    raw_values,
-    require_column,
-)
+from asyncdp_sim.data.dataset import Dataset, Encoded, FileRows, nearest, raw_values, require_column
 from asyncdp_sim.data.splits import ByColumn, InOrder, OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows, StandIn
 from asyncdp_sim.data.tables.encoded_columns import (

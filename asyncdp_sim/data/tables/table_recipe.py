@@ -10,13 +10,13 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import (
     LARGEST,
     SYNTHETIC,
-    Array,
     Dataset,
     FileRows,
     Rows,

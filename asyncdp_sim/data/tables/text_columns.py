@@ -18,14 +18,13 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.core.arrays import Array, Flags
+from asyncdp_sim.data.dataset import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Truths = npt.NDArray[np.bool_]
 _PLAIN = r"^-?[0-9]{1,300}(\.[0-9]{1,300})?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
@@ -131,7 +130,7 @@ def numeric(column: "pd.Series") -> Array:
     return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
 
 
-def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Truths]:
+def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Flags]:
     """Return each cell as a finite number by :func:`cell_or_nan`, and which cells are none.
 
     What is missing or infinite is NaN, and is not among the cells that are no numbers. Durations

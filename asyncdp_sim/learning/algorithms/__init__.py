@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipSteps
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gathered import (
@@ -26,11 +27,9 @@ from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
     Asks,
     CellRows,
     Gradients,
-    Indices,
     Setting,
     Wrapped,
 )

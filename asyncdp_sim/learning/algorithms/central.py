@@ -11,14 +11,13 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
-    Indices,
     Setting,
     of_owners,
     of_rows,

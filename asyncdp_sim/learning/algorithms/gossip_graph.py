@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Flags, Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
@@ -22,8 +22,6 @@ from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
-    Indices,
     Setting,
     of_owners,
     of_rows,
@@ -234,7 +232,7 @@ class AveragingState:
     """
 
     vectors: Array
-    put_in: npt.NDArray[np.bool_]
+    put_in: Flags
     clipped: Indices
     judged: int | None
     theta_max: float | Array | None

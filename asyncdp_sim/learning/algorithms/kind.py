@@ -9,12 +9,12 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
     Setting,
     of_owners,
     of_rows,

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import CentralState
@@ -20,9 +21,7 @@ from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
     Gradients,
-    Indices,
     Setting,
     of_owners,
     of_rows,

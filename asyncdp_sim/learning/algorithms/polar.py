@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Flags, Indices
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
@@ -38,8 +38,6 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
-    Indices,
     Setting,
     of_owners,
     of_rows,
@@ -76,7 +74,7 @@ class Iteration:
     added: Array
     stepped: Array
     models: Array
-    clipped: npt.NDArray[np.bool_]
+    clipped: Flags
     agreed: set[int] = field(default_factory=set)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Flags, Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope
 
@@ -16,20 +16,18 @@ if TYPE_CHECKING:
     from asyncdp_sim.learning.algorithms.kind import LocalSteps
 
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Asks = Literal["average", "central"]
 """Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
 
 
-def project(model: Array, theta_max: float | Array | None) -> npt.NDArray[np.bool_] | None:
+def project(model: Array, theta_max: float | Array | None) -> Flags | None:
     """Project models (r, p) onto Θ in place; return which were outside, None if none were."""
     if theta_max is None:
         return None
     size = np.abs(model)
     if size.max() <= (theta_max if isinstance(theta_max, float) else np.min(theta_max)):
         return None
-    outside: npt.NDArray[np.bool_] = (size.max(axis=1, keepdims=True) > theta_max)[:, 0]
+    outside: Flags = (size.max(axis=1, keepdims=True) > theta_max)[:, 0]
     if np.count_nonzero(outside) == 0:
         return None
     np.clip(model, -theta_max, theta_max, out=model)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.losses import Array, Fit, Loss, positive
+from asyncdp_sim.core.arrays import Array, Indices
+from asyncdp_sim.learning.objectives.losses import Fit, Loss, positive
 from asyncdp_sim.learning.objectives.minimisers import minimum
 from asyncdp_sim.learning.objectives.objective import Records
 from asyncdp_sim.learning.objectives.records import LinearRecords
@@ -130,7 +130,7 @@ class LinearObjective(JudgedRows):
     def _unclipped(self) -> Records:
         return LinearRecords(self.features, self.targets, loss=self.loss)
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Indices, points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
         return self._unclipped.gradient(owners, points)
 

@@ -16,19 +16,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.objectives.losses import (
-    SQUARED,
-    Array,
-    LogisticLoss,
-    Loss,
-    positive,
-    unsolved,
-)
+from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, positive, unsolved
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
@@ -233,7 +226,7 @@ class PerceptronObjective(JudgedRows):
     def _unclipped(self) -> PerceptronRecords:
         return PerceptronRecords(self.net, self.features, self.targets, self.loss)
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Indices, points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
         return self._unclipped.gradient(owners, points)
 

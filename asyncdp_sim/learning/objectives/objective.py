@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.learning.objectives.rows import Bounded
 
 if TYPE_CHECKING:  # they import this module
     from asyncdp_sim.learning.objectives.quadratic import Quadratic
     from asyncdp_sim.learning.objectives.records import LinearRecords
-
-Array = npt.NDArray[np.float64]
 
 
 class Objective(Protocol):
@@ -28,7 +26,7 @@ class Objective(Protocol):
         """θ_max; None is the whole space."""
 
     @property
-    def records(self) -> npt.NDArray[np.int64]:
+    def records(self) -> Indices:
         """n_i, shape (N,)."""
 
     @property
@@ -66,7 +64,7 @@ class Objective(Protocol):
     def excess(self, theta: Array) -> Array:
         """Return f(θ) − f(θ*) for points of shape (…, p), each by itself."""
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Indices, points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point per row."""
 
 
@@ -85,14 +83,14 @@ class Records(Bounded, Protocol):
     def linear(self) -> "LinearRecords | None":
         """These records, where gradients are multiples of their rows; else None."""
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Indices, points: Array) -> Array:
         """Return owner i's mean (clipped) record gradient, one owner and point per row."""
 
-    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
 
     def included(
-        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
+        self, owners: Indices, points: Array, uniforms: Array, probability: float
     ) -> Array:
         """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.core.arrays import Array, Indices
+from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
     StackedRecords,
@@ -212,7 +212,7 @@ class PerceptronRecords(StackedRecords):
         return np.asarray((steepest * longest).T)
 
     @override
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
         """Return |φ'(z, y)|‖∂z/∂θ‖, shape (m,), one record and point per row."""
         x, y, lengths = (
             table[owner][rows] for table in (self.features, self.targets, self.lengths)

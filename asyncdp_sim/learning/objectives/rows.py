@@ -12,11 +12,9 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.losses import Array
+from asyncdp_sim.core.arrays import Array, Indices
 
-Indices = npt.NDArray[np.int64]
 Rows = Indices | slice
 
 
@@ -146,7 +144,7 @@ class JudgedRows:
     targets: Sequence[Array]
 
     @cached_property
-    def records(self) -> npt.NDArray[np.int64]:
+    def records(self) -> Indices:
         """n_i, shape (N,)."""
         return np.array([len(y) for y in self.targets], dtype=np.int64)
 
@@ -189,7 +187,7 @@ class MeasuredRows:
     clip: float | None
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Indices:
         """n_i, shape (N,)."""
         return np.array([len(y) for y in self.targets], dtype=np.int64)
 
@@ -214,7 +212,7 @@ class MeasuredRows:
         """
 
     def included(
-        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
+        self, owners: Indices, points: Array, uniforms: Array, probability: float
     ) -> Array:
         """Return the (clipped) gradients of some records, added up and over q n_i.
 
@@ -273,10 +271,10 @@ class StackedRecords(MeasuredRows):
         return bounds
 
     @abstractmethod
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
         """Return ‖∇ℓ‖, shape (m,), one record and point per row."""
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Indices, points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
 
         Rows of one owner are taken together, each a matrix product of its own.
@@ -296,7 +294,7 @@ class StackedRecords(MeasuredRows):
                 means[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
         return means
 
-    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
 
         Parameters

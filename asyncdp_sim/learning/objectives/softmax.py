@@ -13,12 +13,12 @@ from math import sqrt
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
@@ -136,7 +136,7 @@ def _whole(z: Array) -> Array:
     return np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
 
 
-def _places(z: Array, y: Array) -> npt.NDArray[np.int64]:
+def _places(z: Array, y: Array) -> Indices:
     """Return the class of each target, from 0, shape (…, n, 1); 0 where there is no label."""
     classes = np.maximum(y if z.shape[-1] == 1 else y - 1, 0).astype(np.int64)
     return np.broadcast_to(classes, z.shape[:-1])[..., None]
@@ -209,7 +209,7 @@ class SoftmaxRecords(StackedRecords):
         return np.asarray((np.minimum(size + moved, self.loss.longest(self.norm)) * lengths).T)
 
     @override
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
         x, y = self.features[owner][rows], self.targets[owner][rows]
         z = np.einsum("ij,icj->ic", x, points.reshape(len(x), -1, x.shape[1]))
         return self._size(self.loss.slope(z, y)) * self.lengths[owner][rows]

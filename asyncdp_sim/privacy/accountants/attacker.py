@@ -17,12 +17,12 @@ from math import exp, inf, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from asyncdp_sim.core.arrays import Array
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.accountants.composition import Composition
 
-Array = npt.NDArray[np.float64]
 FALSE_POSITIVES = 0.01
 """False-alarm rate f at which the true-positive rate is reported."""
 _LINES = 401

@@ -10,9 +10,9 @@ from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Counts
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
@@ -34,9 +34,6 @@ from asyncdp_sim.trace import Trace
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.spec import Privacy
-
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,13 +24,12 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Counts
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.budgets import BudgetSchedule
 
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 TOLERANCE = 1e-16
 """Absolute tolerance of roots: small compared with every realistic ε and multiplier."""
 SAFE = 1 + 1e-9

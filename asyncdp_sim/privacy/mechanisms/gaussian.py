@@ -12,14 +12,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budgets import BudgetSchedule, gaussian_answers
 from asyncdp_sim.privacy.mechanisms.kind import (
-    Array,
-    Indices,
     MechanismKind,
     OwnerBudgets,
     RecordSensitivity,

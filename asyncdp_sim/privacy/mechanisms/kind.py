@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Counts, Flags, Indices
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
@@ -21,13 +21,11 @@ from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part,
 from asyncdp_sim.privacy.sensitivity import NormChoice
 from asyncdp_sim.spec.base import Variant
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 _SAME = 1e-9
 """Relative to the largest number: residuals this close differ by rounding only."""
 
 
-def alike(left: Array, right: Array | float, size_of: Array) -> npt.NDArray[np.bool_]:
+def alike(left: Array, right: Array | float, size_of: Array) -> Flags:
     """Return which rows are equal up to rounding, shape (r,)."""
     tolerance = _SAME * np.maximum(np.abs(size_of).max(axis=1, keepdims=True), 1e-300)
     return np.asarray((np.abs(left - right) <= tolerance).all(axis=1))
@@ -51,9 +49,6 @@ def laplace_scale(bound: float, answers: Array, records: Array, epsilon: Array) 
         ε_i > 0, possibly infinite.
     """
     return 2 * bound * answers / (records * epsilon)
-
-
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.steps import per_row, shared
 from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import (
-    Array,
-    Indices,
     OwnerBudgets,
     PureMechanism,
     RecordSensitivity,

@@ -14,7 +14,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array, Flags
+
 Numbers = npt.NDArray[np.int64]
 PRIME = 2**31 - 1
 _HALF = 2.0**15
@@ -96,7 +97,6 @@ def _modulo(numbers: Array) -> Array:
     return numbers
 
 
-Flags = npt.NDArray[np.bool_]
 _NUMBERS = 2**19
 """Numbers reduced at a time: more do not fit the cache, fewer do not use the processor."""
 
