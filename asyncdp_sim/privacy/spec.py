@@ -17,10 +17,9 @@ from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind
 from asyncdp_sim.privacy.accountants.composition import PairOf
 from asyncdp_sim.privacy.accountants.own import (
     Accountant,
+    Converted,
     Pure,
     SampledPure,
-    SeveralGradients,
-    Uneven,
     bare,
 )
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
@@ -347,7 +346,7 @@ class Privacy(Spec):
     def accountant_for(self, n_owners: int, updates: int, gradients: int = 1) -> Accountant:
         """Return the accountant of answers with ``gradients`` gradients each, for T updates."""
         single = self._of_gradients(self.allowance(n_owners, updates, gradients))
-        return single if gradients == 1 else SeveralGradients(single, gradients)
+        return single if gradients == 1 else Converted(single, gradients)
 
     def _of_gradients(self, allowed: OwnerBudgets) -> Accountant:
         """Return the accountant of single gradients."""
@@ -360,7 +359,7 @@ class Privacy(Spec):
             own = SampledPure(own.answers, own.epsilon, spent, self._pure_samples)
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
-            return own if allotment is None else Uneven(own, allotment)
+            return own if allotment is None else Converted(own, allotment=allotment)
         composed, pair, _ = self._composed
         return composed.accountant(own, pair, self._delta, self.overlap, allotment)
 

@@ -17,9 +17,8 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.learning.objectives.losses import Fit, Loss, positive
 from asyncdp_sim.learning.objectives.minimisers import minimum
-from asyncdp_sim.learning.objectives.objective import Records
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import JudgedRows
+from asyncdp_sim.learning.objectives.rows import JudgedRows, Records
 
 
 @dataclass(frozen=True, eq=False)

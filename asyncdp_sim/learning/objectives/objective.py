@@ -1,17 +1,15 @@
 """The judge of models: fitness, optimum and gradients, whatever the loss, and its constants."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Indices
-from asyncdp_sim.learning.objectives.rows import Bounded
+from asyncdp_sim.learning.objectives.rows import Records
 
-if TYPE_CHECKING:  # they import this module
+if TYPE_CHECKING:  # it imports this module
     from asyncdp_sim.learning.objectives.quadratic import Quadratic
-    from asyncdp_sim.learning.objectives.records import LinearRecords
 
 
 class Objective(Protocol):
@@ -66,36 +64,6 @@ class Objective(Protocol):
 
     def gradient(self, owners: Indices, points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point per row."""
-
-
-class Records(Bounded, Protocol):
-    """The owners' records, for what f cannot tell: clipped gradients and the largest ones."""
-
-    @property
-    def features(self) -> Sequence[Array]:
-        """Rows of the model's design, owner by owner."""
-
-    @property
-    def targets(self) -> Sequence[Array]:
-        """Targets, owner by owner."""
-
-    @property
-    def linear(self) -> "LinearRecords | None":
-        """These records, where gradients are multiples of their rows; else None."""
-
-    def gradient(self, owners: Indices, points: Array) -> Array:
-        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
-
-    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
-
-    def included(
-        self, owners: Indices, points: Array, uniforms: Array, probability: float
-    ) -> Array:
-        """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
-
-    def gradient_bound(self, theta_max: float | None) -> float | None:
-        """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
 
 
 @dataclass(frozen=True)

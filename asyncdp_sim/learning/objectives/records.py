@@ -12,15 +12,15 @@ from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.learning.objectives.losses import SQUARED, Loss
 from asyncdp_sim.learning.objectives.rows import (
     ROUNDING,
-    MeasuredRows,
     Norm,
+    Records,
     Rows,
     unbounded_where_sums_overflow,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRecords(MeasuredRows):
+class LinearRecords(Records):
     """Owners' records, for what second moments cannot tell.
 
     Attributes
@@ -181,7 +181,7 @@ class LinearRecords(MeasuredRows):
         return np.stack(rows)
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.rows.Bounded`.
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.rows.Records`.
 
         |θᵀx − cᵀx| ≤ r‖x‖₂, and φ' rises with z, so that |φ'| is largest at an end of the interval
         of z (and never beyond its supremum).

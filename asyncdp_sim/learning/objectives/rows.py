@@ -6,45 +6,27 @@ is bounded below the largest gradient met. Few records at few points are measure
 which would take longer.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Indices
 
+if TYPE_CHECKING:  # it imports this module
+    from asyncdp_sim.learning.objectives.records import LinearRecords
+
 Rows = Indices | slice
 
 
-class Bounded(Protocol):
-    """Records that know how long their gradients can be."""
-
-    @property
-    def targets(self) -> Sequence[Array]:
-        """Targets, owner by owner: as many as it has records."""
-
-    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
-
-        Each of one of m records of an owner (from 0) over the ball of this radius (L2) around one
-        of the centres (q, p).
-        """
-
-    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
-        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
-
-        The bits of each do not depend on how many there are.
-        """
-
-
-def largest(records: Bounded, owner: int, points: Array, least: float = 0.0) -> float:
+def largest(records: "Records", owner: int, points: Array, least: float = 0.0) -> float:
     """Return the largest ‖∇ℓ‖ of an owner's records at any of the points, to the bit.
 
     Parameters
     ----------
-    records : Bounded
+    records : Records
     owner : int
         From 0.
     points : array (q, p)
@@ -74,7 +56,7 @@ def largest(records: Bounded, owner: int, points: Array, least: float = 0.0) -> 
     return best
 
 
-def largest_of_all(records: Bounded, points: Array, least: Array) -> Array:
+def largest_of_all(records: "Records", points: Array, least: Array) -> Array:
     """Return the largest ‖∇ℓ‖ of every owner at any of the points, at least ``least``, (N,)."""
     return np.array([largest(records, i, points, low) for i, low in enumerate(least.tolist())])
 
@@ -88,14 +70,14 @@ def _ball(points: Array) -> tuple[Array, float]:
     return centre, float(np.sqrt(squares)) * (1 + 1e-9) + _TINY
 
 
-def _bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+def _bounds(records: "Records", owner: int, rows: Rows, centres: Array, radius: float) -> Array:
     """Return bounds of records' ‖∇ℓ‖ over balls around centres, shape (m, q); ∞ without one."""
     with np.errstate(over="ignore", invalid="ignore"):
         bounds = records.ceilings(owner, rows, centres, radius)
     return np.where(np.isnan(bounds), np.inf, bounds)
 
 
-def _met(records: Bounded, owner: int, rows: Indices, points: Array, best: float) -> float:
+def _met(records: "Records", owner: int, rows: Indices, points: Array, best: float) -> float:
     """Return the largest ‖∇ℓ‖ of some records at all points, or ``best`` where none is larger."""
     tops = _bounds(records, owner, rows, points, 0.0)
     row, at = np.unravel_index(int(tops.argmax()), tops.shape)
@@ -105,7 +87,7 @@ def _met(records: Bounded, owner: int, rows: Indices, points: Array, best: float
 
 
 def _longest(
-    records: Bounded, owner: int, rows: Indices, which: Indices, points: Array, best: float
+    records: "Records", owner: int, rows: Indices, which: Indices, points: Array, best: float
 ) -> float:
     """Return the largest ‖∇ℓ‖ of records, each at one of the points; ∞ where it is no number."""
     together = max(1, PAIRS // points.shape[1])
@@ -169,8 +151,10 @@ class JudgedRows:
         return
 
 
-class MeasuredRows:
-    """Rows whose gradients are measured in a norm; a base of frozen dataclasses that hold them.
+class Records(ABC):
+    """The owners' records, for what f cannot tell: clipped gradients and the largest ones.
+
+    A base of frozen dataclasses that hold the rows of the model's design.
 
     Attributes
     ----------
@@ -211,6 +195,38 @@ class MeasuredRows:
         Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
         """
 
+    @property
+    @abstractmethod
+    def linear(self) -> "LinearRecords | None":
+        """These records, where gradients are multiples of their rows; else None."""
+
+    @abstractmethod
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
+
+        Each of one of m records of an owner (from 0) over the ball of this radius (L2) around one
+        of the centres (q, p).
+        """
+
+    @abstractmethod
+    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
+
+        The bits of each do not depend on how many there are.
+        """
+
+    @abstractmethod
+    def gradient(self, owners: Indices, points: Array) -> Array:
+        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
+
+    @abstractmethod
+    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
+
+    @abstractmethod
+    def gradient_bound(self, theta_max: float | None) -> float | None:
+        """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
+
     def included(
         self, owners: Indices, points: Array, uniforms: Array, probability: float
     ) -> Array:
@@ -236,7 +252,7 @@ class MeasuredRows:
         return gradients
 
 
-class StackedRecords(MeasuredRows):
+class StackedRecords(Records):
     """Records whose gradients are no multiples of their rows: models are taken in stacks.
 
     A base of frozen dataclasses.
@@ -258,7 +274,7 @@ class StackedRecords(MeasuredRows):
         """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Bounded`."""
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Records`."""
         x, y = self.features[owner][rows], self.targets[owner][rows]
         spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
         far = np.linalg.norm(centres, axis=1) + radius
@@ -269,10 +285,6 @@ class StackedRecords(MeasuredRows):
         bounds *= 1 + 1e-9
         unbounded_where_sums_overflow(bounds, spreads[:, None], far)
         return bounds
-
-    @abstractmethod
-    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
-        """Return ‖∇ℓ‖, shape (m,), one record and point per row."""
 
     def gradient(self, owners: Indices, points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -63,20 +64,9 @@ class ByLosses:
     sharers: int = 1
     allotment: BudgetSchedule | None = None
 
-    @property
-    def answers(self) -> Counts:
-        """K_i, how many answers owner i may release, shape (N,)."""
-        return self.own.answers
-
-    @property
-    def epsilon(self) -> Array:
-        """ε_i, the budget of owner i, shape (N,)."""
-        return self.own.epsilon
-
-    @property
-    def multiplier(self) -> None:
-        """None: answers are not Gaussian."""
-        return None
+    multiplier = None
+    answers = property(attrgetter("own.answers"))
+    epsilon = property(attrgetter("own.epsilon"))
 
     @cached_property
     def charges(self) -> Array:

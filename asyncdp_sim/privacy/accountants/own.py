@@ -13,11 +13,11 @@ record; its distance to P₁ and P₂ is at most half their largest distance. Pr
 ``docs/privacy/subsampling.md``.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asinh, expm1, inf, log, log1p, sinh, sqrt
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -102,15 +102,8 @@ class Pure:
     epsilon: Array
     total: Array
 
-    @property
-    def delta(self) -> float:
-        """Pure: 0."""
-        return 0.0
-
-    @property
-    def multiplier(self) -> None:
-        """Pure: none."""
-        return None
+    delta = 0.0
+    multiplier = None
 
     def zcdp(self, released: Counts) -> None:  # noqa: ARG002
         """Return nothing: costs are ε."""
@@ -360,40 +353,44 @@ class SampledPure(Pure):
 
 
 @dataclass(frozen=True, eq=False)
-class Converted(ABC):
+class Converted:
     """The cost of answers in units of reference answers: m cost as much as :meth:`equal` of those.
+
+    An answer that is made of several noisy gradients is charged for each: it is a function of them,
+    and each is taken at a point that depends on earlier ones, so that all answers of an owner cost
+    at most the adaptive composition of all its gradients (``docs/privacy/local-steps.md``). Answers
+    with unequal parts of a budget, of which m cost as much as K Σ_{k ≤ m} s_k equal ones, have an
+    ``allotment``; this is exact, because ε of pure answers and 1/z² of Gaussian answers add up.
 
     Attributes
     ----------
     single : Accountant
         The accountant of the reference answers.
+    gradients : int
+        Reference answers for each answer, ≥ 1.
+    allotment : BudgetSchedule, optional
     """
 
     single: Accountant
+    gradients: int = 1
+    allotment: "BudgetSchedule | None" = None
 
-    @abstractmethod
+    epsilon = property(attrgetter("single.epsilon"))
+    delta = property(attrgetter("single.delta"))
+    multiplier = property(attrgetter("single.multiplier"))
+    quieter = property(attrgetter("single.quieter"))
+    whole = property(attrgetter("single.whole"))
+
     def equal(self, released: Counts) -> npt.NDArray[Any]:
-        """Return how many reference answers cost as much as ``released`` answers, (..., N)."""
+        """Return how many reference answers, perhaps no integer, cost as much, (..., N)."""
+        if self.allotment is None:
+            return released * self.gradients
+        return self.allotment.equal(np.asarray(released))
 
     @property
     def answers(self) -> Counts:
         """K_i, how many answers owner i may release, shape (N,)."""
-        return self.single.answers
-
-    @property
-    def epsilon(self) -> Array:
-        """ε_i, the budget of owner i, shape (N,)."""
-        return self.single.epsilon
-
-    @property
-    def delta(self) -> float:
-        """δ at which every ε is stated; 0 is pure."""
-        return self.single.delta
-
-    @property
-    def multiplier(self) -> Array | None:
-        """z_i of a reference answer, if Gaussian, shape (N,)."""
-        return self.single.multiplier
+        return self.single.answers // self.gradients
 
     def zcdp(self, released: Counts) -> Array | None:
         """Return ρ of so many answers, of Gaussian ones alone, shape (..., N)."""
@@ -407,67 +404,13 @@ class Converted(ABC):
         """Return ε of a record that the κ largest spenders of ``released`` (N,) share."""
         return self.single.together(self.equal(released), owners, factor)
 
-    def quieter(self, factor: Array) -> Array:
-        """Return ε of K_i answers were the noise 1/``factor`` (N,) as large, shape (N,)."""
-        return self.single.quieter(factor)
-
-    def whole(self, charges: Array) -> Array:
-        """Return ε of K_i answers, if reference answers cost ε₀ = ``charges`` (N,) each."""
-        return self.single.whole(charges)
-
     def attacker(self, released: Counts) -> Attacker:
         """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
         return self.single.attacker(self.equal(released))
 
 
-@dataclass(frozen=True, eq=False)
-class Uneven(Converted):
-    """Answers with unequal parts of a budget: m of them cost as much as K Σ_{k ≤ m} s_k equal ones.
-
-    This is exact, because ε of pure answers and 1/z² of Gaussian answers add up.
-
-    Attributes
-    ----------
-    allotment : BudgetSchedule
-    """
-
-    allotment: "BudgetSchedule"
-
-    @override
-    def equal(self, released: Counts) -> npt.NDArray[Any]:
-        """Return a number of equal answers, which need not be an integer."""
-        return self.allotment.equal(np.asarray(released))
-
-
-@dataclass(frozen=True, eq=False)
-class SeveralGradients(Converted):
-    """Answers that each consist of E noisy gradients: each gradient is charged.
-
-    A sent answer is a function of its gradients, and each gradient is taken at a point that depends
-    on earlier ones. So all answers of an owner cost at most as much as the adaptive composition of
-    all its gradients (``docs/privacy/local-steps.md``).
-
-    Attributes
-    ----------
-    gradients : int
-        E ≥ 2.
-    """
-
-    gradients: int
-
-    @property
-    @override
-    def answers(self) -> Counts:
-        """K_i; an owner may release E K_i gradients, shape (N,)."""
-        return self.single.answers // self.gradients
-
-    @override
-    def equal(self, released: Counts) -> npt.NDArray[Any]:
-        return released * self.gradients
-
-
 def gradients_of(accountant: Accountant) -> tuple[Accountant, int]:
-    """Return the accountant of single gradients, and the number of gradients in an answer."""
-    if isinstance(accountant, SeveralGradients):
+    """Return the accountant of single gradients, and how many of them make an answer."""
+    if isinstance(accountant, Converted) and accountant.allotment is None:
         return accountant.single, accountant.gradients
     return accountant, 1
