@@ -1,6 +1,6 @@
 """Profile of a table: public rows, the header, and the number of records of each owner."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,22 +149,20 @@ class TableLook:
         words = f"fewer than {self.least} records, left out of the proposal"
         return [f"owners with {words}: {_listed(few)}"] if len(few) > 0 else []
 
-    def _swallowed(self) -> list[str]:
-        """Return which owners lose most of their records to the public rows."""
+    def _swallowed(self) -> Iterator[str]:
+        """Yield which owners lose most of their records to the public rows."""
         all_rows = {name: n + self.public_of.get(name, 0) for name, n in self.owners.items()}
         lost = [name for name in self.public_of if name not in self.owners]
-        lines = []
         if len(lost) > 0:
-            lines.append(f"not owners, since all of their records are public: {_listed(lost)}")
+            yield f"not owners, since all of their records are public: {_listed(lost)}"
         shrunk = [name for name, n in all_rows.items() if self.owners[name] < n / 2]
         if len(shrunk) > 0:
-            lines.append(f"more than half of their records are public: {_listed(shrunk)}")
-        if len(lines) > 0:
-            lines.append(
+            yield f"more than half of their records are public: {_listed(shrunk)}"
+        if len(lost) + len(shrunk) > 0:
+            yield (
                 f"to choose the public rows at random instead: --public {self.public} "
                 "--public-seed 1"
             )
-        return lines
 
     def _alike(self) -> list[str]:
         """Return which owners' names differ in capitals and spaces alone, and what merges them."""

@@ -559,7 +559,7 @@ class InRounds:
 
 def broken(population: Population) -> list[str]:
     """Return why exact moments do not apply, a reason each; none where they do."""
-    return nonlinear(population) + exact_moments.out_of_order(population.scenario)
+    return [*nonlinear(population), *exact_moments.out_of_order(population.scenario)]
 
 
 def nonlinear(population: Population) -> list[str]:

@@ -1,6 +1,6 @@
 """The privacy section of a scenario: budgets, noise and bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
@@ -65,15 +65,14 @@ class OwnLearner(Spec):
             shares[self.owner - 1] = np.inf
         return shares
 
-    def faults(self, n_owners: int) -> list[Fault]:
-        """Return faults that concern the owners."""
-        faults, key = [], "privacy.learner"
+    def faults(self, n_owners: int) -> Iterator[Fault]:
+        """Yield faults that concern the owners."""
+        key = "privacy.learner"
         if n_owners < 2:
-            faults.append(Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy"))
+            yield Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy")
         elif self.owner > n_owners:
             hint = f"allowed is a whole number from 1 to {n_owners}, an owner"
-            faults.append(Fault(f"{key}.owner", str(self.owner), hint))
-        return faults
+            yield Fault(f"{key}.owner", str(self.owner), hint)
 
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]

@@ -1,7 +1,7 @@
 """The family of algorithms: what the rest of the house asks of each."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -86,36 +86,35 @@ class LocalSteps:
         return np.asarray((points - local) / of_rows(self.unit, rows))
 
 
-def beyond_one_step(scenario: Any) -> list[Fault]:
-    """Return what several gradients for each answer are not known to go with."""
+def beyond_one_step(scenario: Any) -> Iterator[Fault]:
+    """Yield what several gradients for each answer are not known to go with."""
     privacy = scenario.privacy
-    steps, faults = str(scenario.algorithm.gradients_per_answer), []
+    steps = str(scenario.algorithm.gradients_per_answer)
     if privacy.hides and privacy.on_trust:
         remedy = "allowed with local steps: clip or domain; nobody watches a bound on the way"
-        faults.append(Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), remedy))
+        yield Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), remedy)
     if len(privacy.prices(scenario.owners.count)) > 0:
         remedy = "allowed with local steps is answers: a price is of one gradient"
-        faults.append(Fault("privacy.budget.per_answer", steps, remedy))
+        yield Fault("privacy.budget.per_answer", steps, remedy)
     if scenario.acceptance is not None:
         remedy = "not allowed with local steps: no length of honest differences is known"
-        faults.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
-    return faults + _too_slow(scenario)
+        yield Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy)
+    yield from _too_slow(scenario)
 
 
-def _too_slow(scenario: Any) -> list[Fault]:
-    """Return what keeps gradients from being computed one after another."""
-    count, faults = scenario.algorithm.gradients_per_answer, []
+def _too_slow(scenario: Any) -> Iterator[Fault]:
+    """Yield what keeps gradients from being computed one after another."""
+    count = scenario.algorithm.gradients_per_answer
     for law in dict.fromkeys(per_owner(scenario.compute, 1)):
         if count * law.mean > LONGEST:
             remedy = f"allowed with {count} local steps is at most 1e9 for all of them together"
-            faults.append(Fault("compute", show(law.model_dump()), remedy))
+            yield Fault("compute", show(law.model_dump()), remedy)
         elif law.in_a_row(count) is None:
             remedy = (
                 "allowed with local steps: none, constant, exponential or gamma, several of which "
                 "in a row have a law with a name"
             )
-            faults.append(Fault("compute.kind", repr(law.kind), remedy))
-    return faults
+            yield Fault("compute.kind", repr(law.kind), remedy)
 
 
 class AlgorithmSpec(Variant):
@@ -231,7 +230,7 @@ class AlgorithmSpec(Variant):
 
     def misfits(self, scenario: Any) -> list[Fault]:
         """Return what does not suit it in a scenario's model, privacy and acceptance."""
-        faults = beyond_one_step(scenario) if self.gradients_per_answer > 1 else []
+        faults = list(beyond_one_step(scenario)) if self.gradients_per_answer > 1 else []
         if self.sample is None or not scenario.privacy.hides:
             return faults
         remedy = (

@@ -4,7 +4,7 @@ The one-shot rival of all that learns from gradients: sufficient statistics, per
 manner of AdaSSP (Wang 2018, "Revisiting differentially private linear regression", Algorithm 2).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
@@ -252,30 +252,28 @@ class NoisyStatistics(AlgorithmSpec):
         if not model.quadratic:
             remedy = f"algorithm {self.kind} solves least squares: allowed is ridge"
             faults.append(Fault("model.kind", repr(model.kind), remedy))
-        return faults + self.answers_more_than_once(scenario) + self._unscaled(privacy)
+        return [*faults, *self.answers_more_than_once(scenario), *self._unscaled(privacy)]
 
-    def _unscaled(self, privacy: Any) -> list[Fault]:
-        """Return what answers of second moments are not scaled for in a ``privacy``."""
-        faults: list[Fault] = []
+    def _unscaled(self, privacy: Any) -> Iterator[Fault]:
+        """Yield what answers of second moments are not scaled for in a ``privacy``."""
         if not privacy.hides:
-            return faults
+            return
         if not privacy.laplace_variance:
             remedy = f"algorithm {self.kind} is scaled for laplace"
-            faults.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy))
+            yield Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy)
         if privacy.noise != "vector":
             remedy = f'algorithm {self.kind} needs noise of its own on each number: "vector"'
-            faults.append(Fault("privacy.noise", repr(privacy.noise), remedy))
+            yield Fault("privacy.noise", repr(privacy.noise), remedy)
         bound = privacy.sensitivity
         if bound is not None and not bound.bounds_records:
             remedy = f"algorithm {self.kind} releases no gradients: allowed is domain"
-            faults.append(Fault("privacy.sensitivity.kind", repr(bound.kind), remedy))
+            yield Fault("privacy.sensitivity.kind", repr(bound.kind), remedy)
         elif bound is not None and bound.rows not in (None, "l1"):
             remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
-            faults.append(Fault("privacy.sensitivity.rows", repr(bound.rows), remedy))
+            yield Fault("privacy.sensitivity.rows", repr(bound.rows), remedy)
         elif bound is not None and bound.norm not in (None, "l1"):
             remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
-            faults.append(Fault("privacy.sensitivity.norm", repr(bound.norm), remedy))
-        return faults
+            yield Fault("privacy.sensitivity.norm", repr(bound.norm), remedy)
 
     def units(self, domain: Any = None) -> Units:
         """Return the units of answers over a domain with ``row_norm`` r and ``target_max`` Y.

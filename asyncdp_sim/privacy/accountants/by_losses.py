@@ -3,7 +3,7 @@
 This module also defines the family ``privacy.accountant``: methods that compute the joint cost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
@@ -270,30 +270,29 @@ class AccountingKind(Variant):
         """
         return ByLosses(own, pair, delta, sharers, allotment)
 
-    def faults(self, privacy: "Privacy") -> list[Fault]:
-        """Return a fault for each setting without a proof."""
-        named, faults = repr(self.kind), []
+    def faults(self, privacy: "Privacy") -> Iterator[Fault]:
+        """Yield a fault for each setting without a proof."""
+        named = repr(self.kind)
         mechanism, bound = privacy.mechanism, privacy.sensitivity
         if not privacy.hides:
             hint = f"allowed is nothing with mechanism {mechanism.kind}, which costs no ε"
-            faults.append(Fault("privacy.accountant", named, hint))
+            yield Fault("privacy.accountant", named, hint)
         elif mechanism.pair is None and mechanism.composition != "gaussian":
             hint = "allowed with an accountant: pure or Gaussian noise, whose losses are known"
-            faults.append(Fault("privacy.mechanism", repr(mechanism.kind), hint))
+            yield Fault("privacy.mechanism", repr(mechanism.kind), hint)
         least = LEAST * privacy.overlap
         if privacy.delta is not None and privacy.delta < least:
             hint = f"allowed with an accountant is at least {least:g}"
-            faults.append(Fault("privacy.delta", f"{privacy.delta:g}", hint))
+            yield Fault("privacy.delta", f"{privacy.delta:g}", hint)
         if privacy.noise != "vector":
             hint = 'allowed with an accountant: "vector"; one draw on all coordinates has no ε'
-            faults.append(Fault("privacy.noise", repr(privacy.noise), hint))
+            yield Fault("privacy.noise", repr(privacy.noise), hint)
         if bound is not None and bound.norm == "l2-as-published":
             hint = f"allowed with an accountant: {mechanism.norm}, in which an answer costs its ε"
-            faults.append(Fault("privacy.sensitivity.norm", repr(bound.norm), hint))
+            yield Fault("privacy.sensitivity.norm", repr(bound.norm), hint)
         if privacy.learner is not None:
             hint = "allowed is nothing with an own learner: ε of its copies has to add up"
-            faults.append(Fault("privacy.accountant", named, hint))
-        return faults
+            yield Fault("privacy.accountant", named, hint)
 
     def describe(self, accountant: Accountant) -> str:
         """Return the line that ``check`` prints."""
