@@ -16,7 +16,6 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import (
     Dataset,
@@ -127,11 +126,6 @@ def lacking(said: str, names: Iterable[str], columns: Collection[str]) -> tuple[
     """Return a note with the names that are not among the columns, if any."""
     absent = [name for name in names if name not in columns]
     return (f"{said}: {', '.join(absent)}.",) if absent else ()
-
-
-def if_any(text: str, **count: int) -> tuple[str, ...]:
-    """Return a note with one number in it, if there is anything to count."""
-    return (FormattedMessage(text, **count),) if any(count.values()) else ()
 
 
 Encode = Callable[["pd.DataFrame"], OnDemand]

@@ -34,6 +34,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Flags
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded, OnDemand, Rows
 from asyncdp_sim.data.declared_columns import (
@@ -45,7 +46,6 @@ from asyncdp_sim.data.declared_columns import (
     Law,
     draw,
     encoded,
-    if_any,
     lacking,
     lower_triangular,
     stored_beside,

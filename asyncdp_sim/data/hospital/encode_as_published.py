@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.data.dataset import OnDemand
 from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     available,
     encoded,
-    if_any,
     lacking,
     place_in,
     same_name,

@@ -27,13 +27,12 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.messages import FormattedMessage, if_any
 from asyncdp_sim.data.dataset import OnDemand
 from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     available,
     encoded,
-    if_any,
     indicators,
     lacking,
     same_name,

@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Flags
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.data.dataset import FROM_PRIVATE, FileRows, require_column
 from asyncdp_sim.data.tables.encodings import Codes, Encoding, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
@@ -165,8 +165,7 @@ def target_of(
         raise DataError([Fault("data.target", f"the column {name!r}", rule)])
     misfits = int(np.count_nonzero(none[:first_public]))
     sentence = FROM_PRIVATE + "not numbers, so missing: {misfits} cells of the target {column!r}."
-    note = FormattedMessage(sentence, misfits=misfits, column=name)
-    return values, (note,) if misfits > 0 else ()
+    return values, if_any(sentence, misfits=misfits, column=name)
 
 
 def _of_texts(

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import (
     LARGEST,
@@ -55,7 +55,34 @@ Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]
 
 
-class TableFields(DataKind):
+class Gathering:
+    """Goes on past wrong input, as far as the next step does not need what the last one lacks.
+
+    Each step stands in a ``with`` block of its own; :meth:`end` raises what was found.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[Fault] = []
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Take what is wrong inside for found."""
+        try:
+            yield
+        except DataError as error:
+            self.add(error.faults)
+
+    def add(self, faults: Iterable[Fault]) -> None:
+        """Note faults."""
+        self._found += faults
+
+    def end(self) -> None:
+        """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
+        if len(self._found) > 0:
+            raise DataError(dict.fromkeys(self._found))
+
+
+class TableRecipe(DataKind):
     """The fields of a table of any kind."""
 
     has_columns = True
@@ -143,37 +170,6 @@ class TableFields(DataKind):
             )
             raise faults_of([Fault("public_records", str(self.public_records), rule)])
         return self
-
-
-class Gathering:
-    """Goes on past wrong input, as far as the next step does not need what the last one lacks.
-
-    Each step stands in a ``with`` block of its own; :meth:`end` raises what was found.
-    """
-
-    def __init__(self) -> None:
-        self._found: list[Fault] = []
-
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """Take what is wrong inside for found."""
-        try:
-            yield
-        except DataError as error:
-            self.add(error.faults)
-
-    def add(self, faults: Iterable[Fault]) -> None:
-        """Note faults."""
-        self._found += faults
-
-    def end(self) -> None:
-        """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
-        if len(self._found) > 0:
-            raise DataError(dict.fromkeys(self._found))
-
-
-class TableRecipe(TableFields):
-    """A table whose encoded rows become features of owners."""
 
     def _require_owners(self, n_owners: int, records: Sequence[int] | None) -> None:
         """Refuse what can be seen to be wrong before any file is read."""
@@ -266,7 +262,7 @@ class TableRecipe(TableFields):
             *owned.notes,
             *usage(rows, total, first_public, overlap),
             *said(kept, apart),
-            *_scored_beside(unowned),
+            *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
             *set_aside,
         )
         of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
@@ -343,9 +339,3 @@ def _left(rows: Sequence[Rows], total: int) -> Rows:
     for owner_rows in rows:
         left[owner_rows] = False
     return np.flatnonzero(left)
-
-
-def _scored_beside(others: Rows) -> tuple[str, ...]:
-    if len(others) == 0:
-        return ()
-    return (FormattedMessage("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(others)),)

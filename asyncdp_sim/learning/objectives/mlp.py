@@ -25,7 +25,7 @@ from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, 
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.objective import Objective
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm, Records
+from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm, Records, stacks
 from asyncdp_sim.spec.base import Count, trait
 
 PROMISED = 1e-6
@@ -208,7 +208,7 @@ class PerceptronObjective(JudgedRows):
         points = theta.reshape(-1, self.n_features)
         total = np.zeros(len(points))
         for x, y in zip(self.features, self.targets, strict=True):
-            for stack in self.net.stacks(len(points), len(y)):
+            for stack in stacks(len(points), self.net.hidden * len(y)):
                 z = self.net.outputs(x, points[stack], self.net.active(x, points[stack]))
                 total[stack] += self.loss.value(z, y).sum(axis=-1)
         fitness = self.sigma / 2 * (points * points).sum(axis=-1) + total / self.records.sum()

@@ -111,6 +111,14 @@ ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 Norm = Literal["l1", "l2"]
+_CACHE = 2**15
+"""Numbers that stay in a processor's cache."""
+
+
+def stacks(models: int, numbers: int) -> Iterator[slice]:
+    """Split so many models, of each of which so many numbers are computed, to stay in the cache."""
+    together = max(1, _CACHE // max(1, numbers))
+    return (slice(first, first + together) for first in range(0, models, together))
 
 
 class JudgedRows:
@@ -263,9 +271,10 @@ class StackedRecords(Records):
         """None: a gradient is no multiple of its row."""
         return
 
+    @property
     @abstractmethod
-    def stacks(self, models: int, rows: int) -> Iterator[slice]:
-        """Split so many models, each met by so many rows, so that a stack stays in the cache."""
+    def width(self) -> int:
+        """Numbers that a model has for each row at a time."""
 
     @abstractmethod
     def ceiling(
@@ -280,7 +289,7 @@ class StackedRecords(Records):
         far = np.linalg.norm(centres, axis=1) + radius
         radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
         bounds = np.empty((len(y), len(centres)))
-        for stack in self.stacks(len(centres), len(y)):
+        for stack in stacks(len(centres), self.width * len(y)):
             bounds[:, stack] = self.ceiling(x, y, spreads, lengths, centres[stack], radius)
         bounds *= 1 + 1e-9
         unbounded_where_sums_overflow(bounds, spreads[:, None], far)
@@ -301,7 +310,7 @@ class StackedRecords(Records):
         for owner in sorted(set(owners.tolist())):
             rows, y = np.flatnonzero(owners == owner), self.targets[owner]
             x, lengths = self.features[owner], self.lengths[owner]
-            for stack in self.stacks(len(rows), len(y)):
+            for stack in stacks(len(rows), self.width * len(y)):
                 at = rows[stack]
                 means[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
         return means

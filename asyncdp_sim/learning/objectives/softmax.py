@@ -181,10 +181,10 @@ class SoftmaxRecords(StackedRecords):
     clip: float | None = None
     norm: Norm = "l1"
 
+    @property
     @override
-    def stacks(self, models: int, rows: int) -> Iterator[slice]:
-        together = max(1, _CACHE // (self.loss.classes * max(1, rows)))
-        return (slice(first, first + together) for first in range(0, models, together))
+    def width(self) -> int:
+        return self.loss.classes
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
@@ -272,5 +272,3 @@ _FAR = 30.0
 """Steps of a score beyond which e^d would overflow before long."""
 _FEW = 0.02
 """Steps below which a series has more digits."""
-_CACHE = 2**15
-"""Scores in a stack."""
