@@ -129,9 +129,7 @@ def require_same_making(
         _note(rest, name, made)
     if len(rest) == 0 or mixed_versions:
         return
-    problem = "; ".join(
-        f"{some_of(names, _MOST)} made with {which}" for which, names in rest.items()
-    )
+    parts = [f"{some_of(names, _MOST)} made with {which}" for which, names in rest.items()]
     remedy = "allowed are parts of one version, in a new directory, or --mixed-versions"
     raise ResultError([Fault("--out", "; ".join(parts), remedy)], str(place))
 
