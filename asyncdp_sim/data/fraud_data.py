@@ -53,6 +53,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
+from asyncdp_sim.data.tables.table_recipe import Request
 from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
@@ -332,11 +333,9 @@ class FraudData(DeclaredData):
         return frame, lambda raw: self._scaled(transactions(raw, columns, self.public_records)), ()
 
     @override
-    def _twin(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
-    ) -> tuple[Encoded, ValuesOf]:
-        rows = self._rows_in_turn(n_owners, records)
-        return self._scaled(twin_table(rows, self.public_records, streams)), NO_COLUMNS
+    def _twin(self, request: Request) -> tuple[Encoded, ValuesOf]:
+        rows = self._rows_in_turn(request)
+        return self._scaled(twin_table(rows, self.public_records, request.streams)), NO_COLUMNS
 
     def _scaled(self, table: T) -> T:
         return with_log_amount(table) if self.encoding == "plain" else table

@@ -25,6 +25,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.hospital import encode_as_published, encode_plain
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
+from asyncdp_sim.data.tables.table_recipe import Request
 from asyncdp_sim.spec.base import trait
 
 if TYPE_CHECKING:
@@ -134,27 +135,25 @@ class HospitalData(DeclaredData):
         return frame, encode_as_published.encode, (*notes, *more)
 
     @override
-    def _twin(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
-    ) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: Request) -> tuple[Encoded, ValuesOf]:
         column = self.split_column
         if column is not None and name_of_2015(column) != HOSPITAL:
             rule = f"the synthetic twin has one column to split by, {HOSPITAL!r}"
             raise DataError([Fault("data.split", f"a column {column!r}", rule)])
         notes: tuple[str, ...] = ()
-        if records is None:
-            sizes = twin_sizes(n_owners, streams)
+        if request.records is None:
+            sizes = twin_sizes(request.n_owners, request.streams)
             ends = Ends(min(sizes), max(sizes))
             notes = (
                 FormattedMessage("Sizes of hospitals were drawn: {sizes} records.", sizes=ends),
             )
         else:
-            sizes = tuple(require_records(records, n_owners))
+            sizes = tuple(require_records(request.records, request.n_owners))
         total = sum(sizes)
         body = self._body_rows(total)
         drawn = _first(sizes, body)
         other_rows = body - sum(drawn)
-        table = twin_table(self.encoding, drawn, other_rows, self.public_records, streams)
+        table = twin_table(self.encoding, drawn, other_rows, self.public_records, request.streams)
         hospitals: list[object] = [i for i, n in enumerate(sizes, start=1) for _ in range(n)]
         hospitals += [None] * (len(table.target) - total)
         return replace(table, notes=(*table.notes, *notes)), lambda _: hospitals

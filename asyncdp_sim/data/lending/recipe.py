@@ -29,6 +29,7 @@ from asyncdp_sim.data.lending.encode_plain import NEEDED, loan_rows, require_col
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
+from asyncdp_sim.data.tables.table_recipe import Request
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -155,12 +156,12 @@ class LendingData(DeclaredData):
         return self._wanted((*used, *NEEDED), columns)
 
     @override
-    def _twin(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
-    ) -> tuple[Encoded, ValuesOf]:
-        rows = self._rows_in_turn(n_owners, records)
+    def _twin(self, request: Request) -> tuple[Encoded, ValuesOf]:
+        rows = self._rows_in_turn(request)
         write = drifting(self.encoding).write if self.drift else None
-        return twin_table(self.encoding, rows, self.public_records, streams, write), NO_COLUMNS
+        return twin_table(
+            self.encoding, rows, self.public_records, request.streams, write
+        ), NO_COLUMNS
 
 
 def read_loans(

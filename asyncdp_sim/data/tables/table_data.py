@@ -39,26 +39,12 @@ from asyncdp_sim.data.tables.read import (
     source_of,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.table_recipe import Gathering, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import Gathering, Request, TableRecipe
 from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def private_rows(total: int, public: int) -> int:
-    """Return how many rows come before the public ones.
-
-    Raises
-    ------
-    DataError
-        On ``data.public_records``, where there are fewer rows.
-    """
-    if public > total:
-        rule = f"allowed is at most {total}, the number of rows of the table"
-        raise DataError([Fault("data.public_records", str(public), rule)])
-    return total - public
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,9 +264,10 @@ class TableData(TableRecipe):
         if self._by_column is not self.split:
             by_column = {"split": self._by_column}
             return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
-        self._require_owners(n_owners, records)
+        request = Request(n_owners, records, streams, swap)
+        request.require_owners(self.split)
         if self.from_stand_in:
-            return self._stood_in(self._ground(), n_owners, records, streams, swap)
+            return self._stood_in(self._ground(), request)
         (frame, places), key = self._frame(), self._split_key
         frame = self._replaced(frame, swap)
         gathering = Gathering()
@@ -288,11 +275,8 @@ class TableData(TableRecipe):
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
-            n_owners,
-            records,
-            streams,
+            request,
             source_of(self.path),
-            swap,
             places,
             gathering,
         )
@@ -327,7 +311,7 @@ class TableData(TableRecipe):
         for number in range(1, count + 1):
             stand_in = self.stand_in.model_copy(update={"redrawn": number})
             drawn = data.model_copy(update={"stand_in": stand_in})
-            yield drawn._stood_in(ground, n_owners, records, streams.afresh(), None)
+            yield drawn._stood_in(ground, Request(n_owners, records, streams.afresh()))
 
     @override
     def enlarged(
@@ -339,7 +323,7 @@ class TableData(TableRecipe):
         ground = self._ground().repeated(times, split.of_column)
         wanted = None if records is None else tuple(times * n for n in records)
         data = self.model_copy(update={"split": split.repeated(times)})
-        return data._stood_in(ground, n_owners, wanted, streams, None)
+        return data._stood_in(ground, Request(n_owners, wanted, streams))
 
     @override
     def _column(self, name: str) -> Sequence[object]:
@@ -366,21 +350,14 @@ class TableData(TableRecipe):
     def _ground(self) -> Ground:
         """Return the public data that substitute rows are drawn from."""
         (frame, places), gathering = self._frame(), Gathering()
-        first = private_rows(len(frame), self.public_records)
+        first = self._first_public(len(frame), gathering)
         last = places.after(first)
         public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering)
         gathering.end()
         projection = self._projection(*self._public(public, 0, last))
         return Ground(frame, first, public, projection, self.public_path is not None)
 
-    def _stood_in(
-        self,
-        ground: Ground,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams | Scope,
-        swap: Swap | None,
-    ) -> Dataset:
+    def _stood_in(self, ground: Ground, request: Request) -> Dataset:
         """Return records with substitutes for the private ones."""
 
         def values_of(column: str) -> Sequence[object]:
@@ -389,19 +366,14 @@ class TableData(TableRecipe):
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)
         asked = TableToSplit(
-            values_of, len(unknown), held_back, n_owners, records, streams.afresh(), unknown,
-            unknown,
+            values_of, len(unknown), held_back, request.n_owners, request.records,
+            request.streams.afresh(), unknown, unknown,
         )  # fmt: skip
-        table, doubts = replaced(self.stand_in, self.split, ground, asked, streams)
+        table, doubts = replaced(self.stand_in, self.split, ground, asked, request.streams)
         made = self._dataset(
-            table if swap is None else swap.in_table(table),
+            table if request.swap is None else request.swap.in_table(table),
             values_of,
-            n_owners,
-            records,
-            streams,
-            None,
-            swap,
-            None,
+            request,
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
         return replace(made, doubts=doubts)

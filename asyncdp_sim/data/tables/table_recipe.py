@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -53,6 +54,32 @@ if TYPE_CHECKING:
 
 Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The owners that records are built for.
+
+    Attributes
+    ----------
+    n_owners : int
+        N ≥ 1.
+    records : sequence of int or None
+        n_i; None where the data say it.
+    streams : Streams or Scope
+    swap : Swap, optional
+        The record that is replaced.
+    """
+
+    n_owners: int
+    records: Sequence[int] | None
+    streams: Streams | Scope
+    swap: Swap | None = None
+
+    def require_owners(self, split: SplitKind) -> None:
+        """Refuse what can be seen to be wrong before any file is read."""
+        if self.records is not None or not split.says_records:
+            require_records(self.records, self.n_owners)
 
 
 class Gathering:
@@ -171,12 +198,7 @@ class TableRecipe(DataKind):
             raise faults_of([Fault("public_records", str(self.public_records), rule)])
         return self
 
-    def _require_owners(self, n_owners: int, records: Sequence[int] | None) -> None:
-        """Refuse what can be seen to be wrong before any file is read."""
-        if records is not None or not self.split.says_records:
-            require_records(records, n_owners)
-
-    def _rows_of_twin(self, n_owners: int, records: Sequence[int] | None) -> int:
+    def _rows_of_twin(self, request: Request) -> int:
         """Return how many rows of a twin owners have.
 
         Raises
@@ -184,12 +206,12 @@ class TableRecipe(DataKind):
         DataError
             On ``data.split`` or ``owners.records``, where nothing says so.
         """
-        if records is None and self.split.by_target:
+        if request.records is None and self.split.by_target:
             if self.split.shared_rows is None:
                 rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
                 raise DataError([Fault("data.split.rows", "nothing", rule)])
             return self.split.shared_rows
-        return sum(require_records(records, n_owners))
+        return sum(require_records(request.records, request.n_owners))
 
     def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
         """Tell which of a file's columns are read: the used ones and the one that splits.
@@ -213,33 +235,30 @@ class TableRecipe(DataKind):
         self,
         table: Table,
         values_of: ValuesOf,
-        n_owners: int,
-        records: Sequence[int] | None,
-        streams: Streams | Scope,
-        source: Source | None,
-        swap: Swap | None,
-        places: FileRows | None,
+        request: Request,
+        source: Source | None = None,
+        places: FileRows | None = None,
         gathering: Gathering | None = None,
         given: Projection | None = None,
     ) -> Dataset:
         """Fit on the public rows, unless the projection is given, give the owners theirs, project.
 
         ``values_of(column)`` returns the raw values of a column of the table, None where empty;
-        ``swap`` is the record that was replaced in it, ``places`` where its rows stand in files,
-        ``gathering`` what is wrong with it so far.
+        ``places`` says where its rows stand in files, ``gathering`` what is wrong with it so far.
         """
         gathering = Gathering() if gathering is None else gathering
         total = len(table.target)
         first_public = self._first_public(total, gathering)
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
+        streams = request.streams
         asked = TableToSplit(
-            values_of, available, held_back, n_owners, records, streams,
+            values_of, available, held_back, request.n_owners, request.records, streams,
             table.target, table.target[first_public:],
         )  # fmt: skip
         with gathering.step():
-            if swap is not None and self.split.by_target:
-                owned = self._owned_before(n_owners, records, streams)
+            if request.swap is not None and self.split.by_target:
+                owned = self._owned_before(request)
             else:
                 owned = self.split.owned(asked)
         with gathering.step():
@@ -295,13 +314,11 @@ class TableRecipe(DataKind):
             gathering.end()
         return first
 
-    def _owned_before(
-        self, n_owners: int, records: Sequence[int] | None, streams: Streams | Scope
-    ) -> OwnerSplit:
+    def _owned_before(self, request: Request) -> OwnerSplit:
         """Return whose rows were before one was replaced: it keeps its owner."""
         recipe = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
-        counts = None if records is None else tuple(records)
-        before = recipe.build(n_owners, counts, streams.afresh())
+        counts = None if request.records is None else tuple(request.records)
+        before = recipe.build(request.n_owners, counts, request.streams.afresh())
         return OwnerSplit(list(before.rows), before.owner_names)
 
     def _projection(self, rows: Array, target: Array) -> Projection:
