@@ -263,17 +263,6 @@ def transactions(
 T = TypeVar("T", Encoded, OnDemand)
 
 
-def with_log_amount(table: T) -> T:
-    """Return a table with log10(1 + Amount) in Amount's place."""
-    amount = table.columns.index("Amount")
-
-    def shorten(block: Array, _: Rows) -> None:
-        block[:, amount] = np.log1p(block[:, amount]) / np.log(10)
-
-    notes = (*table.notes, "Amount became log10(1 + Amount).")
-    return replace(table.changed(shorten), notes=notes)
-
-
 def _numbers(name: str, column: "pd.Series") -> Array:
     """Return a column's cells as numbers; NaN for what no transaction has."""
     values, _ = cells(column)
@@ -338,7 +327,16 @@ class FraudData(DeclaredData):
         return self._scaled(twin_table(rows, self.public_records, request.streams)), NO_COLUMNS
 
     def _scaled(self, table: T) -> T:
-        return with_log_amount(table) if self.encoding == "plain" else table
+        """Return a table with log10(1 + Amount) in Amount's place, if it is encoded plainly."""
+        if self.encoding != "plain":
+            return table
+        amount = table.columns.index("Amount")
+
+        def shorten(block: Array, _: Rows) -> None:
+            block[:, amount] = np.log1p(block[:, amount]) / np.log(10)
+
+        notes = (*table.notes, "Amount became log10(1 + Amount).")
+        return replace(table.changed(shorten), notes=notes)
 
     @override
     def _projection(self, rows: Array, target: Array) -> Projection:

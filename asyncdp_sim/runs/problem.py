@@ -16,7 +16,6 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
-    Array,
     Asks,
     Gradients,
     Setting,
@@ -260,6 +259,7 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
     """Return the numbers that the algorithm is filled in with."""
     model, privacy = scenario.model, scenario.privacy
     needed = scenario.algorithm.needs_shares
+    late = lateness(scenario.network) if scenario.algorithm.needs_lateness else None
     return Setting(
         weights=objective.weights,
         n_features=objective.n_features,
@@ -270,14 +270,8 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
         protocol=scenario.protocol,
         noise=noise.scale,
         domain=privacy.bounded,
-        lateness=_lateness(scenario),
+        lateness=None if isinstance(late, Unknown) else late,
     )
-
-
-def _lateness(scenario: Scenario) -> tuple[Array, ...] | None:
-    """Return the law of each owner's staleness, where the algorithm needs it."""
-    value = lateness(scenario.network) if scenario.algorithm.needs_lateness else None
-    return None if isinstance(value, Unknown) else value
 
 
 def _reply(

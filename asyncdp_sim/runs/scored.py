@@ -56,11 +56,6 @@ class PreparedRows:
         features, targets = self.scored
         return features[: self.owners], targets[: self.owners]
 
-    @property
-    def all_trained_on(self) -> bool:
-        """Whether no others judge."""
-        return len(self.scored[0]) == self.owners
-
 
 def prepared(scenario: Scenario, dataset: Dataset) -> PreparedRows:
     """Return the rows of a scenario.
@@ -322,7 +317,8 @@ def _objectives(
     notes: tuple[str, ...] = ()
     if rows.confined and model.quadratic:  # the optimum of others takes a search
         notes = (_moved(model.objective(*rows.as_given), everybody),)
-    objective = everybody if rows.all_trained_on else model.objective(*rows.trained_on)
+    complete = len(rows.scored[0]) == rows.owners
+    objective = everybody if complete else model.objective(*rows.trained_on)
     judge = objective if everybody is objective else ScoredOnAll(objective, everybody)
     if not judged:
         return objective, judge, notes

@@ -93,7 +93,9 @@ def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Rows, "
     """Return each cell's place among the values that differ, −1 if missing, and those values."""
     if column.dtype == "category":
         return column.cat.codes.to_numpy(), column.cat.categories
-    if column.dtype == object and _is_mixed(column):
+    from pandas.api.types import infer_dtype
+
+    if column.dtype == object and infer_dtype(column, skipna=True).startswith(("mixed", "unknown")):
         # True and 1 are one value to a hash table, and lists are none
         column = column.map(said, na_action="ignore")
     codes, distinct = column.factorize()
@@ -159,13 +161,6 @@ def numbers(column: "pd.Series") -> Array:
 
 def _holds_numbers(column: "pd.Series") -> bool:
     return column.dtype.kind in "iuf"
-
-
-def _is_mixed(column: "pd.Series") -> bool:
-    from pandas.api.types import infer_dtype
-
-    kind: str = infer_dtype(column, skipna=True)
-    return kind.startswith(("mixed", "unknown"))
 
 
 def _number(text: str) -> float | None:
