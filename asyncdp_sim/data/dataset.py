@@ -370,9 +370,9 @@ def stacked(columns: Iterable[Array], n_rows: int, n_columns: int) -> Array:
     return matrix
 
 
-def frozen(array: Array, *, order: str = "F") -> Array:
-    """Return the array as read-only float64 in the given memory order, copied only if needed."""
-    held = np.asarray(array, dtype=np.float64, order="F" if order == "F" else "C")
+def frozen(array: Array) -> Array:
+    """Return the array as read-only float64, stored by columns, copied only if needed."""
+    held = np.asarray(array, dtype=np.float64, order="F")
     held.flags.writeable = False
     return held
 
