@@ -23,9 +23,8 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, positive, unsolved
 from asyncdp_sim.learning.objectives.models import ModelKind
-from asyncdp_sim.learning.objectives.objective import Objective
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm, Records, stacks
+from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm, Objective, Records, stacks
 from asyncdp_sim.spec.base import Count, trait
 
 PROMISED = 1e-6

@@ -12,10 +12,9 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, HuberLoss, LogisticLoss, Loss
-from asyncdp_sim.learning.objectives.objective import Objective
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import Norm, Records
+from asyncdp_sim.learning.objectives.rows import Norm, Objective, Records
 from asyncdp_sim.spec.base import Positive, Variant, trait
 from asyncdp_sim.spec.validation import faults_of
 
