@@ -13,8 +13,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.learning.acceptance import Acceptance, HonestAnswers
-from asyncdp_sim.learning.adversary import Adversary
+from asyncdp_sim.learning.acceptance import Acceptance, Adversary, HonestAnswers
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.live import Trigger
