@@ -30,7 +30,7 @@ from asyncdp_sim.data.dataset import (
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.data.tables.table_recipe import Request, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import BuildRequest, TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class DeclaredData(TableRecipe):
         """
 
     @abstractmethod
-    def _twin(self, request: Request) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
         """Return the synthetic twin and its raw columns.
 
         Raises
@@ -188,7 +188,7 @@ class DeclaredData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        request = Request(n_owners, records, streams, swap)
+        request = BuildRequest(n_owners, records, streams, swap)
         request.require_owners(self.split)
         if self.path is None:
             drawn, values_of = self._twin(request)
@@ -209,7 +209,7 @@ class DeclaredData(TableRecipe):
             places,
         )
 
-    def _rows_in_turn(self, request: Request) -> int:
+    def _rows_in_turn(self, request: BuildRequest) -> int:
         """Return how many rows a twin without raw columns has before the public ones.
 
         Raises

@@ -53,7 +53,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.table_recipe import Request
+from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ class FraudData(DeclaredData):
         return frame, lambda raw: self._scaled(transactions(raw, columns, self.public_records)), ()
 
     @override
-    def _twin(self, request: Request) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
         rows = self._rows_in_turn(request)
         return self._scaled(twin_table(rows, self.public_records, request.streams)), NO_COLUMNS
 

@@ -43,7 +43,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.hospital import encode_plain
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
-from asyncdp_sim.data.tables.table_recipe import Request
+from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
 from asyncdp_sim.spec.base import trait
 
@@ -235,7 +235,7 @@ class HospitalData(DeclaredData):
         return frame, encode_as_published, (*notes, *more)
 
     @override
-    def _twin(self, request: Request) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
         column = self.split_column
         if column is not None and name_of_2015(column) != HOSPITAL:
             rule = f"the synthetic twin has one column to split by, {HOSPITAL!r}"

@@ -44,7 +44,7 @@ from asyncdp_sim.data.lending.encode_plain import NEEDED, loan_rows, month_of, r
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.table_recipe import Request
+from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 from asyncdp_sim.spec.validation import faults_of
 
@@ -280,7 +280,7 @@ class LendingData(DeclaredData):
         return self._wanted((*used, *NEEDED), columns)
 
     @override
-    def _twin(self, request: Request) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
         rows = self._rows_in_turn(request)
         write = drifting(self.encoding).write if self.drift else None
         return twin_table(

@@ -39,7 +39,7 @@ from asyncdp_sim.data.tables.read import (
     source_of,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.table_recipe import Gathering, Request, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
 from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
@@ -264,7 +264,7 @@ class TableData(TableRecipe):
         if self._by_column is not self.split:
             by_column = {"split": self._by_column}
             return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
-        request = Request(n_owners, records, streams, swap)
+        request = BuildRequest(n_owners, records, streams, swap)
         request.require_owners(self.split)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
@@ -311,7 +311,7 @@ class TableData(TableRecipe):
         for number in range(1, count + 1):
             stand_in = self.stand_in.model_copy(update={"redrawn": number})
             drawn = data.model_copy(update={"stand_in": stand_in})
-            yield drawn._stood_in(ground, Request(n_owners, records, streams.afresh()))
+            yield drawn._stood_in(ground, BuildRequest(n_owners, records, streams.afresh()))
 
     @override
     def enlarged(
@@ -323,7 +323,7 @@ class TableData(TableRecipe):
         ground = self._ground().repeated(times, split.of_column)
         wanted = None if records is None else tuple(times * n for n in records)
         data = self.model_copy(update={"split": split.repeated(times)})
-        return data._stood_in(ground, Request(n_owners, wanted, streams))
+        return data._stood_in(ground, BuildRequest(n_owners, wanted, streams))
 
     @override
     def _column(self, name: str) -> Sequence[object]:
@@ -357,7 +357,7 @@ class TableData(TableRecipe):
         projection = self._projection(*self._public(public, 0, last))
         return Ground(frame, first, public, projection, self.public_path is not None)
 
-    def _stood_in(self, ground: Ground, request: Request) -> Dataset:
+    def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
 
         def values_of(column: str) -> Sequence[object]:

@@ -57,7 +57,7 @@ PublicRecords = Annotated[int, Field(ge=0)]
 
 
 @dataclass(frozen=True)
-class Request:
+class BuildRequest:
     """The owners that records are built for.
 
     Attributes
@@ -198,7 +198,7 @@ class TableRecipe(DataKind):
             raise faults_of([Fault("public_records", str(self.public_records), rule)])
         return self
 
-    def _rows_of_twin(self, request: Request) -> int:
+    def _rows_of_twin(self, request: BuildRequest) -> int:
         """Return how many rows of a twin owners have.
 
         Raises
@@ -235,7 +235,7 @@ class TableRecipe(DataKind):
         self,
         table: Table,
         values_of: ValuesOf,
-        request: Request,
+        request: BuildRequest,
         source: Source | None = None,
         places: FileRows | None = None,
         gathering: Gathering | None = None,
@@ -314,7 +314,7 @@ class TableRecipe(DataKind):
             gathering.end()
         return first
 
-    def _owned_before(self, request: Request) -> OwnerSplit:
+    def _owned_before(self, request: BuildRequest) -> OwnerSplit:
         """Return whose rows were before one was replaced: it keeps its owner."""
         recipe = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
         counts = None if request.records is None else tuple(request.records)
