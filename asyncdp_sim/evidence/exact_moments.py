@@ -24,21 +24,22 @@ UNEQUAL = "answers have unequal parts of a budget, which depend on the owner's e
 BUDGETS_END = "budgets may end before T; later updates are of the remaining owners only"
 
 
-def out_of_order(scenario: Scenario) -> Iterator[str]:
-    """Yield the reasons why the order of owners is unknown, which exact moments need."""
-    network = scenario.network
+def out_of_order(scenario: Scenario) -> list[str]:
+    """Return the reasons why the order of owners is unknown, which exact moments need."""
+    network, result = scenario.network, list[str]()
     if facts_of(network).unknown:
-        yield facts_of(network).unknown
+        result.append(facts_of(network).unknown)
     if _unequal(scenario):
-        yield UNEQUAL
+        result.append(UNEQUAL)
     if network.until is not None and not surely_until(network, network.updates):
-        yield ENDS_EARLY
+        result.append(ENDS_EARLY)
     if scenario.algorithm.in_rounds is not None:
-        yield from _absent(scenario)
+        result += _absent(scenario)
     elif not network.protocol.makes_updates and never_stale(network):
         law = answering(network)
         if isinstance(law, Unknown):
-            yield f"the law of the next update's owner is not known: {law}"
+            result.append(f"the law of the next update's owner is not known: {law}")
+    return result
 
 
 def _unequal(scenario: Scenario) -> bool:

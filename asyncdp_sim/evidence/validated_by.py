@@ -236,7 +236,7 @@ def _of_learning(
     doubts = nonlinear(scenario, interior=interior)
     if projected > 0:
         doubts.append(f"the projection onto Θ changed models in {projected} updates")
-    order = list(out_of_order(scenario))
+    order = out_of_order(scenario)
     if len(order) > 0 and scenario.privacy.sampling is not None:
         doubts.append(SAMPLED)
     if len(doubts) == 0 and len(order) == 0:
