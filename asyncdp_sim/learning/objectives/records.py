@@ -12,15 +12,15 @@ from asyncdp_sim.core.arrays import Array, Indices
 from asyncdp_sim.learning.objectives.losses import SQUARED, Loss
 from asyncdp_sim.learning.objectives.rows import (
     ROUNDING,
+    MeasuredRows,
     Norm,
-    Records,
     Rows,
     unbounded_where_sums_overflow,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class LinearRecords(Records):
+class LinearRecords(MeasuredRows):
     """Owners' records, for what second moments cannot tell.
 
     Attributes

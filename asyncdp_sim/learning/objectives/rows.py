@@ -162,10 +162,51 @@ class JudgedRows:
         return
 
 
-class Records(ABC):
-    """The owners' records, for what f cannot tell: clipped gradients and the largest ones.
+class Records(Protocol):
+    """The owners' records, for what f cannot tell: clipped gradients and the largest ones."""
 
-    A base of frozen dataclasses that hold the rows of the model's design.
+    @property
+    def features(self) -> Sequence[Array]:
+        """Rows of the model's design, owner by owner."""
+
+    @property
+    def targets(self) -> Sequence[Array]:
+        """Targets, owner by owner."""
+
+    @property
+    def linear(self) -> "LinearRecords | None":
+        """These records, where gradients are multiples of their rows; else None."""
+
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
+
+        Each of one of m records of an owner (from 0) over the ball of this radius (L2) around one
+        of the centres (q, p).
+        """
+
+    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
+
+        The bits of each do not depend on how many there are.
+        """
+
+    def gradient(self, owners: Indices, points: Array) -> Array:
+        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
+
+    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
+
+    def gradient_bound(self, theta_max: float | None) -> float | None:
+        """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
+
+    def included(
+        self, owners: Indices, points: Array, uniforms: Array, probability: float
+    ) -> Array:
+        """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
+
+
+class MeasuredRows(ABC):
+    """Records of this package: a base of frozen dataclasses that hold the rows of the design.
 
     Attributes
     ----------
@@ -206,38 +247,6 @@ class Records(ABC):
         Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
         """
 
-    @property
-    @abstractmethod
-    def linear(self) -> "LinearRecords | None":
-        """These records, where gradients are multiples of their rows; else None."""
-
-    @abstractmethod
-    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
-
-        Each of one of m records of an owner (from 0) over the ball of this radius (L2) around one
-        of the centres (q, p).
-        """
-
-    @abstractmethod
-    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
-        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
-
-        The bits of each do not depend on how many there are.
-        """
-
-    @abstractmethod
-    def gradient(self, owners: Indices, points: Array) -> Array:
-        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
-
-    @abstractmethod
-    def sampled(self, owners: Indices, points: Array, uniforms: Array) -> Array:
-        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
-
-    @abstractmethod
-    def gradient_bound(self, theta_max: float | None) -> float | None:
-        """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
-
     def included(
         self, owners: Indices, points: Array, uniforms: Array, probability: float
     ) -> Array:
@@ -263,7 +272,7 @@ class Records(ABC):
         return gradients
 
 
-class StackedRecords(Records):
+class StackedRecords(MeasuredRows):
     """Records whose gradients are no multiples of their rows: models are taken in stacks.
 
     A base of frozen dataclasses.
@@ -284,6 +293,10 @@ class StackedRecords(Records):
         self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
     ) -> Array:
         """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
+
+    @abstractmethod
+    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), one record and point per row; see :class:`Records`."""
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
         """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Records`."""
