@@ -1,6 +1,6 @@
 """The trace of one replicate of a network alone, as Python sees it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -157,7 +157,7 @@ class OfNetwork(opened.Result):
         return tuple(map(str, self.frame(name).columns))
 
     @override
-    def arrays(self, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
+    def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         missing = [column for column in wanted if column not in self.names(name)]
         if missing:
             raise opened.not_a_result(

@@ -19,7 +19,7 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import Noise
+from asyncdp_sim.learning.reply import AnswerNoise
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
@@ -35,7 +35,7 @@ _EXACT = 1e-9
 
 
 def coincidences(
-    noise: Noise, owner: int, views: Sequence[View], first: Array, second: Array
+    noise: AnswerNoise, owner: int, views: Sequence[View], first: Array, second: Array
 ) -> Array:
     """Return for each run how much closer noise comes to other noise under the second dataset.
 
@@ -45,7 +45,7 @@ def coincidences(
 
     Parameters
     ----------
-    noise : Noise
+    noise : AnswerNoise
     owner : int
         Who is attacked, from 0.
     views : sequence of View
@@ -73,7 +73,7 @@ def coincidences(
     return scores
 
 
-def shared(noise: Noise, view: View, exact: Array) -> int:
+def shared(noise: AnswerNoise, view: View, exact: Array) -> int:
     """Return how many answers of a run have no noise of their own; 0 where it lies on a grid.
 
     They have that of another answer, or none. An answer that is another one's equal says nothing
@@ -81,7 +81,7 @@ def shared(noise: Noise, view: View, exact: Array) -> int:
 
     Parameters
     ----------
-    noise : Noise
+    noise : AnswerNoise
     view : View
         What was heard in the run.
     exact : array (m, p)

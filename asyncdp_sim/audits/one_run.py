@@ -34,7 +34,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
-Indices = Ints
+Ints = Ints
 Coins = Bools
 _LOOKED_AT = 200
 """Records of a table, at most, of which two are taken."""
@@ -57,8 +57,8 @@ class Canaries:
 
     scenario: Scenario
     dataset: Dataset
-    owners: Indices
-    places: Indices
+    owners: Ints
+    places: Ints
     pairs: tuple[tuple[Record, Record], ...]
 
     def problem(self, coins: Coins) -> Problem:

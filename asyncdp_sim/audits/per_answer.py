@@ -22,19 +22,19 @@ from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.clipping import AdaptiveBound
-from asyncdp_sim.learning.reply import Noise
+from asyncdp_sim.learning.reply import AnswerNoise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 
 
 def sampled_scores(
-    noise: Noise, owner: int, shift: Array, probability: float, runs: int, scope: Scope
+    noise: AnswerNoise, owner: int, shift: Array, probability: float, runs: int, scope: Scope
 ) -> Pair:
     """Return scores of answers with a record that moves them by half a shift, one way or the other.
 
     Parameters
     ----------
-    noise : Noise
+    noise : AnswerNoise
     owner : int
         From 0.
     shift : array (p,)
@@ -59,7 +59,9 @@ def sampled_scores(
     return scores[0], scores[1]
 
 
-def _sampled_ratio(noise: Noise, owners: Ints, answers: Array, shift: Array, q: float) -> Array:
+def _sampled_ratio(
+    noise: AnswerNoise, owners: Ints, answers: Array, shift: Array, q: float
+) -> Array:
     """Return ln p(answer | second record) − ln p(answer | first), shape (r,)."""
 
     def law(moved: Array) -> Array:
@@ -170,7 +172,9 @@ def _directions(reach: float, size: int, norm: str) -> dict[str, Array]:
     return {"likelihood, one coordinate": shift, "likelihood, all coordinates": every}
 
 
-def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, scope: Scope) -> Pair:
+def _scores(
+    noise: AnswerNoise, place: int, first: Array, second: Array, runs: int, scope: Scope
+) -> Pair:
     """Return log-likelihood ratios of answers that hide the first, and the second gradient."""
     chunk = max(1, _CHUNK // len(first))
     scores = []
@@ -189,7 +193,7 @@ def _scores(noise: Noise, place: int, first: Array, second: Array, runs: int, sc
 
 
 def ratio(
-    noise: Noise,
+    noise: AnswerNoise,
     owners: Ints,
     answers: Array,
     first: Array,

@@ -1,7 +1,16 @@
 """The columns of tables, made from runs, and described in one dictionary."""
 
 from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, from_arrow
-from asyncdp_sim.columns.dictionary import Column, column, flat, is_exact, summary, tables
+from asyncdp_sim.columns.dictionary import (
+    README,
+    Column,
+    column,
+    flat,
+    is_exact,
+    readme,
+    summary,
+    tables,
+)
 from asyncdp_sim.columns.from_runs import (
     ROW_GROUP,
     Columns,
@@ -13,7 +22,6 @@ from asyncdp_sim.columns.from_runs import (
     swept_column,
     update_columns,
 )
-from asyncdp_sim.columns.readme import README, readme
 
 __all__ = [
     "README",

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.columns.dictionary import column
+from asyncdp_sim.core.arrays import Bools
 
 
 def arrow_table(
@@ -42,7 +43,7 @@ def arrow_schema(name: str, types: tuple[tuple[str, Any], ...]) -> Any:
     )
 
 
-def arrow_array(values: Any, absent: npt.NDArray[np.bool_] | None = None) -> Any:
+def arrow_array(values: Any, absent: Bools | None = None) -> Any:
     """Return NumPy numbers as Arrow's, without the pandas that PyArrow loads to look at them.
 
     Parameters
@@ -95,7 +96,7 @@ def from_arrow(column: Any) -> npt.NDArray[Any]:
     return np.from_dlpack(complete)
 
 
-def _bits(values: npt.NDArray[np.bool_]) -> Any:
+def _bits(values: Bools) -> Any:
     import pyarrow as pa
 
     return pa.py_buffer(np.packbits(values, bitorder="little"))

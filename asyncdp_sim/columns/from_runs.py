@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.columns.arrow import arrow_array, arrow_texts
 from asyncdp_sim.columns.dictionary import COUNT, NUMBER, TEXT, YES, summary
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.trace import Detail, EventKind, Trace
@@ -84,7 +85,7 @@ def _of_events(
     }
 
 
-def model_columns(models: npt.NDArray[np.float64], numbers: Sequence[int]) -> Columns:
+def model_columns(models: Array, numbers: Sequence[int]) -> Columns:
     """Return ``models``: the final central model of every replicate, shape (R, p)."""
     n_features = models.shape[1]
     return {
@@ -94,12 +95,12 @@ def model_columns(models: npt.NDArray[np.float64], numbers: Sequence[int]) -> Co
     }
 
 
-def optimum_columns(theta: npt.NDArray[np.float64]) -> Columns:
+def optimum_columns(theta: Array) -> Columns:
     """Return ``optimum``: θ*, shape (p,)."""
     return {"coordinate": np.arange(len(theta), dtype=np.int32), "theta": theta}
 
 
-def alone_columns(theta: npt.NDArray[np.float64]) -> Columns:
+def alone_columns(theta: Array) -> Columns:
     """Return ``alone``: each owner's own optimum θ_i*, shape (N, p), sorted by owner."""
     n_owners, n_features = theta.shape
     return {

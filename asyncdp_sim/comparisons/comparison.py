@@ -6,9 +6,9 @@ from math import inf, isfinite
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast, pairs, quantities
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.privacy.label import (
@@ -64,9 +64,6 @@ def same_records(first: Result, second: Result) -> bool:
     if "sha256" in ours or "sha256" in theirs:
         return bool(ours.get("sha256") == theirs.get("sha256"))
     return bool(ours == theirs and first.manifest["seed"] == second.manifest["seed"])
-
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import in_unit, to_units, unit_of
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.results import Result
 
-Array = npt.NDArray[np.float64]
 LEVEL = 0.95
 
 

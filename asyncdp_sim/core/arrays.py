@@ -8,10 +8,6 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Indices = Ints
-Mask = Bools
-Counts = Ints
-Flags = Bools
 Columns = dict[str, npt.NDArray[Any]]
 Table = npt.NDArray[np.void]
 """A record array, whose columns its dtype names."""

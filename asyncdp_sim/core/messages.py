@@ -172,6 +172,11 @@ class FormattedMessage(str):
         return (self.sentence,), self.fields
 
 
+def if_any(sentence: str, **fields: object) -> tuple[str, ...]:
+    """Return a sentence whose first field is a count, unless this is 0."""
+    return (FormattedMessage(sentence, **fields),) if next(iter(fields.values())) != 0 else ()
+
+
 def revived(manifest: Mapping[str, Any]) -> list[Notice]:
     """Return the warnings of a result's manifest; those of one without fields as they are."""
     lines = [str(line) for line in manifest["warnings"]]

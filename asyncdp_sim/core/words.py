@@ -98,6 +98,12 @@ def ranges(counts: Sequence[int]) -> str:
     return ", ".join(chain(*parts))
 
 
+def some_of(texts: Sequence[object], most: int) -> str:
+    """Return the first texts, and how many more there are: ``a, b and 3 more``."""
+    more = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(map(str, texts[:most])) + more
+
+
 def screen_width() -> int:
     """Return the columns of the terminal: those of COLUMNS if it is set, 80 in a pipe."""
     return max(NARROWEST, get_terminal_size((SCREEN, 24)).columns)

@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number, amount
-from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal, names_in
-from asyncdp_sim.data.tables.text_columns import Truths, cell_or_nan, cells, days, written
+from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+    amount,
+    names_in,
+)
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, days, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -197,7 +206,7 @@ def _fitting(
     return "text", *_texts(distinct, several)
 
 
-def _words(known: "pd.Series", words: Truths, called: str) -> list[str]:
+def _words(known: "pd.Series", words: Bools, called: str) -> list[str]:
     """Return which cells of a column of quantities are words, where some are."""
     if not words.any():
         return []

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 
@@ -114,7 +115,6 @@ def nearest(name: str, columns: Sequence[str]) -> str:
     return f"allowed is one of its {len(columns)} columns, which asyncdp data FILE prints"
 
 
-Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 _E = TypeVar("_E")
@@ -198,7 +198,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     held_out_features: tuple[Array, ...] = ()
     held_out_targets: tuple[Array, ...] = ()
-    rows: tuple[npt.NDArray[np.int64], ...] = ()
+    rows: tuple[Ints, ...] = ()
     unowned_features: Array | None = None
     unowned_targets: Array | None = None
     owner_names: tuple[str, ...] = ()
@@ -370,9 +370,9 @@ def stacked(columns: Iterable[Array], n_rows: int, n_columns: int) -> Array:
     return matrix
 
 
-def frozen(array: Array, *, order: str = "F") -> Array:
-    """Return the array as read-only float64 in the given memory order, copied only if needed."""
-    held = np.asarray(array, dtype=np.float64, order="F" if order == "F" else "C")
+def frozen(array: Array) -> Array:
+    """Return the array as read-only float64, stored by columns, copied only if needed."""
+    held = np.asarray(array, dtype=np.float64, order="F")
     held.flags.writeable = False
     return held
 
@@ -383,10 +383,8 @@ LARGEST = 1e50
 FAR = 1e3
 """Times the median record's largest number: beyond it a solver may lose sight of the others."""
 
-Void = npt.NDArray[np.bool_]
 
-
-def beyond(rows: Array) -> Void:
+def beyond(rows: Array) -> Bools:
     """Return which rows (n, p) hold a number above :data:`LARGEST`, or none at all."""
     too_large = np.zeros(len(rows), dtype=np.bool_)
     for column in rows.T:  # Fortran order: a column is at hand
@@ -394,7 +392,7 @@ def beyond(rows: Array) -> Void:
     return too_large
 
 
-def set_aside(features: Array, targets: Array) -> Void:
+def set_aside(features: Array, targets: Array) -> Bools:
     """Void records in place where a number is too large or a target absent; return the former."""
     large = (beyond(features) | (np.abs(targets) > LARGEST)) & ~np.isnan(targets)
     targets[large] = np.nan
@@ -414,12 +412,12 @@ def said(absent: int, large: int, *, real: bool) -> tuple[str, ...]:
     return (FormattedMessage(told_of, absent=absent, large=large),)
 
 
-def void(targets: Sequence[Array]) -> list[Void]:
+def void(targets: Sequence[Array]) -> list[Bools]:
     """Return which records contribute nothing, owner by owner."""
     return [np.isnan(y) for y in targets]
 
 
-def outlying(features: Sequence[Array]) -> list[Void]:
+def outlying(features: Sequence[Array]) -> list[Bools]:
     """Return whose largest number is above :data:`FAR` times the median one, owner by owner."""
     largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
     usual = float(np.median(np.concatenate(largest)))
@@ -431,7 +429,7 @@ def only_labels(targets: Array, labels: Sequence[float]) -> Array:
     return np.where(np.isin(targets, labels), targets, np.nan)
 
 
-def blank(arrays: Sequence[Array], nothing: Sequence[Void]) -> list[Array]:
+def blank(arrays: Sequence[Array], nothing: Sequence[Bools]) -> list[Array]:
     """Return rows or targets, those of void records 0; the same arrays where none is void."""
     blanked = []
     for array, places in zip(arrays, nothing, strict=True):

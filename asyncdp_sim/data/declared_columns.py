@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import (
-    Array,
     Dataset,
     Encoded,
     FileRows,
@@ -31,7 +30,7 @@ from asyncdp_sim.data.dataset import (
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
-from asyncdp_sim.data.tables.table_recipe import TableRecipe
+from asyncdp_sim.data.tables.table_recipe import BuildRequest, TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
 
 if TYPE_CHECKING:
@@ -129,11 +128,6 @@ def lacking(said: str, names: Iterable[str], columns: Collection[str]) -> tuple[
     return (f"{said}: {', '.join(absent)}.",) if absent else ()
 
 
-def if_any(text: str, **count: int) -> tuple[str, ...]:
-    """Return a note with one number in it, if there is anything to count."""
-    return (FormattedMessage(text, **count),) if any(count.values()) else ()
-
-
 Encode = Callable[["pd.DataFrame"], OnDemand]
 
 _NONE: dict[str, Sequence[object]] = {}
@@ -155,9 +149,7 @@ class DeclaredData(TableRecipe):
         """
 
     @abstractmethod
-    def _twin(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
-    ) -> tuple[Encoded, ValuesOf]:
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
         """Return the synthetic twin and its raw columns.
 
         Raises
@@ -196,9 +188,12 @@ class DeclaredData(TableRecipe):
         streams: Streams | Scope,
         swap: Swap | None = None,
     ) -> Dataset:
-        self._require_owners(n_owners, records)
+        request = BuildRequest(n_owners, records, streams, swap)
+        request.require_owners(self.split)
         if self.path is None:
-            return self._drawn(n_owners, records, streams, swap)
+            drawn, values_of = self._twin(request)
+            table = drawn if swap is None else swap.in_table(drawn)
+            return self._dataset(table, values_of, request)
         frame, encode, notes = self._read(self.path)
         places = FileRows.from_frame(self.path, frame)
         frame.index = range(len(frame))
@@ -209,27 +204,12 @@ class DeclaredData(TableRecipe):
         return spec._dataset(
             encoded if swap is None else swap.scaled(encoded),
             partial(raw_values, frame),
-            n_owners,
-            records,
-            streams,
+            request,
             source_of(self.path),
-            swap,
             places,
         )
 
-    def _drawn(
-        self,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams | Scope,
-        swap: Swap | None = None,
-    ) -> Dataset:
-        """Return records of the synthetic twin."""
-        drawn, values_of = self._twin(n_owners, records, streams)
-        table = drawn if swap is None else swap.in_table(drawn)
-        return self._dataset(table, values_of, n_owners, records, streams, None, swap, None)
-
-    def _rows_in_turn(self, n_owners: int, records: tuple[int, ...] | None) -> int:
+    def _rows_in_turn(self, request: BuildRequest) -> int:
         """Return how many rows a twin without raw columns has before the public ones.
 
         Raises
@@ -240,7 +220,7 @@ class DeclaredData(TableRecipe):
         if self.split.of_column is not None:
             rule = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
             raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", rule)])
-        return self._body_rows(self._rows_of_twin(n_owners, records))
+        return self._body_rows(self._rows_of_twin(request))
 
     def _body_rows(self, owned: int) -> int:
         """Return how many rows the twin has before the public ones."""

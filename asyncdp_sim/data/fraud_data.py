@@ -30,12 +30,13 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand, Rows
+from asyncdp_sim.data.dataset import Encoded, OnDemand, Rows
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
     DeclaredData,
@@ -45,7 +46,6 @@ from asyncdp_sim.data.declared_columns import (
     Law,
     draw,
     encoded,
-    if_any,
     lacking,
     lower_triangular,
     stored_beside,
@@ -53,6 +53,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
+from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
@@ -262,17 +263,6 @@ def transactions(
 T = TypeVar("T", Encoded, OnDemand)
 
 
-def with_log_amount(table: T) -> T:
-    """Return a table with log10(1 + Amount) in Amount's place."""
-    amount = table.columns.index("Amount")
-
-    def shorten(block: Array, _: Rows) -> None:
-        block[:, amount] = np.log1p(block[:, amount]) / np.log(10)
-
-    notes = (*table.notes, "Amount became log10(1 + Amount).")
-    return replace(table.changed(shorten), notes=notes)
-
-
 def _numbers(name: str, column: "pd.Series") -> Array:
     """Return a column's cells as numbers; NaN for what no transaction has."""
     values, _ = cells(column)
@@ -299,7 +289,7 @@ def require_columns(columns: Collection[str]) -> None:
         raise DataError([Fault("data.path", f"a table without {x}", rule) for x in missing])
 
 
-def _bad_cell(column: "pd.Series", bad: npt.NDArray[np.bool_]) -> Fault:
+def _bad_cell(column: "pd.Series", bad: Bools) -> Fault:
     """Return a fault that names the first bad cell of a column; rows count from 1."""
     row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
     more = f" ({count} such cells in all)" if count > 1 else ""
@@ -332,14 +322,21 @@ class FraudData(DeclaredData):
         return frame, lambda raw: self._scaled(transactions(raw, columns, self.public_records)), ()
 
     @override
-    def _twin(
-        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams | Scope
-    ) -> tuple[Encoded, ValuesOf]:
-        rows = self._rows_in_turn(n_owners, records)
-        return self._scaled(twin_table(rows, self.public_records, streams)), NO_COLUMNS
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
+        rows = self._rows_in_turn(request)
+        return self._scaled(twin_table(rows, self.public_records, request.streams)), NO_COLUMNS
 
     def _scaled(self, table: T) -> T:
-        return with_log_amount(table) if self.encoding == "plain" else table
+        """Return a table with log10(1 + Amount) in Amount's place, if it is encoded plainly."""
+        if self.encoding != "plain":
+            return table
+        amount = table.columns.index("Amount")
+
+        def shorten(block: Array, _: Rows) -> None:
+            block[:, amount] = np.log1p(block[:, amount]) / np.log(10)
+
+        notes = (*table.notes, "Amount became log10(1 + Amount).")
+        return replace(table.changed(shorten), notes=notes)
 
     @override
     def _projection(self, rows: Array, target: Array) -> Projection:

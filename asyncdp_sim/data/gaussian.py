@@ -7,9 +7,10 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import SYNTHETIC, Array, Dataset, frozen, take
+from asyncdp_sim.data.dataset import SYNTHETIC, Dataset, frozen, take
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said

@@ -12,10 +12,11 @@ from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, mode
 from pydantic_core import PydanticCustomError
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
-from asyncdp_sim.core.messages import Ends, FormattedMessage
+from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.plugins import Place
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
@@ -315,30 +316,22 @@ def rows_by_value(
         raise DataError([Fault("owners.count", str(n_owners), rule)])
     names = _in_order(groups)
     rows = [groups[name] for name in names]
-    notes = [
-        FormattedMessage(
+    notes = (
+        *if_any(
             "Each of the {values} values of {column!r} is one owner, in sorted order.",
             values=len(groups),
             column=column,
-        )
-    ]
-    if too_few > 0:
-        notes.append(
-            FormattedMessage(
-                "Not owners: {values} values of {column!r} with fewer than {least} rows.",
-                values=too_few,
-                column=column,
-                least=least,
-            )
-        )
-    if unowned > 0:
-        notes.append(
-            FormattedMessage(
-                "{rows} rows belong to no owner: no value of {column!r}.",
-                rows=unowned,
-                column=column,
-            )
-        )
+        ),
+        *if_any(
+            "Not owners: {values} values of {column!r} with fewer than {least} rows.",
+            values=too_few,
+            column=column,
+            least=least,
+        ),
+        *if_any(
+            "{rows} rows belong to no owner: no value of {column!r}.", rows=unowned, column=column
+        ),
+    )
     if records is not None:
         short = [
             Fault(
@@ -350,7 +343,7 @@ def rows_by_value(
         if short:
             raise DataError(short)
         rows = [r[:n] for r, n in zip(rows, records, strict=True)]
-    return rows, tuple(notes)
+    return rows, notes
 
 
 def _groups(values: Sequence[object], least: int) -> tuple[dict[str, Rows], int]:
@@ -488,18 +481,3 @@ Split = Annotated[
     InOrder | Shuffled | ByColumn | Dirichlet, FAMILY_BY_NAME, BeforeValidator(_is_split)
 ]
 """Every way to split a table; a new one joins by its line here."""
-
-__all__ = [
-    "ByColumn",
-    "Dirichlet",
-    "InOrder",
-    "OwnerSplit",
-    "Shuffled",
-    "Split",
-    "SplitKind",
-    "TableToSplit",
-    "ValuesOf",
-    "name_of",
-    "require_records",
-    "rows_by_value",
-]

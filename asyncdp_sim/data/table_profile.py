@@ -1,14 +1,15 @@
 """Profile of a table: public rows, the header, and the number of records of each owner."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.words import aligned, number
+from asyncdp_sim.core.words import aligned, number, some_of
 from asyncdp_sim.data.column_profile import (
     ColumnLook,
     looked_at,
@@ -16,7 +17,7 @@ from asyncdp_sim.data.column_profile import (
     shorten,
     target_looked_at,
 )
-from asyncdp_sim.data.dataset import Array, nearest
+from asyncdp_sim.data.dataset import nearest
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.read import (
@@ -146,24 +147,22 @@ class TableLook:
         """Return which owners have so few records that a proposal leaves them out."""
         few = [f"{name} ({n})" for name, n in self.owners.items() if n < self.least]
         words = f"too small for the proposal ({len(few)} with fewer than {self.least} records)"
-        return [f"owners {words}: {_listed(few)}"] if len(few) > 0 else []
+        return [f"owners {words}: {some_of(few, 5)}"] if len(few) > 0 else []
 
-    def _swallowed(self) -> list[str]:
-        """Return which owners lose most of their records to the public rows."""
+    def _swallowed(self) -> Iterator[str]:
+        """Yield which owners lose most of their records to the public rows."""
         all_rows = {name: n + self.public_of.get(name, 0) for name, n in self.owners.items()}
         lost = [name for name in self.public_of if name not in self.owners]
-        lines = []
         if len(lost) > 0:
-            lines.append(f"left out, because all of their records are public: {_listed(lost)}")
+            yield f"left out, because all of their records are public: {some_of(lost, 5)}"
         shrunk = [name for name, n in all_rows.items() if self.owners[name] < n / 2]
         if len(shrunk) > 0:
-            lines.append(f"owners with more than half of their records public: {_listed(shrunk)}")
-        if len(lines) > 0:
-            lines.append(
+            yield f"owners with more than half of their records public: {some_of(shrunk, 5)}"
+        if len(lost) + len(shrunk) > 0:
+            yield (
                 f"to choose the public rows at random instead: --public {self.public} "
                 "--public-seed 1"
             )
-        return lines
 
     def _alike(self) -> list[str]:
         """Return which owners' names differ in capitals and spaces alone, and what merges them."""
@@ -267,10 +266,6 @@ def _values(column: "pd.Series", form: FileForm) -> Array:
         return np.full(len(column), np.nan)
     values = encoding.learn(column, "", form.decimal).read(column).values
     return values[0] if encoding.single and len(values) > 0 else np.full(len(column), np.nan)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _owners(frame: "pd.DataFrame", owner: str | None) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """Assumptions of the exact moments of learning, and which of them a scenario breaks."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -47,33 +48,32 @@ def _unequal(scenario: Scenario) -> bool:
     return parts is not None and scenario.algorithm.in_rounds is None
 
 
-def _absent(scenario: Scenario) -> list[str]:
-    """Return why rounds are not linear in the answers of all owners, a reason each."""
-    network, rounds, matches = scenario.network, scenario.algorithm.in_rounds, []
+def _absent(scenario: Scenario) -> Iterator[str]:
+    """Yield why rounds are not linear in the answers of all owners, a reason each."""
+    network, rounds = scenario.network, scenario.algorithm.in_rounds
     facts, least = facts_of(network), min(network.answers_allowed)
     if scenario.algorithm.sample is not None:
-        matches.append("answers use a new random sample of the owner's records each")
+        yield "answers use a new random sample of the owner's records each"
     if rounds is not None and rounds.trim > 0:
-        matches.append("a trimmed mean is not linear in the answers")
+        yield "a trimmed mean is not linear in the answers"
     asked, count = scenario.protocol.asked_at_most, scenario.owners.count
     if asked is not None and asked < count:
-        matches.append(f"each round is of {asked} of {count} owners, drawn at random")
+        yield f"each round is of {asked} of {count} owners, drawn at random"
     deadline = scenario.protocol.round_deadline
     if deadline is not None and not facts.within(deadline):
-        matches.append("answers that miss the deadline are not in their round")
+        yield "answers that miss the deadline are not in their round"
     lacking = facts.unreliable
     if lacking:
-        matches.append(f"rounds may lack answers: {lacking}")
+        yield f"rounds may lack answers: {lacking}"
     shared = network.channel.contended
     if facts.shared and not (shared is not None and shared.in_turn):
-        matches.append(f"rounds may lack answers: {facts.shared}")
+        yield f"rounds may lack answers: {facts.shared}"
     online = scenario.availability.online_share(scenario.owners.count)
     surely = online is not None and min(online) == 1
     if not (scenario.availability.all_return or surely):
-        matches.append(f"rounds may lack owners: availability is {scenario.availability.kind}")
+        yield f"rounds may lack owners: availability is {scenario.availability.kind}"
     if least < network.updates:
-        matches.append(f"a budget of {least} answers is spent before round {network.updates}")
-    return matches
+        yield f"a budget of {least} answers is spent before round {network.updates}"
 
 
 def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
@@ -88,11 +88,11 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
     result = [] if scenario.algorithm.no_moments is None else [scenario.algorithm.no_moments]
     if scenario.algorithm.looks_at_models and not never_stale(scenario.network):
         result.append(f"answers under protocol {scenario.protocol.kind} may be stale")
-    return result + bent(scenario, interior=interior)
+    return [*result, *bent(scenario, interior=interior)]
 
 
-def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
-    """Return the reasons why models are not linear in noise and starts for a given order.
+def bent(scenario: Scenario, *, interior: bool = True) -> Iterator[str]:
+    """Yield the reasons why models are not linear in noise and starts for a given order.
 
     Parameters
     ----------
@@ -100,23 +100,21 @@ def bent(scenario: Scenario, *, interior: bool = True) -> list[str]:
     interior : bool
         Whether the optimum without bounds lies in Θ, which data alone tell.
     """
-    result = list[str]()
     if not scenario.model.quadratic:
-        result.append(f"the loss of model {scenario.model.kind} is not quadratic")
+        yield f"the loss of model {scenario.model.kind} is not quadratic"
     elif not interior:
-        result.append("the optimum lies on the bound of Θ, where the projection acts")
+        yield "the optimum lies on the bound of Θ, where the projection acts"
     if scenario.privacy.clip_bound is not None:
-        result.append(CLIPPED)
+        yield CLIPPED
     if scenario.privacy.bound_moves:
-        result.append(MOVING)
+        yield MOVING
     sampled = scenario.privacy.sampling is not None
     if sampled and fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST:
-        result.append(TOO_LARGE)
+        yield TOO_LARGE
     if scenario.adversary is not None or scenario.acceptance is not None:
-        result.append("the moments do not include false answers, or a learner that bounds answers")
+        yield "the moments do not include false answers, or a learner that bounds answers"
     if scenario.network.withholds or scenario.network.stops:
-        result.append("timing depends on the model")
-    return result
+        yield "timing depends on the model"
 
 
 SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"

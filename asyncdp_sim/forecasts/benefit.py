@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Indices, Mask
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.by_runs import half_width
@@ -180,7 +180,7 @@ class Errors:
     """
 
     names: tuple[str, ...]
-    records: Indices
+    records: Ints
     score: Score
     unit: str | None
     epsilon: Array
@@ -211,11 +211,11 @@ class Errors:
         runs: Array = self.of_runs[at]
         return runs if self.rows is None else np.hypot(runs, self.rows)
 
-    def profits(self, at: int) -> Mask:
+    def profits(self, at: int) -> Bools:
         """Return which owners gain by joining, beyond the ±."""
         return np.asarray(self.gain(at) > self.half_width(at))
 
-    def loses(self, at: int) -> Mask:
+    def loses(self, at: int) -> Bools:
         """Return which owners do worse by joining, beyond the ±."""
         return np.asarray(-self.gain(at) > self.half_width(at))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Indices, Mask
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY, SAMPLED
@@ -123,11 +123,11 @@ class Orders:
         Answers that each owner released.
     """
 
-    owners: Indices
-    numbers: Indices
-    staleness: Indices
+    owners: Ints
+    numbers: Ints
+    staleness: Ints
     times: Array
-    released: Indices
+    released: Ints
 
     @cached_property
     def mean_times(self) -> Array:
@@ -143,7 +143,7 @@ class Orders:
         """Return whether some run had fewer updates than T."""
         return bool(np.any(np.sum(self.owners >= 0, axis=1) < updates))
 
-    def silenced(self, allowed: Indices, updates: int) -> Mask:
+    def silenced(self, allowed: Ints, updates: int) -> Bools:
         """Return whether some owner had no answer left before a run's last update, shape (R,).
 
         Parameters
@@ -253,7 +253,7 @@ class GivenOrders:
         Draws of ψ at the end.
     """
 
-    ks: Indices
+    ks: Ints
     psi: Array
     half_width: float
     noise_free: float
@@ -263,8 +263,8 @@ class GivenOrders:
 def given(
     known: Population,
     objectives: Sequence[Quadratic],
-    owners: Indices,
-    numbers: Indices | None = None,
+    owners: Ints,
+    numbers: Ints | None = None,
 ) -> GivenOrders | Unknown:
     """Average exact moments given who updates when, or return why they are not those of learning.
 
@@ -321,7 +321,7 @@ def given(
 
 
 def _given_order(
-    known: Population, objective: Quadratic, owners: Indices, numbers: Indices, ks: Indices
+    known: Population, objective: Quadratic, owners: Ints, numbers: Ints, ks: Ints
 ) -> Ordered:
     chosen = shares(known.scenario.network)
     needed = np.array(chosen) if known.scenario.algorithm.needs_shares else None
@@ -491,7 +491,7 @@ def _counted(known: Population, objective: Quadratic, chosen: Array) -> MomentFo
     return _exact(known, exact, ends, over=over)
 
 
-def _ends(known: Population, objective: Quadratic, owners: Indices) -> Array:
+def _ends(known: Population, objective: Quadratic, owners: Ints) -> Array:
     """Return ψ at the end of learnings whose updates are of these owners."""
     apart = sample_spread(known, objective)
     sample = None if apart is None else NormalSample(objective, apart)
@@ -585,5 +585,5 @@ def _silent(known: Population, found: Orders) -> list[str]:
     return [BUDGETS_END] if seen else []
 
 
-def _caps(known: Population) -> Indices:
+def _caps(known: Population) -> Ints:
     return np.array(known.scenario.network.answers_allowed)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Indices
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.evidence import exact_moments
@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import AnswerBatch, OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.reply import AnswerModel, Noise, Sampling
+from asyncdp_sim.learning.reply import AnswerModel, AnswerNoise, Sampling
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise, excess_bound, step_sizes
@@ -46,7 +46,7 @@ def variance_of(known: Population) -> Array:
     return variances
 
 
-def made_before(owners: Indices) -> Indices:
+def made_before(owners: Ints) -> Ints:
     """Return how many updates of its owner come before each one of an order, (R, T).
 
     Parameters
@@ -105,12 +105,12 @@ class NormalSample:
         """How many numbers are drawn for an answer: p."""
         return self.objective.n_features
 
-    def gradient(self, owners: Indices, points: Array, draws: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
         """Return gradients, shape (r, p), of which rows of ``draws`` (r, p) are the quantiles."""
         away = points - self.objective.free_optimum
         return self.objective.gradient(owners, points) + self.apart(owners, away, draws)
 
-    def apart(self, owners: Indices, away: Array, draws: Array) -> Array:
+    def apart(self, owners: Ints, away: Array, draws: Array) -> Array:
         """Return how far gradients at θ* + ``away`` are from those over all records, (r, p)."""
         from scipy.special import ndtri  # a slow import
 
@@ -133,9 +133,9 @@ DRAWS = 500
 def draws(
     known: Population,
     objective: Quadratic,
-    owners: Indices,
+    owners: Ints,
     *,
-    numbers: Indices | None = None,
+    numbers: Ints | None = None,
     first: int = 0,
     sample: Sampling | None = None,
 ) -> tuple[Array, bool]:
@@ -179,7 +179,7 @@ def draws(
         return judge.relative_fitness(final), bool(np.any(clipped > 0))
 
 
-def drawn(known: Population, chosen: Array, answers: Indices) -> Indices:
+def drawn(known: Population, chosen: Array, answers: Ints) -> Ints:
     """Draw whose the updates are, (DRAWS, T): of independent owners until they fall silent.
 
     Parameters
@@ -369,7 +369,7 @@ def _scaled(quiet: Moments, loud: Moments, share: float) -> Moments:
 
 
 def psi_bound(
-    algorithm: OneOnOne, objective: Quadratic, noise: Noise, updates: int, chosen: Array
+    algorithm: OneOnOne, objective: Quadratic, noise: AnswerNoise, updates: int, chosen: Array
 ) -> float | None:
     """Return a bound on E ψ(θ_L,T), Theorem 2 (Async) mended and for smooth losses.
 
@@ -527,7 +527,7 @@ class InRounds:
 
 def broken(population: Population) -> list[str]:
     """Return why exact moments do not apply, a reason each; none where they do."""
-    return nonlinear(population) + exact_moments.out_of_order(population.scenario)
+    return [*nonlinear(population), *exact_moments.out_of_order(population.scenario)]
 
 
 def nonlinear(population: Population) -> list[str]:

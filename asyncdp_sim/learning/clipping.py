@@ -12,7 +12,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Indices
+from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.learning.objectives import Norm
 
 _FARTHEST = 300.0
@@ -67,7 +68,7 @@ class AdaptiveBound:
 class DrawnRows(Protocol):
     """Rows of numbers by which answers are drawn, from the streams of several replicates."""
 
-    def following(self, rows: Indices | None) -> Array:
+    def following(self, rows: Ints | None) -> Array:
         """Return a row for the next answer of each of these replicates (absent: all), (r, w)."""
 
 
@@ -99,7 +100,7 @@ class ClipBounds:
         """Ξ_1, Ξ_2, … of every replicate, shape (rounds + 1, rows)."""
         return np.stack(self._path)
 
-    def clip(self, rows: Indices, answers: Array, *, counted: bool = True) -> tuple[Array, Array]:
+    def clip(self, rows: Ints, answers: Array, *, counted: bool = True) -> tuple[Array, Array]:
         """Return answers of these rows as their round clips them, and Ξ_t/Ξ_1, shape (r, 1)."""
         answers, votes = self._law.clip(answers, self._path[-1][rows])
         if counted:
@@ -107,7 +108,7 @@ class ClipBounds:
             self._owners[rows] += 1
         return answers, self._times[rows, None]
 
-    def end_round(self, rows: Indices | None) -> None:
+    def end_round(self, rows: Ints | None) -> None:
         """Move the bounds of these rows (absent: all), each by its noisy count."""
         noise = self._drawn.following(rows)[:, 0]
         at = np.arange(len(self._votes)) if rows is None else rows

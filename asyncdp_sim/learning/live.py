@@ -13,16 +13,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms import (
-    Algorithm,
-    AlgorithmSpec,
-    AnswerBatch,
-    Array,
-    Asks,
-    Indices,
-)
+from asyncdp_sim.learning.algorithms import Algorithm, AlgorithmSpec, AnswerBatch, Array, Asks
 from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
 from asyncdp_sim.learning.objectives import Objective
 from asyncdp_sim.learning.replay import Trajectory
@@ -139,7 +133,7 @@ class LiveLearning(Learning):
         self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
         self._answers = self.answers(reply, replicate)
-        self._rows: Indices | None = np.zeros(1, dtype=np.int64)
+        self._rows: Ints | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
         self._gradients = reply.gradients

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks, CellRows, Indices
+from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks, CellRows
 from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
 from asyncdp_sim.learning.replay_cells import CellTask, alike, together
 from asyncdp_sim.learning.reply import AnswerModel
@@ -36,14 +37,14 @@ class Trajectory:
         Ξ of the answers of the next update, after k = 0, 1, … of them, where it moves.
     """
 
-    updates: Indices
+    updates: Ints
     record_every: int
     central: Array
     final: Array
-    clipped: Indices
+    clipped: Ints
     bounds: Array | None = None
 
-    def ks(self, replicate: int) -> Indices:
+    def ks(self, replicate: int) -> Ints:
         """Return the recorded k of a replicate: 0, the multiples of record_every, and the last."""
         last = int(self.updates[replicate])
         ks = np.arange(0, last + 1, self.record_every)
@@ -299,7 +300,7 @@ class TraceSchedule:
             numbers = None if self._numbers is None else self._numbers[use, rows]
             yield number, AnswerBatch(self._owners[use, rows], late, peers, rows, numbers)
 
-    def rows(self, k: int) -> Indices | None:
+    def rows(self, k: int) -> Ints | None:
         """Return the replicates that have an update k + 1; None is all of them."""
         return None if self._per_update is not None else np.flatnonzero(self._counts[k] > 0)
 
@@ -329,7 +330,7 @@ class Iterations:
             read = peers[:, :, number].ravel()
             yield number, AnswerBatch(owners, None, read, np.repeat(rows, len(self._owners)))
 
-    def rows(self, k: int) -> Indices:
+    def rows(self, k: int) -> Ints:
         """Return the replicates that have an update k + 1."""
         return np.flatnonzero(self._updates > k)
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Algorithm, Array, CellRows, Indices
-from asyncdp_sim.learning.reply import AnswerModel, Noise
+from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.learning.algorithms import Algorithm, Array, CellRows
+from asyncdp_sim.learning.reply import AnswerModel, AnswerNoise
 from asyncdp_sim.learning.watch import NUMBERS, GradientMonitor
 
 
@@ -133,20 +134,20 @@ class CellParts:
         """How many numbers a sample takes, as many in all cells."""
         return int(self._parts[0].size)
 
-    def gradient(self, places: Indices, *given: Array) -> Array:
+    def gradient(self, places: Ints, *given: Array) -> Array:
         """Return gradients, those of samples where draws are given, shape (r, p)."""
         return np.asarray(self._each(lambda part: part.gradient, places, *given))
 
-    def __call__(self, places: Indices, answers: Array) -> Array:
+    def __call__(self, places: Ints, answers: Array) -> Array:
         """Return what learners use instead of answers, shape (r, p)."""
         return np.asarray(self._each(lambda part: part, places, answers))
 
-    def places(self, places: Indices, numbers: Indices) -> Indices:
+    def places(self, places: Ints, numbers: Ints) -> Ints:
         """Return the places of answers in the noise of all cells, shape (r,)."""
         within_cell = self._each(lambda part: part.places, places, numbers)
         return np.asarray(within_cell + self._firsts[places // self._n_owners])
 
-    def _each(self, ask: Callable[[Any], Callable[..., Any]], places: Indices, *given: Any) -> Any:
+    def _each(self, ask: Callable[[Any], Callable[..., Any]], places: Ints, *given: Any) -> Any:
         cells, owners = np.divmod(places, self._n_owners)
         if len(self._parts) == 1:
             return ask(self._parts[0])(owners, *given)
@@ -187,7 +188,7 @@ def _by_row(parts: Sequence[Any], free: Sequence[str], replicates: int) -> Any:
     return replace(parts[0], **changes)
 
 
-def _tables(noise: Noise) -> list[str]:
+def _tables(noise: AnswerNoise) -> list[str]:
     """Return the fields of noise that hold a number for each owner, or for each answer."""
     return [
         field.name

@@ -1,17 +1,20 @@
 """A reply to a query: over which records, with what noise, and what the learner takes of it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms import AnswerBatch, Array, Gradients, Indices, LocalSteps
+from asyncdp_sim.learning.algorithms import AnswerBatch, Array, Gradients, LocalSteps
 from asyncdp_sim.learning.clipping import AdaptiveBound, clipped
 from asyncdp_sim.learning.objectives import Norm, Records
 
-Change = Callable[[Indices, Array], Array]
+Shape = Literal["vector", "scalar-as-published"]
+Change = Callable[[Ints, Array], Array]
 """From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
 
 
@@ -26,54 +29,78 @@ class Sampling(Protocol):
     def size(self) -> int:
         """How many numbers are drawn for an answer."""
 
-    def gradient(self, owners: Indices, points: Array, draws: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
         """Return gradients over the records that rows of ``draws`` (r, size) say, (r, p)."""
 
 
-class Noise(Protocol):
-    """The mechanism: what is drawn for an answer, and what an owner makes of its gradient by it."""
+class AnswerNoise(ABC):
+    """The noise on the answers of all owners of a run.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        The scale of each owner's noise, ≥ 0; 0 if answers are exact.
+    shape : str
+        "vector": coordinates are uncorrelated; "scalar-as-published": all have the same draw.
+    """
+
+    figure: ClassVar[str | None] = None
+    """Name of ``scale`` in words; None if it is not printed."""
+    scale: Array
+    shape: Shape = "vector"
 
     @property
-    def scale(self) -> Array:
-        """How large each owner's noise is, shape (N,)."""
-
-    @property
+    @abstractmethod
     def variance(self) -> Array:
         """Variance of each coordinate of each owner's noise, shape (N,)."""
 
     @property
     def added(self) -> str | None:
-        """The law of w where an answer is g + ``scale`` w, w the row; None where it is not.
+        """The law of w if an answer is g + ``scale`` w, w the row; None for other noise.
 
-        Of two mechanisms with the same law, the same streams give the same rows.
+        Two noises with the same law draw the same rows from the same streams.
         """
+        return None
+
+    @property
+    def figures(self) -> dict[str, Array]:
+        """The scale of the noise: its name, and a number per owner (N,)."""
+        return {} if self.figure is None else {self.figure: self.scale}
 
     def width(self, size: int) -> int:
-        """Return how many numbers are drawn for an answer of ``size`` numbers."""
+        """Return the number of random numbers for an answer of ``size`` numbers."""
+        return size
 
+    @abstractmethod
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        """Return what is drawn for the next ``count`` answers, shape (count, width)."""
+        """Return the random numbers of the next ``count`` answers, shape (count, width)."""
 
     def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
         """Return what draws the next rows of a stream, (count, width), for ``size`` numbers."""
+        return lambda generator, count: self.rows(generator, count, size)
 
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        """Return noisy answers, shape (r, size); ``gradients`` may be used up."""
+    @abstractmethod
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten."""
 
-    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return the noise in answers given the gradients, of scale 1, shape (r, size)."""
+    def drawn(self, owners: Ints, gradients: Array, answers: Array) -> Array:
+        """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((answers - gradients) / self.scale[owners, None])
 
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return the log-likelihood of noisy answers given the gradients, shape (r,)."""
-
+    @abstractmethod
     def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return what the noise's L1 norm exceeds with probability at most 1 − q, shape (N,)."""
+        """Return a bound that ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
+
+    @abstractmethod
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
+        """Return ln p(answer | gradient), shape (r,); −∞ if the answer is impossible."""
 
 
 class Places(Protocol):
     """Places of answers in the noise, where that is of single answers and not of owners."""
 
-    def places(self, owners: Indices, numbers: Indices) -> Indices:
+    def places(self, owners: Ints, numbers: Ints) -> Ints:
         """Return the places of owners' answers, by how many each had released before, (r,)."""
 
 
@@ -92,7 +119,7 @@ class Sample:
     size: int
     stream: ClassVar[str] = "batch"
 
-    def gradient(self, owners: Indices, points: Array, draws: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋, u in ``draws``."""
         return self.records.sampled(owners, points, draws)
 
@@ -115,7 +142,7 @@ class PoissonSample:
     probability: float
     stream: ClassVar[str] = "sample"
 
-    def gradient(self, owners: Indices, points: Array, draws: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
         """Return the sum of gradients of records j with ``draws``[:, j] < q, over q n_i."""
         return self.records.included(owners, points, draws, self.probability)
 
@@ -139,7 +166,7 @@ class WholeAnswers:
     norm: Norm
     local: LocalSteps | None = None
 
-    def gradient(self, owners: Indices, points: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array) -> Array:
         """Return the answers, shape (r, p); a row of its own, whatever rows there are besides."""
         if self.local is None:
             answers = self.gradients.gradient(owners, points)
@@ -179,7 +206,7 @@ class AnswerModel:
     """
 
     gradients: Gradients
-    noise: Noise
+    noise: AnswerNoise
     sample: Sampling | None = None
     factors: Array | None = None
     acceptance: Change | None = None
@@ -188,7 +215,7 @@ class AnswerModel:
     whole: bool = False
     bound: AdaptiveBound | None = None
 
-    def exact(self, owners: Indices, points: Array, bounds: Array | None = None) -> Array:
+    def exact(self, owners: Ints, points: Array, bounds: Array | None = None) -> Array:
         """Return answers over all records before noise, clipped to ``bounds`` (r,) that move."""
         exact = self.gradients.gradient(owners, points)
         if self.bound is None or bounds is None:
@@ -212,7 +239,7 @@ class AnswerModel:
             changes.append(self.acceptance)
         return tuple(changes)
 
-    def places(self, owners: Indices, numbers: Indices | None) -> Indices:
+    def places(self, owners: Ints, numbers: Ints | None) -> Ints:
         """Return where answers stand in what the noise has a number of: owners, or answers.
 
         Parameters

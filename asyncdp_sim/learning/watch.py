@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms import Array, Indices
+from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.learning.objectives import Records
 from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
@@ -57,11 +58,11 @@ class Reads:
         The exchanges' numbers.
     """
 
-    rows: Indices
-    owners: Indices
-    peers: Indices
-    ks: Indices
-    messages: Indices
+    rows: Ints
+    owners: Ints
+    peers: Ints
+    ks: Ints
+    messages: Ints
 
     @classmethod
     def from_traces(cls, traces: Sequence[Trace]) -> "Reads":
@@ -96,11 +97,11 @@ class GradientMonitor:
     def __init__(self, records: Records) -> None:
         self.records = records
         self._largest = np.zeros(len(records.targets))
-        self._waiting: list[tuple[Indices, Array]] = []
+        self._waiting: list[tuple[Ints, Array]] = []
         self._numbers = 0
         self._queries = 0
 
-    def take(self, owners: Indices, points: Array) -> None:
+    def take(self, owners: Ints, points: Array) -> None:
         """Look at queries (m, p), now or later, each with its owner (from 0)."""
         self._waiting.append((owners, points))
         self._numbers += points.size

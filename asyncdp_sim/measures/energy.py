@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.core.words import extent
@@ -20,8 +20,6 @@ from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.trace.occupation import MESSAGES, State
 
-Array = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
 Watts = Annotated[float, Field(ge=0, le=1e12)]
 PerByte = Annotated[float, Field(ge=0, le=1e6)]
 Seconds = Annotated[float, Field(gt=0, le=1e9)]
@@ -120,8 +118,8 @@ class Used:
 
     times: Array
     joules: Array
-    sent: Whole
-    received: Whole
+    sent: Ints
+    received: Ints
     learner: float | None
 
 

@@ -13,17 +13,16 @@ so that some z is no number, errs infinitely, and its shares are 0.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives.softmax import SoftmaxLoss
 
 if TYPE_CHECKING:
     from asyncdp_sim.learning.objectives import Loss
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -82,23 +81,11 @@ def right(z: Array, y: Array) -> Array:
     return np.asarray((1 + y * np.sign(z)) / 2)
 
 
-def _rmse(z: Array, y: Array) -> Array:
-    return np.asarray(np.sqrt(np.mean(np.square(z - y), axis=-1)))
-
-
-def _mae(z: Array, y: Array) -> Array:
-    return np.asarray(np.mean(np.abs(z - y), axis=-1))
-
-
 def _r_squared(z: Array, y: Array) -> Array:
     spread = np.mean(np.square(y - y.mean()))
     if spread == 0:
         return np.full(z.shape[:-1], np.nan)
     return np.asarray(1 - np.mean(np.square(z - y), axis=-1) / spread)
-
-
-def _accuracy(z: Array, y: Array) -> Array:
-    return np.asarray(np.mean(right(z, y), axis=-1))
 
 
 def _balanced(z: Array, y: Array) -> Array:
@@ -127,56 +114,49 @@ def _log_loss(z: Array, y: Array) -> Array:
     return np.asarray(np.mean(np.logaddexp(0.0, -y * z), axis=-1))
 
 
-RMSE = Score("rmse", "RMSE", "root mean squared error", _rmse, in_units=True)
-MAE = Score("mae", "MAE", "mean absolute error", _mae, in_units=True)
-R_SQUARED = Score(
+_better = partial(Score, more_is_better=True, worst=0.0)
+
+RMSE = Score(
+    "rmse",
+    "RMSE",
+    "root mean squared error",
+    lambda z, y: np.asarray(np.sqrt(np.mean(np.square(z - y), axis=-1))),
+    in_units=True,
+)
+MAE = Score(
+    "mae",
+    "MAE",
+    "mean absolute error",
+    lambda z, y: np.asarray(np.mean(np.abs(z - y), axis=-1)),
+    in_units=True,
+)
+R_SQUARED = _better(
     "r_squared",
     "R²",
     "1 − squared error / squared error of the rows' own mean",
     _r_squared,
-    more_is_better=True,
     worst=-np.inf,
 )
-ACCURACY = Score(
+ACCURACY = _better(
     "accuracy",
     "accuracy",
     "share of correct labels; a prediction of 0 counts as half",
-    _accuracy,
-    more_is_better=True,
-    worst=0.0,
+    lambda z, y: np.asarray(np.mean(right(z, y), axis=-1)),
 )
-BALANCED = Score(
+BALANCED = _better(
     "balanced_accuracy",
     "balanced accuracy",
     "mean over labels of the share of correct labels",
     _balanced,
-    more_is_better=True,
-    worst=0.0,
 )
-AUC = Score(
+AUC = _better(
     "auc",
     "AUC",
     "probability that a row of label 1 ranks above a row of label −1; ties count as half",
     _auc,
-    more_is_better=True,
-    worst=0.0,
 )
 LOG_LOSS = Score(
     "log_loss", "log loss", "mean of −ln of the predicted probability of the label", _log_loss
 )
 SCORES = (RMSE, MAE, R_SQUARED, ACCURACY, BALANCED, AUC, LOG_LOSS)
 """All of them; a model has those of :func:`scores_of` its loss."""
-
-__all__ = [
-    "ACCURACY",
-    "AUC",
-    "BALANCED",
-    "LOG_LOSS",
-    "MAE",
-    "RMSE",
-    "R_SQUARED",
-    "SCORES",
-    "Score",
-    "right",
-    "scores_of",
-]

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from math import exp, inf, isinf
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import to_units, total_units
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.trace.occupation import covered
-
-Array = npt.NDArray[np.float64]
 
 
 def gaps(trace: Trace) -> Array:

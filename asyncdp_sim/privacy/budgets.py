@@ -9,10 +9,10 @@ from math import ceil, fsum
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.spec.base import (
@@ -83,8 +83,6 @@ def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
 
 
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 _ULP = 2.0**-52
 
 
@@ -109,16 +107,16 @@ class BudgetSchedule:
         return cls(tuple(_parts(owner_weights) for owner_weights in weights))
 
     @cached_property
-    def answers(self) -> Counts:
+    def answers(self) -> Ints:
         """K_i, shape (N,)."""
         return np.array([len(owner_parts) for owner_parts in self.parts], dtype=np.int64)
 
     @cached_property
-    def _first(self) -> Counts:
+    def _first(self) -> Ints:
         """Index of each owner's first answer among all, (N,)."""
         return np.cumsum(self.answers) - self.answers
 
-    def places(self, owners: Counts, numbers: Counts) -> Counts:
+    def places(self, owners: Ints, numbers: Ints) -> Ints:
         """Return indices of answers among those of all owners, which are ordered by owner.
 
         Parameters
@@ -137,7 +135,7 @@ class BudgetSchedule:
         """K_i s_ik, the part of each answer over an equal part, (ΣK_i,)."""
         return np.concatenate(self.parts) * self.of_owners(self.answers.astype(float))
 
-    def of_any(self, answers: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def of_any(self, answers: Bools) -> Bools:
         """Return for which owners any answer is flagged, (N,), given flags of answers (ΣK_i,)."""
         return np.asarray(np.logical_or.reduceat(answers, self._first))
 
@@ -151,7 +149,7 @@ class BudgetSchedule:
         """K_i Σ_{l ≤ k} s_il for k = 0 … K_i, (ΣK_i + N,)."""
         return np.concatenate([_running(owner_parts) for owner_parts in self.parts])
 
-    def equal(self, released: Counts) -> Array:
+    def equal(self, released: Ints) -> Array:
         """Return how many answers with equal parts cost as much as these, shape (..., N).
 
         K_i Σ_{k ≤ m} s_ik for m answers, and exactly K_i for K_i.

@@ -7,6 +7,7 @@ from math import inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.messages import Listed, Noted, Number
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.label import UNTIMED
@@ -31,7 +32,6 @@ def not_vouched_for(outside: Sequence[str]) -> Noted:
     return reason(sentence, parts=", ".join(outside))
 
 
-Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.integer]
 
 
@@ -109,7 +109,7 @@ def guarantee(
     n_features: int,
     look: ObservedMax | None,
     public_rows_of_owner: tuple[int, ...],
-    records: npt.NDArray[np.int64],
+    records: Ints,
     *,
     noise: AnswerNoise,
     diverged: int = 0,

@@ -1,7 +1,7 @@
 """The privacy label of results, made from manifests: the same words wherever results appear."""
 
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import inf, isclose, isfinite
 from typing import Any
@@ -535,31 +535,29 @@ def _assumption(manifests: Sequence[Manifest]) -> str:
     return f", if the declared bound Ξ = {numbers(bounds)} holds" if len(bounds) > 0 else ""
 
 
-def _true_epsilons(manifests: Sequence[Manifest]) -> list[str]:
-    """Return the sentences on the true ε of the noise.
+def _true_epsilons(manifests: Sequence[Manifest]) -> Iterator[str]:
+    """Yield the sentences on the true ε of the noise.
 
     For enforced bounds only if one differs from its claim. For declared bounds always, because that
     ε covers only the records of the tables; over all records no finite ε holds.
     """
-    sentences = []
     manifests = [manifest for manifest in manifests if is_epsilon_shown(manifest)]
     enforced = [manifest for manifest in manifests if not is_at_least(manifest)]
     pairs = [(claimed_epsilon(manifest), true_epsilon(manifest)) for manifest in enforced]
     if not all(isclose(claim, true_value, rel_tol=_SAME) for claim, true_value in pairs):
-        sentences.append(f"True ε = {_in_turn(pairs)}.")
+        yield f"True ε = {_in_turn(pairs)}."
     trusted = [manifest for manifest in manifests if is_at_least(manifest)]
     if len(trusted) > 0:
         declared_pairs = [
             (claimed_epsilon(manifest), true_epsilon(manifest)) for manifest in trusted
         ]
         if all(true == inf for _, true in declared_pairs):
-            sentences.append("No finite ε.")
+            yield "No finite ε."
         else:
-            sentences.append(
+            yield (
                 f"ε ≥ {_in_turn(declared_pairs)} (these records; the declared bound may not hold "
                 "for others)."
             )
-    return sentences
 
 
 def _in_turn(pairs: Sequence[tuple[float, float]]) -> str:

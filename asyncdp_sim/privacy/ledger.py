@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers import Listener, TranscriptObserver
 from asyncdp_sim.trace import Trace
-
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +32,7 @@ class Ledger:
     """
 
     accountant: Accountant
-    released: Counts
+    released: Ints
     spent: Array
     zcdp: Array | None = None
     median: Array | None = None

@@ -11,10 +11,10 @@ from math import sqrt
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.learning.clipping import AdaptiveBound
@@ -22,7 +22,6 @@ from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.spec.base import Positive, Variant, trait
 from asyncdp_sim.spec.registry import FAMILY
 
-Array = npt.NDArray[np.float64]
 NormChoice = Literal["l1", "l2", "l2-as-published"]
 
 

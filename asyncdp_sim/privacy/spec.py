@@ -1,6 +1,6 @@
 """The privacy section of a scenario: budgets, noise and bounds."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, Self
 
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.learning.clipping import AdaptiveBound
@@ -16,10 +17,9 @@ from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind
 from asyncdp_sim.privacy.accountants.composition import PairOf
 from asyncdp_sim.privacy.accountants.own import (
     Accountant,
+    Converted,
     Pure,
     SampledPure,
-    SeveralGradients,
-    Uneven,
     bare,
 )
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
@@ -39,8 +39,6 @@ from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.privacy.validate import misfits
 from asyncdp_sim.spec.base import Count, PerOwner, Spec, per_owner
 from asyncdp_sim.spec.validation import faults_of
-
-Array = npt.NDArray[np.float64]
 
 
 class OwnLearner(Spec):
@@ -67,18 +65,16 @@ class OwnLearner(Spec):
             shares[self.owner - 1] = np.inf
         return shares
 
-    def faults(self, n_owners: int) -> list[Fault]:
-        """Return faults that concern the owners."""
-        faults, key = [], "privacy.learner"
+    def faults(self, n_owners: int) -> Iterator[Fault]:
+        """Yield faults that concern the owners."""
+        key = "privacy.learner"
         if n_owners < 2:
-            faults.append(Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy"))
+            yield Fault(key, "1 owner", "allowed are 2 owners or more, each with a copy")
         elif self.owner > n_owners:
             hint = f"allowed is a whole number from 1 to {n_owners}, an owner"
-            faults.append(Fault(f"{key}.owner", str(self.owner), hint))
-        return faults
+            yield Fault(f"{key}.owner", str(self.owner), hint)
 
 
-Counts = npt.NDArray[np.int64]
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 
 
@@ -324,7 +320,7 @@ class Privacy(Spec):
         return self.listener.allowed(own, self.mechanism)
 
     def _charges(
-        self, epsilon: Array, answers: Counts, allotment: BudgetSchedule | None = None
+        self, epsilon: Array, answers: Ints, allotment: BudgetSchedule | None = None
     ) -> Array:
         """Return the charge per owner, (N,), of an answer if K_i jointly spend (ε_i, δ).
 
@@ -349,7 +345,7 @@ class Privacy(Spec):
     def accountant_for(self, n_owners: int, updates: int, gradients: int = 1) -> Accountant:
         """Return the accountant of answers with ``gradients`` gradients each, for T updates."""
         single = self._of_gradients(self.allowance(n_owners, updates, gradients))
-        return single if gradients == 1 else SeveralGradients(single, gradients)
+        return single if gradients == 1 else Converted(single, gradients)
 
     def _of_gradients(self, allowed: OwnerBudgets) -> Accountant:
         """Return the accountant of single gradients."""
@@ -362,13 +358,13 @@ class Privacy(Spec):
             own = SampledPure(own.answers, own.epsilon, spent, self._pure_samples)
         allotment = self.allotment(len(allowed.answers))
         if self._composed is None or not isinstance(own, Pure):
-            return own if allotment is None else Uneven(own, allotment)
+            return own if allotment is None else Converted(own, allotment=allotment)
         composed, pair, _ = self._composed
         return composed.accountant(own, pair, self._delta, self.overlap, allotment)
 
     def noise_for(
         self,
-        records: npt.NDArray[np.int64],
+        records: Ints,
         updates: int,
         xi: float,
         size: int,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.data.column_profile import ColumnLook, percent
-from asyncdp_sim.data.dataset import Array
 from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding

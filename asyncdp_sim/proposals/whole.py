@@ -1,7 +1,7 @@
 """A whole scenario around a table: owners, clip bound, step and length, each with its reason.
 
 Step and length come of :func:`~asyncdp_sim.forecasts.advice.tune.tune` on rows drawn from the
-public ones (:mod:`~asyncdp_sim.data.surrogates.public_rows`): every owner has as many as it has.
+public ones (:mod:`~asyncdp_sim.data.surrogates`): every owner has as many as it has.
 """
 
 import re

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import asyncdp_sim
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.scenario import Scenario, jsonable, unplaced, unplaced_json
 from asyncdp_sim.trace import Trace
@@ -154,7 +155,7 @@ def git_commit() -> str | None:
 def fingerprints(
     traces: Sequence[Trace],
     curve: npt.NDArray[np.void],
-    models: npt.NDArray[np.float64],
+    models: Array,
 ) -> dict[str, str]:
     """Return digests in layers, so that a difference shows the layer it is in.
 

@@ -229,10 +229,6 @@ class Result:
         ResultError
             If the table is absent or damaged, or lacks a column.
         """
-        return self.arrays(name, wanted)
-
-    def arrays(self, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
-        """Return columns that a table has."""
         return read_columns(self._place(name), name, wanted)
 
     def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
-from asyncdp_sim.core.words import aligned, figure, known, number
+from asyncdp_sim.core.words import aligned, figure, known, number, some_of
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
@@ -64,9 +64,7 @@ def notes(directory: Path) -> list[str]:
 def _made(part: Mapping[str, Any]) -> str:
     """Return in words which cells and traces were made by these versions."""
     which = ", ".join(f"{name} {version}" for name, version in (part["versions"] or {}).items())
-    made = part["made"]
-    more = f" and {len(made) - 6} more" if len(made) > 6 else ""
-    return f"mixed versions: {', '.join(made[:6])}{more} by {which or 'unknown ones'}"
+    return f"mixed versions: {some_of(part['made'], 6)} by {which or 'unknown ones'}"
 
 
 def _rehearsed(measured: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:

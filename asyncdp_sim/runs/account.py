@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.columns import arrow_texts
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import blank, outlying
@@ -88,7 +88,7 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Observ
     return ObservedMax(values, met.queries, answered - met.queries)
 
 
-def _distinct(models: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _distinct(models: Array) -> Array:
     """Return each model once; most often all are one, which needs no sorting."""
     return models[:1] if (models == models[:1]).all() else np.unique(models, axis=0)
 
@@ -224,7 +224,7 @@ def summary(
     }
 
 
-def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
+def spread(psi: Array) -> dict[str, float]:
     """Return mean and quartiles; what has overflowed counts as infinite."""
     psi = np.where(np.isnan(psi), np.inf, psi)
     if len(psi) == 1:  # what all of them are then takes no sorting
@@ -234,9 +234,6 @@ def spread(psi: npt.NDArray[np.float64]) -> dict[str, float]:
         low, middle, high = np.quantile(psi, (0.25, 0.5, 0.75), method=between)
         mean = psi.mean()
     return {"mean": float(mean), "median": float(middle), "q25": float(low), "q75": float(high)}
-
-
-Array = npt.NDArray[np.float64]
 
 
 def learn_alone(model: Model, records: Records) -> Array:
@@ -387,5 +384,5 @@ def _named(
     return {f"held_out_{score.name}{behind}": values for score, values in columns.items()}
 
 
-def _records(judges: Sequence[HeldOut]) -> npt.NDArray[np.int64]:
+def _records(judges: Sequence[HeldOut]) -> Ints:
     return np.array([left.records for left in judges], dtype=np.int64)

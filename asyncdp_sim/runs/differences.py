@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.columns import README
 from asyncdp_sim.core.files import file_bytes, from_json, from_toml
+from asyncdp_sim.core.words import some_of
 from asyncdp_sim.results import read_manifest, read_parquet, read_table
 from asyncdp_sim.results.provenance import CIRCUMSTANCES, EVIDENCE, LATER, VERSIONS
 from asyncdp_sim.scenario import leaves as settings_of
@@ -125,8 +126,7 @@ class Difference:
 
 def in_words(differ: Sequence[Difference]) -> str:
     """Return the first differences, and how many more there are."""
-    more = f" and {len(differ) - _MOST} more" if len(differ) > _MOST else ""
-    return ", ".join(map(str, differ[:_MOST])) + more
+    return some_of(differ, _MOST)
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:

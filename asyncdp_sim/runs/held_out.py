@@ -5,15 +5,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.dataset import Void, blank, only_labels, void
+from asyncdp_sim.data.dataset import blank, only_labels, void
 from asyncdp_sim.learning.objectives import Loss, Model, Norm, Squared
 from asyncdp_sim.measures.scores import Score, right, scores_of
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 
-Array = npt.NDArray[np.float64]
 Predict = Callable[[Array, Array], Array]
 _AT_ONCE = 2**17
 """Predictions held at once, a megabyte, unless one model has more."""
@@ -63,7 +62,7 @@ class HeldOut:
         targets: Array,
         loss: Loss,
         predict: Predict = products,
-        nothing: Void | None = None,
+        nothing: Bools | None = None,
     ) -> "HeldOut":
         """Return the judge over rows (m, p) and their targets (m,).
 

@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.messages import Notice
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
@@ -62,7 +60,7 @@ class RunResult:
     judged: Guarantee
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
-    alone: npt.NDArray[np.float64] | None = None
+    alone: Array | None = None
     measured: Mapping[str, Any] | None = None
 
     @property
@@ -103,7 +101,7 @@ class Ready:
     scenario: Scenario
     dataset: Dataset
     problem: Problem
-    alone: npt.NDArray[np.float64] | None
+    alone: Array | None
 
     @classmethod
     def from_scenario(

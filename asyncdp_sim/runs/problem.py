@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
-    Array,
     Asks,
     Gradients,
     Setting,
@@ -124,7 +122,7 @@ class Problem:
     @property
     def noise(self) -> AnswerNoise:
         """What answers are hidden by; learning knows no more of it than it needs."""
-        return cast(AnswerNoise, self.task.reply.noise)
+        return self.task.reply.noise
 
 
 def records(
@@ -261,6 +259,7 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
     """Return the numbers that the algorithm is filled in with."""
     model, privacy = scenario.model, scenario.privacy
     needed = scenario.algorithm.needs_shares
+    late = lateness(scenario.network) if scenario.algorithm.needs_lateness else None
     return Setting(
         weights=objective.weights,
         n_features=objective.n_features,
@@ -271,14 +270,8 @@ def _setting(scenario: Scenario, objective: Objective, noise: AnswerNoise) -> Se
         protocol=scenario.protocol,
         noise=noise.scale,
         domain=privacy.bounded,
-        lateness=_lateness(scenario),
+        lateness=None if isinstance(late, Unknown) else late,
     )
-
-
-def _lateness(scenario: Scenario) -> tuple[Array, ...] | None:
-    """Return the law of each owner's staleness, where the algorithm needs it."""
-    value = lateness(scenario.network) if scenario.algorithm.needs_lateness else None
-    return None if isinstance(value, Unknown) else value
 
 
 def _reply(

@@ -17,6 +17,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault, ReplayError, ResultError, SpecError
 from asyncdp_sim.core.files import file_bytes, from_json
+from asyncdp_sim.core.words import some_of
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.results import read_columns, read_manifest
 from asyncdp_sim.results.provenance import (
@@ -268,9 +269,7 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         if result.of_circumstances and folder != "." and (place, result.kept) not in complete:
             parts.setdefault(_made(place, result), []).append(folder)
     for made, folders in parts.items():
-        named = sorted(set(folders))
-        more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
-        yield f"in part {made} ({', '.join(named[:_MOST])}{more})"
+        yield f"in part {made} ({some_of(sorted(set(folders)), _MOST)})"
 
 
 _OF_ALL = {

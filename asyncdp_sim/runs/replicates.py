@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.progress import Advance, Progress, counted
 from asyncdp_sim.core.streams import Scope, Streams
@@ -61,9 +62,9 @@ class Learned:
     """
 
     curve: npt.NDArray[np.void]
-    starts: npt.NDArray[np.float64]
-    models: npt.NDArray[np.float64]
-    clipped: npt.NDArray[np.int64]
+    starts: Array
+    models: Array
+    clipped: Ints
     met: Observed | None = None
 
 
@@ -257,7 +258,7 @@ def _columns(task: Task) -> list[str]:
     ]
 
 
-def _unseen(task: Task, models: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+def _unseen(task: Task, models: Array) -> dict[str, Array]:
     """Return what models (J, p) are worth on held-out rows, by column of the curve."""
     judge = task.held_out
     if judge is None:

@@ -6,8 +6,8 @@ from functools import cached_property
 from operator import attrgetter
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data import Dataset
@@ -22,8 +22,6 @@ from asyncdp_sim.learning.objectives.rows import largest_of_all
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.scenario import Scenario
 
-Array = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 Rows = tuple[list[Array], list[Array]]
 """Features and targets, owner by owner."""
 
@@ -57,11 +55,6 @@ class PreparedRows:
         """The owners' rows."""
         features, targets = self.scored
         return features[: self.owners], targets[: self.owners]
-
-    @property
-    def all_trained_on(self) -> bool:
-        """Whether no others judge."""
-        return len(self.scored[0]) == self.owners
 
 
 def prepared(scenario: Scenario, dataset: Dataset) -> PreparedRows:
@@ -171,7 +164,7 @@ def _require_labels(scenario: Scenario, values: Array, where: str) -> None:
         raise _no_labels(scenario, f"the value {other[0]:g} {where}")
 
 
-def _no_label(scenario: Scenario, values: Array) -> Flags:
+def _no_label(scenario: Scenario, values: Array) -> Bools:
     """Return which targets are neither labels nor absent."""
     return np.asarray(~np.isnan(values) & ~np.isin(values, scenario.model.labels))
 
@@ -324,7 +317,8 @@ def _objectives(
     notes: tuple[str, ...] = ()
     if rows.confined and model.quadratic:  # the optimum of others takes a search
         notes = (_moved(model.objective(*rows.as_given), everybody),)
-    objective = everybody if rows.all_trained_on else model.objective(*rows.trained_on)
+    complete = len(rows.scored[0]) == rows.owners
+    objective = everybody if complete else model.objective(*rows.trained_on)
     judge = objective if everybody is objective else ScoredOnAll(objective, everybody)
     if not judged:
         return objective, judge, notes
@@ -340,7 +334,7 @@ def _objectives(
 
 
 def _without(
-    far: list[Flags], scenario: Scenario, objective: Objective, scored: Rows
+    far: list[Bools], scenario: Scenario, objective: Objective, scored: Rows
 ) -> tuple[Objective, str]:
     """Return the scoring objective without rows of very large numbers, and a note on it.
 

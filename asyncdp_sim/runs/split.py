@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.learning.algorithms import AlgorithmSpec
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask
@@ -14,8 +14,6 @@ from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Numbers, blocks, scopes_of
 from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.trace import Trace
-
-Array = npt.NDArray[np.float64]
 
 REPETITIONS = 200
 """How often the owners' sequence is gone through at most."""
@@ -148,7 +146,7 @@ def _go_on(
     tolerance: float,
     numbers: Numbers,
     traces: Sequence[Trace],
-) -> tuple[Array, Array, npt.NDArray[np.int64]]:
+) -> tuple[Array, Array, Ints]:
     """Return models after one repetition and when settled (R, p), and how many that took (0: none).
 
     Replicates of one length go together; each settles on its own.
@@ -186,7 +184,7 @@ def _go_on(
     return first, last, counts
 
 
-def _near(moved: Array, former: Array, tolerance: float) -> npt.NDArray[np.bool_]:
+def _near(moved: Array, former: Array, tolerance: float) -> Bools:
     """Return whether what is left is little, if moves go on shrinking as the last two did."""
     with np.errstate(divide="ignore", invalid="ignore"):
         left = np.where(moved < former, moved**2 / (former - moved), np.inf)

@@ -1,5 +1,7 @@
 """Conflicts between the parts of a scenario, as faults."""
 
+from collections.abc import Iterator
+
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.network.compatibility import conflicts
@@ -27,10 +29,8 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += conflicts(n_owners, scenario)
     of_privacy = scenario.privacy.faults(n_owners, scenario.model)
     faults += of_privacy
-    faults += _learner_faults(scenario) + _label_faults(scenario) + _timing_faults(scenario)
-    faults += _accountant_faults(scenario) + _sampling_faults(scenario) + _uneven_faults(scenario)
-    faults += _asked_faults(scenario) + _alone_faults(scenario) + _whole_faults(scenario)
-    faults += _apart_faults(scenario)
+    for rules in (_label_faults, _timing_faults, _privacy_faults, _meeting_faults):
+        faults += rules(scenario)
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
     faults += algorithm.reaches_for_gradients(scenario.numbers)
@@ -46,190 +46,145 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += held_out.faults(scenario.data.held_out, scenario.records or ())
     if len(faults) == 0 and algorithm.needs_shares:
         faults += _share_faults(scenario)
-    return faults + _record_faults(scenario)
+    return [*faults, *_record_faults(scenario)]
 
 
-def _energy_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return faults that prevent the energy of owners from being computed, if it is requested."""
+def _energy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield faults that prevent the energy of owners from being computed, if it is requested."""
     if scenario.energy is None:
-        return []
-    faults = scenario.energy.faults(scenario.owners.count)
+        return
+    yield from scenario.energy.faults(scenario.owners.count)
     if scenario.clock.superposed:
         remedy = 'allowed with [energy] is "per-owner": of a crowd nobody is there while idle'
-        faults.append(Fault("clock.population", "'superposed'", remedy))
+        yield Fault("clock.population", "'superposed'", remedy)
     if scenario.protocol.update_of == "servers":
         remedy = "allowed with [energy] is a protocol with one learner, or with none"
-        faults.append(Fault("protocol.kind", repr(scenario.protocol.kind), remedy))
-    return faults
+        yield Fault("protocol.kind", repr(scenario.protocol.kind), remedy)
 
 
-def _part_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault for each part that nobody can be left out of, where somebody is."""
+def _part_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield a fault for each part that nobody can be left out of, where somebody is."""
     key = "without" if scenario.owners.only is None else "only"
     key = "numbers" if scenario.owners.numbers is not None else key
     value = getattr(scenario.owners, key)
-    if value is None:
-        return []
-    result = list(scenario.of_everybody)
-    result += ["privacy.learner"] if scenario.privacy.learner is not None else []
-    return [
-        Fault(f"owners.{key}", show(list(value)), f"not allowed with {each}: {_ALL}")
-        for each in result
-    ]
+    learner = ["privacy.learner"] if scenario.privacy.learner is not None else []
+    for each in [*scenario.of_everybody, *learner] if value is not None else ():
+        remedy = f"not allowed with {each}: it is of all owners, by their numbers"
+        yield Fault(f"owners.{key}", show(list(value)), remedy)
 
 
-def _learner_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault where nobody is the learner, and a learner's privacy is asked for."""
-    if scenario.privacy.learner is None or scenario.protocol.has_learner:
-        return []
-    remedy = "not allowed where owners gossip without a learner: each has a model"
-    return [Fault("privacy.learner", "a table", remedy)]
+def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield a fault where it is plain from the scenario that targets are no labels."""
+    count, classes = len(scenario.model.labels), scenario.data.classes
+    if count > 0 and scenario.data.no_labels:
+        remedy = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
+        yield Fault("data.labels", "false", remedy)
+    if count > 0 and len(classes) not in (0, count):
+        remedy = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
+        yield Fault("data.columns", f"a target of {len(classes)} classes", remedy)
+    if scenario.model.intercept is True and not scenario.data.has_columns:
+        remedy = "allowed is true with a table, whose features a column of ones joins"
+        yield Fault("model.intercept", "true", remedy)
 
 
-def _asked_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault if budgets follow the learner's choice of owners, and it has none."""
-    budget, count = scenario.privacy.budget, scenario.owners.count
-    by_chance = scenario.protocol.selection_probabilities(count) is not None
-    if not budget.of_asked or (by_chance and scenario.apart is None):
-        return []
-    remedy = "allowed is anything else: the learner asks nobody by chances p_i"
-    if scenario.apart is not None:
+def _timing_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield what keeps timing from depending on the model, where it is to."""
+    if scenario.trigger is not None:
+        yield from scenario.trigger.faults(scenario.algorithm)
+    if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
+        asked = "run.target" if scenario.run.target is not None else "[trigger]"
+        remedy = f'{asked} needs "live": there is no timing to replay before the model is known'
+        yield Fault("run.learning", "'replay'", remedy)
+
+
+def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield what the claims of the privacy section do not go with."""
+    privacy, algorithm, protocol = scenario.privacy, scenario.algorithm, scenario.protocol
+    if privacy.learner is not None and not protocol.has_learner:
+        remedy = "not allowed where owners gossip without a learner: each has a model"
+        yield Fault("privacy.learner", "a table", remedy)
+    read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
+    by_records = f"not allowed where counts or scales may depend on records: {read}"
+    if privacy.accountant is not None and read is not None:
+        yield Fault("privacy.accountant", repr(privacy.accountant.kind), by_records)
+    if privacy.sampling is not None:
+        key, problem = "privacy.sampling", f"{privacy.sampling:g}"
+        if algorithm.xi is not None or algorithm.obfuscates or algorithm.answers_once:
+            remedy = f"not allowed with algorithm {algorithm.kind}, whose answers are no gradients"
+            yield Fault(key, problem, remedy)
+        if read is not None:
+            yield Fault(key, problem, by_records)
+        if scenario.acceptance is not None:
+            remedy = f"not allowed with {key}: no length of honest answers is known"
+            yield Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy)
+    budget, key = privacy.budget, "privacy.budget.kind"
+    if not budget.even and privacy.hides:
+        reasons = [
+            (
+                not protocol.one_each or protocol.answers_each > 1,
+                f"{protocol.kind} with one answer of an owner under way at a time",
+            ),
+            (algorithm.gradients_per_answer > 1, "one gradient in an answer"),
+            (algorithm.answers_once, f"nothing with algorithm {algorithm.kind}, which asks once"),
+            (
+                scenario.acceptance is not None,
+                "answers that are taken as they are: all of one length",
+            ),
+        ]
+        for wrong, why in reasons:
+            if wrong:
+                yield Fault(key, repr(budget.kind), f"allowed is {why}")
+    by_chance = protocol.selection_probabilities(scenario.owners.count) is not None
+    if budget.of_asked and scenario.apart is not None:
         remedy = "allowed is anything else with privacy.participation.apart, which changes p_i"
-    return [Fault("privacy.budget.kind", repr(budget.kind), remedy)]
+        yield Fault(key, repr(budget.kind), remedy)
+    elif budget.of_asked and not by_chance:
+        remedy = "allowed is anything else: the learner asks nobody by chances p_i"
+        yield Fault(key, repr(budget.kind), remedy)
 
 
-def _apart_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault if some update surely finds nobody who may be asked."""
-    apart, count, protocol = scenario.apart, scenario.owners.count, scenario.protocol
-    if apart is None or not protocol.keeps_apart:
-        return []
+def _meeting_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield what keeps owners' answers from being what an update needs."""
+    algorithm, protocol, count = scenario.algorithm, scenario.protocol, scenario.owners.count
+    lost = max(scenario.channel.packet_loss().shares(count), default=0.0)
+    in_pairs = protocol.update_of == "pair" and not protocol.has_learner
+    if in_pairs and not algorithm.averages_alone and lost != 0:
+        remedy = f"algorithm {algorithm.kind} needs both answers of a meeting: allowed is 0"
+        yield Fault("channel.loss", f"{lost:g} for some owner", remedy)
+    if scenario.privacy.per_owner and (algorithm.xi is not None or algorithm.obfuscates):
+        remedy = "allowed with privacy.unit owner: algorithms whose owners answer with gradients"
+        yield Fault("algorithm.kind", repr(algorithm.kind), remedy)
+    if scenario.apart is None or not protocol.keeps_apart:
+        return
     if protocol.makes_updates:  # of any number of answers
         most = (count - 1) // min(count, protocol.asked_at_most or count) + 1
     else:
-        most = count // (scenario.algorithm.answers_per_update or 1)
-    if min(apart, scenario.run.updates) <= most:
-        return []
-    remedy = "allowed is nothing" if most == 0 else f"allowed is at most {most}"
-    remedy += f": with more, all {count} owners would rest at once, and the run would end"
-    return [Fault("privacy.participation.apart", str(apart), remedy)]
+        most = count // (algorithm.answers_per_update or 1)
+    if min(scenario.apart, scenario.run.updates) > most:
+        remedy = "allowed is nothing" if most == 0 else f"allowed is at most {most}"
+        remedy += f": with more, all {count} owners would rest at once, and the run would end"
+        yield Fault("privacy.participation.apart", str(scenario.apart), remedy)
 
 
-def _alone_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault where one of two that meet may lack the other's answer, and needs it."""
-    most = max(scenario.channel.packet_loss().shares(scenario.owners.count), default=0.0)
-    algorithm, in_pairs = scenario.algorithm, scenario.protocol.update_of == "pair"
-    if not in_pairs or scenario.protocol.has_learner or algorithm.averages_alone or most == 0:
-        return []
-    remedy = f"algorithm {algorithm.kind} needs both answers of a meeting: allowed is 0"
-    return [Fault("channel.loss", f"{most:g} for some owner", remedy)]
-
-
-def _share_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault where nobody knows how often each owner's answers are used."""
+def _share_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield a fault where nobody knows how often each owner's answers are used."""
     value: object = shares(scenario.network)
     remedy = "it needs each owner's share of the updates"
     if scenario.algorithm.needs_lateness and not isinstance(value, Unknown):
         value = lateness(scenario.network)
         remedy = "it needs the law of each owner's staleness"
-    if not isinstance(value, Unknown):
-        return []
-    given = "inverse-weight" if scenario.algorithm.needs_lateness else "inverse-rate"
-    return [Fault("algorithm.selection", given, f"{remedy}, which is not known: {value}")]
+    if isinstance(value, Unknown):
+        given = "inverse-weight" if scenario.algorithm.needs_lateness else "inverse-rate"
+        yield Fault("algorithm.selection", given, f"{remedy}, which is not known: {value}")
 
 
-def _record_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault if both or neither of scenario and data give the number of records."""
+def _record_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield a fault if both or neither of scenario and data give the number of records."""
     records, by_data = scenario.owners.records, scenario.data.says_records
     if records is None and not by_data:
-        return [Fault("owners.records", "nothing", "this field is required")]
+        yield Fault("owners.records", "nothing", "this field is required")
     if records is not None and by_data:
         arguments = "by a column" if scenario.data.split_column is not None else "by their targets"
-        remedy = f"not allowed if the data are split {arguments}"
-        return [Fault("owners.records", str(records), remedy)]
-    return []
-
-
-def _label_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault where it is plain from the scenario that targets are no labels."""
-    count, classes = len(scenario.model.labels), scenario.data.classes
-    matches = []
-    if count > 0 and scenario.data.no_labels:
-        remedy = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
-        matches.append(Fault("data.labels", "false", remedy))
-    if count > 0 and len(classes) not in (0, count):
-        remedy = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
-        matches.append(Fault("data.columns", f"a target of {len(classes)} classes", remedy))
-    if scenario.model.intercept is True and not scenario.data.has_columns:
-        remedy = "allowed is true with a table, whose features a column of ones joins"
-        matches.append(Fault("model.intercept", "true", remedy))
-    return matches
-
-
-def _timing_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return what keeps timing from depending on the model, where it is to."""
-    faults = [] if scenario.trigger is None else scenario.trigger.faults(scenario.algorithm)
-    asked = "run.target" if scenario.run.target is not None else "[trigger]"
-    if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
-        remedy = f'{asked} needs "live": there is no timing to replay before the model is known'
-        faults.append(Fault("run.learning", "'replay'", remedy))
-    return faults
-
-
-def _accountant_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault if answers whose number depends on records are to be composed."""
-    accountant = scenario.privacy.accountant
-    read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
-    if accountant is None or read is None:
-        return []
-    remedy = f"not allowed where counts or scales may depend on records: {read}"
-    return [Fault("privacy.accountant", repr(accountant.kind), remedy)]
-
-
-def _sampling_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return what answers over samples are not known to go with."""
-    algorithm, probability = scenario.algorithm, scenario.privacy.sampling
-    if probability is None:
-        return []
-    problem, matches = f"{probability:g}", []
-    if algorithm.xi is not None or algorithm.obfuscates or algorithm.answers_once:
-        remedy = f"not allowed with algorithm {algorithm.kind}, whose answers are no gradients"
-        matches.append(Fault("privacy.sampling", problem, remedy))
-    read = scenario.timing_unaccounted or (CHOSEN if scenario.chosen_privately else None)
-    if read is not None:
-        remedy = f"not allowed where counts or scales may depend on records: {read}"
-        matches.append(Fault("privacy.sampling", problem, remedy))
-    if scenario.acceptance is not None:
-        remedy = "not allowed with privacy.sampling: no length of honest answers is known"
-        matches.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
-    return matches
-
-
-def _whole_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return a fault if an owner's answers are more than one bounded gradient or difference."""
-    algorithm = scenario.algorithm
-    plain = algorithm.xi is None and not algorithm.obfuscates
-    if plain or not scenario.privacy.per_owner:
-        return []
-    remedy = "allowed with privacy.unit owner: algorithms whose owners answer with gradients"
-    return [Fault("algorithm.kind", repr(algorithm.kind), remedy)]
-
-
-def _uneven_faults(scenario: ScenarioFacts) -> list[Fault]:
-    """Return why it would not be plain which of an owner's answers has which part of its budget."""
-    protocol, algorithm, budget = scenario.protocol, scenario.algorithm, scenario.privacy.budget
-    if budget.even or not scenario.privacy.hides:
-        return []
-    key, value = "privacy.budget.kind", repr(budget.kind)
-    reasons = [
-        (
-            not protocol.one_each or protocol.answers_each > 1,
-            f"{protocol.kind} with one answer of an owner under way at a time",
-        ),
-        (algorithm.gradients_per_answer > 1, "one gradient in an answer"),
-        (algorithm.answers_once, f"nothing with algorithm {algorithm.kind}, which asks once"),
-        (scenario.acceptance is not None, "answers that are taken as they are: all of one length"),
-    ]
-    return [Fault(key, value, f"allowed is {why}") for wrong, why in reasons if wrong]
-
-
-_ALL = "it is of all owners, by their numbers"
+        yield Fault(
+            "owners.records", str(records), f"not allowed if the data are split {arguments}"
+        )

@@ -10,7 +10,6 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.core.files import file_bytes, from_toml, is_dir, is_file
 from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
-from asyncdp_sim.scenario.plugins import absolute, relative, require_code
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.toml import WrittenPart, jsonable, together, toml, written_parts
 from asyncdp_sim.spec import plugins
@@ -97,6 +96,41 @@ def scenario_of(raw: Raw, *, allow_code: bool = False) -> Scenario:
     scenario.base()
     _check_grid(scenario)
     return scenario
+
+
+def require_code(raw: Raw, *, allowed: bool) -> None:
+    """Execute the code of all classes from outside that tables name.
+
+    Raises
+    ------
+    SpecError
+        If that is not allowed, or code does not load; without any such class nothing is raised.
+    """
+    faults: list[Fault] = []
+    for key, place in plugins.named(raw):
+        try:
+            if not allowed:
+                raise place.locked()
+            place.execute()
+        except SpecError as error:
+            faults += [fault.under(key) for fault in error.faults]
+    if len(faults) > 0:
+        raise SpecError(faults)
+
+
+def absolute(raw: Raw, folder: Path) -> Raw:
+    """Return tables whose files of code no longer depend on the folder that they are read from."""
+    return dict(
+        plugins.mapped(raw, lambda place: str(place.moved(os.path.abspath(folder / place.code))))
+    )
+
+
+def relative(raw: Raw, folder: Path) -> Raw:
+    """Return tables whose files of code load from where the tables are written."""
+    here = folder.absolute()
+    return dict(
+        plugins.mapped(raw, lambda place: str(place.moved(os.path.relpath(place.code, here))))
+    )
 
 
 def resolved(raw: Raw, folder: Path) -> Raw:

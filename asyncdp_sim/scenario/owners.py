@@ -2,7 +2,7 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Discriminator, Field, Tag
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec
@@ -119,7 +120,7 @@ class Participants:
             return tuple(map(str, self.numbers))
         return tuple(f"{i} ({name})" for i, name in zip(self.numbers, self.shown, strict=True))
 
-    def places(self, numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    def places(self, numbers: npt.NDArray[np.integer]) -> Ints:
         """Return the places, from 1, of owners that tables call by number."""
         return np.searchsorted(np.array(self.numbers), numbers) + 1
 
@@ -391,16 +392,16 @@ class Owners(Spec):
             return [Fault("owners.numbers", show(listed), remedy)]
         return []
 
-    def name_faults(self, column: str | None) -> list[Fault]:
-        """Return what is wrong with the names, the data being split by a column or not."""
+    def name_faults(self, column: str | None) -> Iterator[Fault]:
+        """Yield what is wrong with the names, the data being split by a column or not."""
         if self.names is None:
-            return []
+            return
         key, problem = "owners.names", f"{len(self.names)} names"
         if column is not None:
             remedy = f"not allowed where the values of {column!r} are the names"
-            return [Fault(key, problem, remedy)]
-        result = wrong_length(key, self.names, self.count, "name")
+            yield Fault(key, problem, remedy)
+            return
+        yield from wrong_length(key, self.names, self.count, "name")
         twice = [name for name, times in Counter(self.names).items() if times > 1]
         if len(twice) > 0:
-            result.append(Fault(key, f"{show(twice[0])} twice", "allowed is every name once"))
-        return result
+            yield Fault(key, f"{show(twice[0])} twice", "allowed is every name once")

@@ -83,27 +83,25 @@ VARIANT = "variant"
 """The swept name whose values are tables of dotted paths, each with a ``name``."""
 
 
-def variant_faults(values: list[Any]) -> list[Fault]:
-    """Return what is wrong with a list of variants."""
-    faults: list[Fault] = []
+def variant_faults(values: list[Any]) -> Iterator[Fault]:
+    """Yield what is wrong with a list of variants."""
     names: list[object] = []
     for variant in values:
         if not isinstance(variant, Mapping) or not isinstance(variant.get("name"), str):
             remedy = 'allowed are tables with a text "name" and dotted paths'
-            faults.append(Fault(VARIANT, show(variant), remedy))
+            yield Fault(VARIANT, show(variant), remedy)
             continue
         if variant["name"] in names:
-            faults.append(Fault(VARIANT, show(variant["name"]), "allowed is each name once"))
+            yield Fault(VARIANT, show(variant["name"]), "allowed is each name once")
         names.append(variant["name"])
         for path in variant:
             try:
                 first = keys(path)[0]
             except SpecError as error:
-                faults += error.faults
+                yield from error.faults
                 continue
             if first in ("schema", "id", "sweep"):
-                faults.append(Fault(VARIANT, path, "allowed is a field of the run"))
-    return faults
+                yield Fault(VARIANT, path, "allowed is a field of the run")
 
 
 def variant_settings(path: str, value: Any) -> Iterator[tuple[str, Any]]:

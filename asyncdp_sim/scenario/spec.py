@@ -4,7 +4,7 @@ import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationInfo, model_validator
 
@@ -25,11 +25,11 @@ from asyncdp_sim.scenario.paths import (
     set_path,
     variant_settings,
 )
-from asyncdp_sim.scenario.plugins import replaced
 from asyncdp_sim.scenario.toml import listed
-from asyncdp_sim.spec.base import parse, picked
+from asyncdp_sim.spec.base import Spec, parse, picked
 from asyncdp_sim.spec.validation import faults_of, show
 
+_S = TypeVar("_S", bound=Spec)
 _KNOWN_TO_FIT = object()
 """Context for the validator: the parts are known to be consistent."""
 
@@ -254,3 +254,39 @@ class Scenario(ScenarioFacts):
         twin = self.model_copy()
         twin.__dict__["network"] = network
         return twin
+
+
+def replaced(spec: _S, parts: Mapping[str, Any]) -> _S:
+    """Return a specification with other parts, validated like any.
+
+    Parameters
+    ----------
+    spec : Spec
+    parts : mapping
+        From the names of fields to objects, or to tables: one with a ``kind`` is a part of its
+        own, another changes fields of the part that is there.
+    """
+    names = {name: field.alias or name for name, field in type(spec).model_fields.items()}
+    fields = {names[name]: value for name, value in spec if name in spec.model_fields_set}
+    new: dict[str, Any] = {}
+    faults: list[Fault] = []
+    for name, part in parts.items():
+        try:
+            new[name] = _part(getattr(spec, name, None), name, part)
+        except SpecError as error:
+            faults += error.faults
+    if len(faults) > 0:
+        raise SpecError(faults)
+    return type(spec)(**(fields | new))
+
+
+def _part(before: object, name: str, given: Any) -> Any:
+    """Return what comes in the place of a part."""
+    if not isinstance(before, Spec) or not isinstance(given, Mapping) or "kind" in given:
+        return given
+    rest = {other for (part, field), other in EITHER.items() if part == name and field in given}
+    gone = (rest - {*given}) & {*type(before).model_fields}
+    try:
+        return replaced(before, {**given, **dict.fromkeys(gone)})
+    except SpecError as error:
+        raise SpecError([fault.under(name) for fault in error.faults]) from None

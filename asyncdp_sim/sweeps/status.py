@@ -11,7 +11,7 @@ from typing import Any
 
 from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import from_json, from_toml
-from asyncdp_sim.core.words import duration, ranges
+from asyncdp_sim.core.words import duration, ranges, some_of
 from asyncdp_sim.results.provenance import VERSIONS, digest, other_versions
 from asyncdp_sim.runs.differences import between, in_words, leaves
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, without_places
@@ -129,9 +129,9 @@ def require_same_making(
         _note(rest, name, made)
     if len(rest) == 0 or mixed_versions:
         return
-    problem = "; ".join(f"{some_of(names)} made with {which}" for which, names in rest.items())
+    parts = [f"{some_of(names, _MOST)} made with {which}" for which, names in rest.items()]
     remedy = "allowed are parts of one version, in a new directory, or --mixed-versions"
-    raise ResultError([Fault("--out", problem, remedy)], str(place))
+    raise ResultError([Fault("--out", "; ".join(parts), remedy)], str(place))
 
 
 def manifests(into: Folder) -> dict[str, dict[str, Any]]:
@@ -153,12 +153,6 @@ def versions_of_traces(into: Folder) -> dict[str, Any]:
             made.pop("loop", None)  # older versions name the event loop here
         by_name[f"traces/{network}"] = made
     return by_name
-
-
-def some_of(names: Sequence[str]) -> str:
-    """Return the first of several names, and how many more there are."""
-    more = "" if len(names) <= _MOST else f" and {len(names) - _MOST} more"
-    return ", ".join(names[:_MOST]) + more
 
 
 def _note(others: dict[str, list[str]], name: str, made: object) -> None:

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.formulas.arguments import positive, refused
 
 Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Initial = Literal["zeros", "ones", "uniform"]
 
 
@@ -109,9 +109,9 @@ class StaleCourse:
 
 def stale_course(
     process: CentralMap,
-    owners: Indices,
-    staleness: Indices,
-    ks: Indices,
+    owners: Ints,
+    staleness: Ints,
+    ks: Ints,
     weights: Array | None = None,
     *,
     initial: Initial = "zeros",
@@ -161,7 +161,7 @@ def stale_course(
         return StaleCourse(bias + (begun / 12 if initial == "uniform" else 0.0), gain)
 
 
-def _means(process: CentralMap, turns: Indices, read: Indices, much: Array, start: float) -> Array:
+def _means(process: CentralMap, turns: Ints, read: Ints, much: Array, start: float) -> Array:
     """Return E u_k given the orders, (R, T + 1, p)."""
     every, updates = np.arange(len(turns)), turns.shape[1]
     u = np.empty((len(turns), updates + 1, len(process.optimum)))
@@ -174,7 +174,7 @@ def _means(process: CentralMap, turns: Indices, read: Indices, much: Array, star
 
 
 def _felt(
-    process: CentralMap, turns: Indices, read: Indices, much: Array, ks: Indices, view: Array
+    process: CentralMap, turns: Ints, read: Ints, much: Array, ks: Ints, view: Array
 ) -> tuple[Array, Array]:
     """Return what starts, and owners' noises, of unit variance add to E f; (R, J) and (R, J, N)."""
     count, p, every = len(turns), len(view), np.arange(len(turns))

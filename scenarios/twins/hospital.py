@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import Twin, Variable
-from asyncdp_sim.data.hospital import encode_as_published, encode_plain, recipe
+from asyncdp_sim.data.hospital import encode_plain, recipe
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, read_discharges
 from scenarios.twins.moments import (
     Moments,
@@ -102,7 +103,7 @@ def with_admissions(twin: Twin) -> Twin:
 
     name = "Type of Admission"
     admission = Variable((name,), ndtri(np.cumsum(ADMISSIONS)[:-1]), np.arange(1.0, 4.0))
-    at = encode_as_published.COLUMNS.index(name)
+    at = recipe.COLUMNS.index(name)
     variables = (*twin.variables[:at], admission, *twin.variables[at:])
     between, within = (
         np.insert(np.insert(factor, at, 0.0, axis=0), at, 0.0, axis=1)
@@ -110,7 +111,7 @@ def with_admissions(twin: Twin) -> Twin:
         if factor is not None
     )
     within[at, at] = 1.0
-    return Twin(encode_as_published.COLUMNS, variables, {}, within, between)
+    return Twin(recipe.COLUMNS, variables, {}, within, between)
 
 
 def main(path: str) -> Path:
@@ -118,10 +119,10 @@ def main(path: str) -> Path:
     frame, _ = read_discharges(path)
     hospital = frame[HOSPITAL].factorize()[0]
     sizes = np.sort(np.bincount(hospital))[-LARGEST:]
-    complete, _ = encode_as_published.complete(frame)
+    complete, _ = recipe.complete(frame)
     plain = calibrate(_whole(encode_plain.encode(frame, PUBLIC_ROWS)), hospital)
     published = calibrate(
-        _whole(encode_as_published.encode(complete)), complete[HOSPITAL].factorize()[0]
+        _whole(recipe.encode_as_published(complete)), complete[HOSPITAL].factorize()[0]
     )
     stored = {
         "about": "Summary statistics of 36,631 discharges from New York's hospitals in 2020; "

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.data.dataset import Array, Encoded, OnDemand
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
-from asyncdp_sim.data.lending import encode_as_published, encode_plain, recipe
+from asyncdp_sim.data.lending import encode_plain, recipe
 from asyncdp_sim.data.lending.recipe import BLOCK_ROWS, read_loans
 from scenarios.twins.moments import (
     Moments,
@@ -79,7 +80,7 @@ def main(path: str) -> list[Path]:
     frame, _ = read_loans(path)
     tables = {
         "plain": encode_plain.encode(frame),
-        "as-published": encode_as_published.encode(frame),
+        "as-published": recipe.encode_as_published(frame),
     }
     parts = {name: _parts(table) for name, table in tables.items()}
     blocks = {name: drift(table) for name, table in tables.items()}

@@ -15,8 +15,7 @@ from asyncdp_sim.data.splits import Split
 from asyncdp_sim.data.surrogates import StandIn
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
-from asyncdp_sim.learning.acceptance import Acceptance
-from asyncdp_sim.learning.adversary import Adversary
+from asyncdp_sim.learning.acceptance import Acceptance, Adversary
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
-from asyncdp_sim.privacy.mechanisms.kind import Array, Indices, alike
+from asyncdp_sim.privacy.mechanisms.kind import Array, alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +42,16 @@ class Planted(AnswerNoise):
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         return self.right.rows(generator, count, size)
 
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         return self.right.add_noise(owners, gradients, rows)
 
     def norm_quantile(self, size: int, quantile: float) -> Array:
         return self.right.norm_quantile(size, quantile)
 
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         return self.right.log_likelihood(owners, gradients, answers)
 
-    def exact(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def exact(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         """Return what is sent of gradients without noise: on a grid, the nearest point."""
         silent = replace(self.right, scale=np.zeros_like(self.right.scale))
         return silent.add_noise(owners, gradients.copy(), rows)
@@ -59,25 +60,25 @@ class Planted(AnswerNoise):
 class Silent(Planted):
     """No noise at all, whatever it says."""
 
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         return self.exact(owners, gradients, rows)
 
 
 class Quieter(Planted):
     """0.8 of the noise that its density has."""
 
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         return smaller(self.right).add_noise(owners, gradients, rows)
 
 
 class OneDraw(Planted):
     """The first coordinate's noise on all of them, as an attacker knows who knows that."""
 
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         noise = self.right.add_noise(owners, np.zeros_like(gradients), rows)
         return self.exact(owners, gradients, rows) + noise[:, :1]
 
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         rows = np.ones((len(owners), self.width(answers.shape[1])))
         noise = answers - self.exact(owners, np.broadcast_to(gradients, answers.shape), rows)
         return np.where(alike(noise, noise[:, :1], answers), 0.0, -np.inf)

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.special import gammaincinv
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.privacy.mechanisms import OwnerBudgets
 from asyncdp_sim.privacy.mechanisms.kind import (
     AnswerNoise,
     Array,
-    Indices,
     PureMechanism,
     RecordSensitivity,
     Shape,
@@ -58,7 +58,7 @@ class SphericalNoise(AnswerNoise):
         return generator.standard_normal((count, self.width(size)))
 
     @override
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         """Return g + b w: half of a χ² number of 2p degrees is a Gamma(p, 1) number."""
         toward, squares = rows[:, : self.size], np.square(rows[:, self.size :]).sum(axis=1)
         length = self.scale[owners] * squares / 2
@@ -69,7 +69,7 @@ class SphericalNoise(AnswerNoise):
         return np.asarray(size**0.5 * self.scale * gammaincinv(size, quantile))
 
     @override
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         residual, scale, p = answers - gradients, self.scale[owners], self.size
         sphere = log(2) + p / 2 * log(pi) - lgamma(p / 2)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -19,9 +19,16 @@ from hypothesis import strategies as st
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import file_form
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number
-from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+)
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, read_csv
 from asyncdp_sim.data.tables.neighbour import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe

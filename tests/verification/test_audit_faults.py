@@ -26,7 +26,7 @@ from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
-from asyncdp_sim.privacy.accountants.own import Pure, SeveralGradients, amplified, bare
+from asyncdp_sim.privacy.accountants.own import Converted, Pure, amplified, bare
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
@@ -253,7 +253,7 @@ def noise_for_one_gradient_of_each(patch: Patch) -> None:
 
 
 def only_the_first_step_is_charged(patch: Patch) -> None:
-    patch.setattr(SeveralGradients, "spent", lambda self, released: self.single.spent(released))
+    patch.setattr(Converted, "spent", lambda self, released: self.single.spent(released))
 
 
 def shares_of_all(patch: Patch) -> None:

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.data.dataset import Array, OnDemand, Rows, nearest, require_column
+from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.data.dataset import OnDemand, Rows, nearest, require_column
 from asyncdp_sim.data.declared_columns import (
     available,
     choose,
     encoded,
-    if_any,
     indicators,
     lacking,
     same_name,

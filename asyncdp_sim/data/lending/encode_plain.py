@@ -26,13 +26,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import Array, OnDemand
+from asyncdp_sim.core.messages import FormattedMessage, if_any
+from asyncdp_sim.data.dataset import OnDemand
 from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     available,
     encoded,
-    if_any,
     indicators,
     lacking,
     same_name,
@@ -155,8 +154,7 @@ DIVISIONS = {
 _FIRST_MONTH = 12 * 2007.0  # LendingClub's first year
 
 
-def _months(dates: "pd.Series") -> Array:
-    return map_text(dates, months_since_year_zero)
+_months = partial(map_text, code=months_since_year_zero)
 
 
 DECLARED = (

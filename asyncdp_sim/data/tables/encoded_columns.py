@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import FROM_PRIVATE, Array, FileRows, require_column
-from asyncdp_sim.data.tables.encodings import Encoding, usual
-from asyncdp_sim.data.tables.encodings.kind import Codes
+from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.data.dataset import FROM_PRIVATE, FileRows, require_column
+from asyncdp_sim.data.tables.encodings import Codes, Encoding, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.text_columns import Truths, cells
+from asyncdp_sim.data.tables.text_columns import cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,15 +165,14 @@ def target_of(
         raise DataError([Fault("data.target", f"the column {name!r}", rule)])
     misfits = int(np.count_nonzero(none[:first_public]))
     sentence = FROM_PRIVATE + "not numbers, so missing: {misfits} cells of the target {column!r}."
-    note = FormattedMessage(sentence, misfits=misfits, column=name)
-    return values, (note,) if misfits > 0 else ()
+    return values, if_any(sentence, misfits=misfits, column=name)
 
 
 def _of_texts(
     frame: "pd.DataFrame",
     name: str,
     places: FileRows,
-    none: Truths,
+    none: Bools,
     first_public: int,
     decimal: str,
 ) -> DataError:

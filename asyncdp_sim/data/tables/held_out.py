@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Rows, Source
 from asyncdp_sim.spec.base import about
@@ -86,15 +86,11 @@ def keep_apart(
 def said(kept: Sequence[Rows], apart: Sequence[Rows]) -> tuple[str, ...]:
     """Return what was kept apart in a sentence, for the user; nothing where nothing was."""
     held, left = sum(map(len, apart)), sum(map(len, kept))
-    if held == 0:
-        return ()
-    return (
-        FormattedMessage(
-            "{held} of the owners' {rows} rows are held out: nothing is trained on them, and n_i "
-            "counts the others.",
-            held=held,
-            rows=held + left,
-        ),
+    return if_any(
+        "{held} of the owners' {rows} rows are held out: nothing is trained on them, and n_i "
+        "counts the others.",
+        held=held,
+        rows=held + left,
     )
 
 
@@ -102,16 +98,14 @@ def public_rows_note(
     source: Source | None, file: str | None, public: int, seed: int | None
 ) -> tuple[str, ...]:
     """Return which rows of a file are public, where one was read."""
-    if source is None or public == 0:
+    if source is None:
         return ()
-    return (
-        FormattedMessage(
-            f"Public rows: {'the last {public}' if seed is None else '{public}'} of {{file}}"
-            f"{'' if seed is None else ', chosen at random'}. Anybody may know them, and they "
-            "alone decide codes and projection.",
-            public=public,
-            file=Path(file or source.name).name,
-        ),
+    return if_any(
+        f"Public rows: {'the last {public}' if seed is None else '{public}'} of {{file}}"
+        f"{'' if seed is None else ', chosen at random'}. Anybody may know them, and they "
+        "alone decide codes and projection.",
+        public=public,
+        file=Path(file or source.name).name,
     )
 
 
@@ -119,24 +113,17 @@ def usage(
     rows: Sequence[Rows], total: int, first_public: int, overlap: Sequence[int]
 ) -> tuple[str, ...]:
     """Return how many owners' rows are public, and how many rows have no owner."""
-    notes = []
-    if sum(overlap) > 0:
-        notes.append(
-            FormattedMessage(
-                "{shared} of the {public} public rows are also owners' records: for these records "
-                "epsilon is infinite.",
-                shared=sum(overlap),
-                public=total - first_public,
-            )
-        )
-    used = sum(len(r) for r in rows)
-    unused = total - used - ((total - first_public) - sum(overlap))
-    if unused > 0:
-        notes.append(
-            FormattedMessage(
-                "Unused: {unused} of the table's {total} rows, neither owned nor public.",
-                unused=unused,
-                total=total,
-            )
-        )
-    return tuple(notes)
+    used, public, shared = sum(map(len, rows)), total - first_public, sum(overlap)
+    return (
+        *if_any(
+            "{shared} of the {public} public rows are also owners' records: for these records "
+            "epsilon is infinite.",
+            shared=shared,
+            public=public,
+        ),
+        *if_any(
+            "Unused: {unused} of the table's {total} rows, neither owned nor public.",
+            unused=total - used - (public - shared),
+            total=total,
+        ),
+    )

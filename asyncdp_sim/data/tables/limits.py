@@ -57,12 +57,9 @@ def most(name: str) -> int:
     return int(limit)
 
 
-def require_at_most(name: str, count: int) -> None:
+def require_at_most(name: str, count: int, limit: int | None = None) -> None:
     """Raise :class:`TooMuch` where a file has more rows, or bytes, than are read."""
-    _require(name, count, most(name))
-
-
-def _require(name: str, count: int, limit: int) -> None:
+    limit = most(name) if limit is None else limit
     if count > limit:
         raise TooMuch(f"more than {limit:,} {_UNITS[name]}; {_OPTIONS[name]} raises this limit")
 
@@ -117,7 +114,7 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         count = int(self._file.readinto(buffer))
         self._read += count
-        _require(BYTES, self._read, self._most)
+        require_at_most(BYTES, self._read, self._most)
         read = bytes(memoryview(buffer)[:count])
         last = max(read.rfind(b"\n"), read.rfind(b"\r"))
         self._line = self._line + count if last < 0 else count - last - 1

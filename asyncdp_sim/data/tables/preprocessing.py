@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import Array, Rows, Table, frozen, said, set_aside, take
+from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.data.dataset import Rows, Table, frozen, said, set_aside, take
 from asyncdp_sim.spec.base import Variant
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
@@ -121,18 +122,10 @@ class PrincipalComponents(PreprocessingKind):
         matrix = np.zeros((rows.shape[1], features))
         matrix[usable] = vectors / scale[usable, None] * (np.sqrt(len(rows)) / singular)
         constant = rows.shape[1] - len(usable)
-        notes = (
-            FormattedMessage(
-                "{columns} columns were dropped: constant over the public rows.",
-                columns=constant,
-            ),
+        notes = if_any(
+            "{columns} columns were dropped: constant over the public rows.", columns=constant
         )
-        return Projection(
-            mean,
-            matrix,
-            float(target.mean()) if len(target) > 0 else 0.0,
-            notes if constant > 0 else (),
-        )
+        return Projection(mean, matrix, float(target.mean()) if len(target) > 0 else 0.0, notes)
 
 
 class AsTheyAre(PreprocessingKind):

@@ -5,7 +5,7 @@ public cells alone decide what that is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -13,31 +13,21 @@ import numpy as np
 from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import (
-    Array,
-    Dataset,
-    Encoded,
-    FileRows,
-    nearest,
-    raw_values,
-    require_column,
-)
-from asyncdp_sim.data.splits import ByColumn, InOrder, TableToSplit
-from asyncdp_sim.data.surrogates import StandIn
-from asyncdp_sim.data.surrogates.public_rows import PublicRows
+from asyncdp_sim.data.dataset import Dataset, Encoded, FileRows, nearest, raw_values, require_column
+from asyncdp_sim.data.splits import ByColumn, InOrder, OwnerSplit, SplitKind, TableToSplit
+from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows, StandIn
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     encoded,
     own_rows,
     target_of,
 )
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.texts import SeenClasses, names_in
+from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.on_stand_in import Ground, private_rows, replaced
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import (
     column_names,
@@ -49,12 +39,91 @@ from asyncdp_sim.data.tables.read import (
     source_of,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.table_recipe import Gathering, TableRecipe
+from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
 from asyncdp_sim.spec.base import trait
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """The public data from which substitutes for a table's private rows are drawn.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        All rows, public ones last; of the private ones only the column that says whose they are
+        is looked at.
+    first : int
+        The first public row, from 0: so many are private.
+    public : Encoded
+        The public rows.
+    projection : Projection
+        What makes features of them.
+    apart : bool
+        Whether public rows are in a file of their own.
+    """
+
+    frame: "pd.DataFrame"
+    first: int
+    public: Encoded
+    projection: Projection
+    apart: bool
+
+    def repeated(self, times: int, column: str | None) -> "Ground":
+        """Return the same with each private row there so many times, with this column alone."""
+        import pandas as pd
+
+        seen = self.frame[[] if column is None else [column]]
+        parts = [*[seen.iloc[: self.first]] * times, seen.iloc[self.first :]]
+        return replace(self, frame=pd.concat(parts, ignore_index=True), first=times * self.first)
+
+
+def replaced(
+    stand_in: PublicRows,
+    split: SplitKind,
+    ground: Ground,
+    asked: TableToSplit,
+    streams: Streams | Scope,
+) -> tuple[Encoded, tuple[str, ...]]:
+    """Return a table of features, public rows last, and what the stand-in leaves out.
+
+    Parameters
+    ----------
+    stand_in : PublicRows
+    split : SplitKind
+        Tells whose rows public ones are like.
+    ground : Ground
+    asked : TableToSplit
+        How rows are given to owners; not used where a row's target has a say in that.
+    streams : Streams or Scope
+    """
+    public, projection, first = ground.public, ground.projection, ground.first
+    features, targets = projection.features(public.matrix), projection.targets(public.target)
+    count = len(targets)
+    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
+    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
+    like = split.likened(whose, asked.values_of, first, count, ground.apart)
+    sizes = tuple(map(len, rows))
+    knowledge = PublicKnowledge(
+        features,
+        targets,
+        like,
+        sizes,
+        whose.names,
+        first - sum(sizes),
+        last=not ground.apart and count > 0,
+    )
+    drawn = stand_in.drawn(knowledge, streams)
+    x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
+    left = np.ones(first, dtype=bool)
+    for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):
+        x[places], y[places], left[places] = each_x, each_y, False
+    x[:first][left], y[:first][left] = drawn.others
+    x[first:], y[first:] = features, targets
+    return replace(public, matrix=x, target=y), drawn.doubts
 
 
 class TableData(TableRecipe):
@@ -195,9 +264,10 @@ class TableData(TableRecipe):
         if self._by_column is not self.split:
             by_column = {"split": self._by_column}
             return self.model_copy(update=by_column).build(n_owners, records, streams, swap)
-        self._require_owners(n_owners, records)
+        request = BuildRequest(n_owners, records, streams, swap)
+        request.require_owners(self.split)
         if self.from_stand_in:
-            return self._stood_in(self._ground(), n_owners, records, streams, swap)
+            return self._stood_in(self._ground(), request)
         (frame, places), key = self._frame(), self._split_key
         frame = self._replaced(frame, swap)
         gathering = Gathering()
@@ -205,11 +275,8 @@ class TableData(TableRecipe):
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
-            n_owners,
-            records,
-            streams,
+            request,
             source_of(self.path),
-            swap,
             places,
             gathering,
         )
@@ -244,7 +311,7 @@ class TableData(TableRecipe):
         for number in range(1, count + 1):
             stand_in = self.stand_in.model_copy(update={"redrawn": number})
             drawn = data.model_copy(update={"stand_in": stand_in})
-            yield drawn._stood_in(ground, n_owners, records, streams.afresh(), None)
+            yield drawn._stood_in(ground, BuildRequest(n_owners, records, streams.afresh()))
 
     @override
     def enlarged(
@@ -256,7 +323,7 @@ class TableData(TableRecipe):
         ground = self._ground().repeated(times, split.of_column)
         wanted = None if records is None else tuple(times * n for n in records)
         data = self.model_copy(update={"split": split.repeated(times)})
-        return data._stood_in(ground, n_owners, wanted, streams, None)
+        return data._stood_in(ground, BuildRequest(n_owners, wanted, streams))
 
     @override
     def _column(self, name: str) -> Sequence[object]:
@@ -283,21 +350,14 @@ class TableData(TableRecipe):
     def _ground(self) -> Ground:
         """Return the public data that substitute rows are drawn from."""
         (frame, places), gathering = self._frame(), Gathering()
-        first = private_rows(len(frame), self.public_records)
+        first = self._first_public(len(frame), gathering)
         last = places.after(first)
         public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering)
         gathering.end()
         projection = self._projection(*self._public(public, 0, last))
         return Ground(frame, first, public, projection, self.public_path is not None)
 
-    def _stood_in(
-        self,
-        ground: Ground,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams | Scope,
-        swap: Swap | None,
-    ) -> Dataset:
+    def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
 
         def values_of(column: str) -> Sequence[object]:
@@ -306,19 +366,14 @@ class TableData(TableRecipe):
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)
         asked = TableToSplit(
-            values_of, len(unknown), held_back, n_owners, records, streams.afresh(), unknown,
-            unknown,
+            values_of, len(unknown), held_back, request.n_owners, request.records,
+            request.streams.afresh(), unknown, unknown,
         )  # fmt: skip
-        table, doubts = replaced(self.stand_in, self.split, ground, asked, streams)
+        table, doubts = replaced(self.stand_in, self.split, ground, asked, request.streams)
         made = self._dataset(
-            table if swap is None else swap.in_table(table),
+            table if request.swap is None else request.swap.in_table(table),
             values_of,
-            n_owners,
-            records,
-            streams,
-            None,
-            swap,
-            None,
+            request,
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
         return replace(made, doubts=doubts)

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -10,13 +11,13 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import (
     LARGEST,
     SYNTHETIC,
-    Array,
     Dataset,
     FileRows,
     Rows,
@@ -55,7 +56,60 @@ Features = Annotated[int, Field(ge=1, le=100_000)]
 PublicRecords = Annotated[int, Field(ge=0)]
 
 
-class TableFields(DataKind):
+@dataclass(frozen=True)
+class BuildRequest:
+    """The owners that records are built for.
+
+    Attributes
+    ----------
+    n_owners : int
+        N ≥ 1.
+    records : sequence of int or None
+        n_i; None where the data say it.
+    streams : Streams or Scope
+    swap : Swap, optional
+        The record that is replaced.
+    """
+
+    n_owners: int
+    records: Sequence[int] | None
+    streams: Streams | Scope
+    swap: Swap | None = None
+
+    def require_owners(self, split: SplitKind) -> None:
+        """Refuse what can be seen to be wrong before any file is read."""
+        if self.records is not None or not split.says_records:
+            require_records(self.records, self.n_owners)
+
+
+class Gathering:
+    """Goes on past wrong input, as far as the next step does not need what the last one lacks.
+
+    Each step stands in a ``with`` block of its own; :meth:`end` raises what was found.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[Fault] = []
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        """Take what is wrong inside for found."""
+        try:
+            yield
+        except DataError as error:
+            self.add(error.faults)
+
+    def add(self, faults: Iterable[Fault]) -> None:
+        """Note faults."""
+        self._found += faults
+
+    def end(self) -> None:
+        """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
+        if len(self._found) > 0:
+            raise DataError(dict.fromkeys(self._found))
+
+
+class TableRecipe(DataKind):
     """The fields of a table of any kind."""
 
     has_columns = True
@@ -144,43 +198,7 @@ class TableFields(DataKind):
             raise faults_of([Fault("public_records", str(self.public_records), rule)])
         return self
 
-
-class Gathering:
-    """Goes on past wrong input, as far as the next step does not need what the last one lacks.
-
-    Each step stands in a ``with`` block of its own; :meth:`end` raises what was found.
-    """
-
-    def __init__(self) -> None:
-        self._found: list[Fault] = []
-
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """Take what is wrong inside for found."""
-        try:
-            yield
-        except DataError as error:
-            self.add(error.faults)
-
-    def add(self, faults: Iterable[Fault]) -> None:
-        """Note faults."""
-        self._found += faults
-
-    def end(self) -> None:
-        """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
-        if len(self._found) > 0:
-            raise DataError(dict.fromkeys(self._found))
-
-
-class TableRecipe(TableFields):
-    """A table whose encoded rows become features of owners."""
-
-    def _require_owners(self, n_owners: int, records: Sequence[int] | None) -> None:
-        """Refuse what can be seen to be wrong before any file is read."""
-        if records is not None or not self.split.says_records:
-            require_records(records, n_owners)
-
-    def _rows_of_twin(self, n_owners: int, records: Sequence[int] | None) -> int:
+    def _rows_of_twin(self, request: BuildRequest) -> int:
         """Return how many rows of a twin owners have.
 
         Raises
@@ -188,12 +206,12 @@ class TableRecipe(TableFields):
         DataError
             On ``data.split`` or ``owners.records``, where nothing says so.
         """
-        if records is None and self.split.by_target:
+        if request.records is None and self.split.by_target:
             if self.split.shared_rows is None:
                 rule = "allowed is a number ≥ 1: the number of rows of the synthetic twin"
                 raise DataError([Fault("data.split.rows", "nothing", rule)])
             return self.split.shared_rows
-        return sum(require_records(records, n_owners))
+        return sum(require_records(request.records, request.n_owners))
 
     def _wanted(self, used: Collection[str], columns: Sequence[str]) -> Callable[[str], bool]:
         """Tell which of a file's columns are read: the used ones and the one that splits.
@@ -217,33 +235,30 @@ class TableRecipe(TableFields):
         self,
         table: Table,
         values_of: ValuesOf,
-        n_owners: int,
-        records: Sequence[int] | None,
-        streams: Streams | Scope,
-        source: Source | None,
-        swap: Swap | None,
-        places: FileRows | None,
+        request: BuildRequest,
+        source: Source | None = None,
+        places: FileRows | None = None,
         gathering: Gathering | None = None,
         given: Projection | None = None,
     ) -> Dataset:
         """Fit on the public rows, unless the projection is given, give the owners theirs, project.
 
         ``values_of(column)`` returns the raw values of a column of the table, None where empty;
-        ``swap`` is the record that was replaced in it, ``places`` where its rows stand in files,
-        ``gathering`` what is wrong with it so far.
+        ``places`` says where its rows stand in files, ``gathering`` what is wrong with it so far.
         """
         gathering = Gathering() if gathering is None else gathering
         total = len(table.target)
         first_public = self._first_public(total, gathering)
         available = total if self.public_overlap else first_public
         held_back = 0 if self.public_overlap else self.public_records
+        streams = request.streams
         asked = TableToSplit(
-            values_of, available, held_back, n_owners, records, streams,
+            values_of, available, held_back, request.n_owners, request.records, streams,
             table.target, table.target[first_public:],
         )  # fmt: skip
         with gathering.step():
-            if swap is not None and self.split.by_target:
-                owned = self._owned_before(n_owners, records, streams)
+            if request.swap is not None and self.split.by_target:
+                owned = self._owned_before(request)
             else:
                 owned = self.split.owned(asked)
         with gathering.step():
@@ -266,7 +281,7 @@ class TableRecipe(TableFields):
             *owned.notes,
             *usage(rows, total, first_public, overlap),
             *said(kept, apart),
-            *_scored_beside(unowned),
+            *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
             *set_aside,
         )
         of_owners, held = len(trained), slice(len(trained), len(trained) + len(unseen))
@@ -299,13 +314,11 @@ class TableRecipe(TableFields):
             gathering.end()
         return first
 
-    def _owned_before(
-        self, n_owners: int, records: Sequence[int] | None, streams: Streams | Scope
-    ) -> OwnerSplit:
+    def _owned_before(self, request: BuildRequest) -> OwnerSplit:
         """Return whose rows were before one was replaced: it keeps its owner."""
         recipe = self.model_copy(update={"held_out": 0.0, "score_on": "participants"})
-        counts = None if records is None else tuple(records)
-        before = recipe.build(n_owners, counts, streams.afresh())
+        counts = None if request.records is None else tuple(request.records)
+        before = recipe.build(request.n_owners, counts, request.streams.afresh())
         return OwnerSplit(list(before.rows), before.owner_names)
 
     def _projection(self, rows: Array, target: Array) -> Projection:
@@ -343,9 +356,3 @@ def _left(rows: Sequence[Rows], total: int) -> Rows:
     for owner_rows in rows:
         left[owner_rows] = False
     return np.flatnonzero(left)
-
-
-def _scored_beside(others: Rows) -> tuple[str, ...]:
-    if len(others) == 0:
-        return ()
-    return (FormattedMessage("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(others)),)

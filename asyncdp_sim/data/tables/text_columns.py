@@ -18,14 +18,13 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.data.dataset import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Truths = npt.NDArray[np.bool_]
 _PLAIN = r"^-?[0-9]{1,300}(\.[0-9]{1,300})?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
@@ -94,7 +93,9 @@ def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Rows, "
     """Return each cell's place among the values that differ, −1 if missing, and those values."""
     if column.dtype == "category":
         return column.cat.codes.to_numpy(), column.cat.categories
-    if column.dtype == object and _is_mixed(column):
+    from pandas.api.types import infer_dtype
+
+    if column.dtype == object and infer_dtype(column, skipna=True).startswith(("mixed", "unknown")):
         # True and 1 are one value to a hash table, and lists are none
         column = column.map(said, na_action="ignore")
     codes, distinct = column.factorize()
@@ -131,7 +132,7 @@ def numeric(column: "pd.Series") -> Array:
     return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
 
 
-def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Truths]:
+def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Bools]:
     """Return each cell as a finite number by :func:`cell_or_nan`, and which cells are none.
 
     What is missing or infinite is NaN, and is not among the cells that are no numbers. Durations
@@ -160,13 +161,6 @@ def numbers(column: "pd.Series") -> Array:
 
 def _holds_numbers(column: "pd.Series") -> bool:
     return column.dtype.kind in "iuf"
-
-
-def _is_mixed(column: "pd.Series") -> bool:
-    from pandas.api.types import infer_dtype
-
-    kind: str = infer_dtype(column, skipna=True)
-    return kind.startswith(("mixed", "unknown"))
 
 
 def _number(text: str) -> float | None:

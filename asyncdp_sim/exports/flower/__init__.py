@@ -11,8 +11,14 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
-from asyncdp_sim.data.tables.encodings import Encoding, usual
-from asyncdp_sim.data.tables.encodings.texts import ClassLabels, OneHot, Ordinal, distinct
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Encoding,
+    OneHot,
+    Ordinal,
+    distinct,
+    usual,
+)
 from asyncdp_sim.data.tables.held_out import keep_apart
 from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.privacy.sensitivity import Domain

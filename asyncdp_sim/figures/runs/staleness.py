@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from asyncdp_sim.core.arrays import Array, Columns, Indices
+from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import strokes
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, no_updates
@@ -61,7 +61,7 @@ def _histogram(axes: Axes, result: Result) -> tuple[Columns, str]:
     return table, _said(stale, law) + _beyond(stale, last)
 
 
-def _beyond(stale: Indices, last: int) -> str:
+def _beyond(stale: Ints, last: int) -> str:
     """Return how many updates are staler than the axis is long."""
     count = int(np.count_nonzero(stale > last))
     return f"; {count:,} updates of staleness {last + 1} to {stale.max()} are in the CSV alone" * (
@@ -69,7 +69,7 @@ def _beyond(stale: Indices, last: int) -> str:
     )
 
 
-def between_replicates(replicate: Indices, stale: Indices, reach: int) -> tuple[Array, Array]:
+def between_replicates(replicate: Ints, stale: Ints, reach: int) -> tuple[Array, Array]:
     """Return 95 % intervals of the shares of 0 … ``reach``, from their spread over replicates.
 
     Updates of one replicate depend on each other; replicates do not. NaN with a single one.
@@ -95,7 +95,7 @@ def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
     return max(largest, int(np.argmax(left < TAIL)))
 
 
-def _said(stale: Indices, law: StalenessLaw | Unknown) -> str:
+def _said(stale: Ints, law: StalenessLaw | Unknown) -> str:
     text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
     if isinstance(law, Unknown):
         return f"{text}; no formula applies, since {law}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from asyncdp_sim.core.arrays import Array, Columns, Mask
+from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, scale
 from asyncdp_sim.figures.kit.style import sheet
@@ -56,7 +56,7 @@ def figures(cells: Sequence[Cell]) -> Array:
     ).T
 
 
-def frontier(figures: Array) -> Mask:
+def frontier(figures: Array) -> Bools:
     """Return which points (columns) no other beats: as good in all rows, better in one."""
     one, other = figures[:, :, None], figures[:, None, :]
     beaten = np.all(other <= one, axis=0) & np.any(other < one, axis=0)

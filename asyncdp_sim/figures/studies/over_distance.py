@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from asyncdp_sim.core.arrays import Array, Columns, Indices
+from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.axes import key, legend, looks
@@ -46,13 +46,13 @@ class Pairs:
     """
 
     name: str
-    hops: Indices
+    hops: Ints
     squared: Array
     epsilon: float
     delta: float
     results: tuple[Result, ...] = ()
 
-    def quartiles(self) -> tuple[Indices, Array]:
+    def quartiles(self) -> tuple[Ints, Array]:
         """Return the distances that occur, and quartiles of ε at each, (3, J)."""
         steps = np.unique(self.hops)
         found = [
@@ -101,7 +101,7 @@ def pairs(scenario: Scenario, name: str, results: tuple[Result, ...] = ()) -> Pa
     )
 
 
-def distances(scenario: Scenario) -> Indices:
+def distances(scenario: Scenario) -> Ints:
     """Return the hops between owners on the graph of a scenario's gossip, (N, N)."""
     import networkx as nx
 
@@ -129,7 +129,7 @@ def select(sweep: Sweep) -> list[Pairs]:
     ]  # fmt: skip
 
 
-def rows(name: str, hops: Indices, quartiles: Array) -> Columns:
+def rows(name: str, hops: Ints, quartiles: Array) -> Columns:
     """Return a graph's name, distances (J,), and quartiles (3, J), as columns."""
     levels = dict(zip(("low", "median", "high"), quartiles, strict=True))
     return {"graph": np.repeat([name], len(hops)), "hops": hops.astype(float)} | levels

@@ -16,14 +16,8 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.learning.algorithms import (
-    Algorithm,
-    AnswerBatch,
-    Array,
-    GossipSteps,
-    Indices,
-    Wrapped,
-)
+from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, GossipSteps, Wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +34,8 @@ class Transcript:
         The queries, and the answers as the learner takes them.
     """
 
-    k: Indices
-    owners: Indices
+    k: Ints
+    owners: Ints
     points: Array
     answers: Array
 
@@ -66,7 +60,7 @@ class Transcribed(Wrapped):
         super().apply(state, turn, points, answers)
 
     @override
-    def update(self, state: Any, rows: Indices | None = None) -> None:
+    def update(self, state: Any, rows: Ints | None = None) -> None:
         super().update(state, rows)
         self._updates += 1
 
@@ -98,7 +92,7 @@ class Recovered:
         The queries that the owner was sent, and its answers; NaN where Π_Θ hides a coordinate.
     """
 
-    k: Indices
+    k: Ints
     points: Array
     answers: Array
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from asyncdp_sim.core.arrays import Array, Columns, Mask
+from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import MOST_NUMBERS, numbers
 from asyncdp_sim.figures.kit.axes import (
     BETTER,
@@ -56,7 +56,7 @@ class PsiSeries(Series):
         return np.array([mean_psi_at_end(result) for result in self.results]).T
 
     @property
-    def inside(self) -> Mask:
+    def inside(self) -> Bools:
         """Where ψ is positive and finite, and Θ's box held hardly any model, shape (J,)."""
         free = np.array([projected(cell) <= PROJECTED for cell in self.cells])
         return np.asarray(free & np.isfinite(self.psi[0]) & (self.psi[0] > 0))

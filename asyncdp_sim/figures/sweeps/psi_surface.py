@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from asyncdp_sim.core.arrays import Array, Columns, Mask
+from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
 from asyncdp_sim.figures.kit.axes import BETTER, RAISED, key, legend, lettered
@@ -92,7 +92,7 @@ class Grid:
         return self.of(projected)
 
     @property
-    def inside(self) -> Mask:
+    def inside(self) -> Bools:
         """Where ψ is positive and finite, and Θ's box held hardly any model, shape (X, Y)."""
         return (self.projected <= PROJECTED) & np.isfinite(self.mean) & (self.mean > 0)
 

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from asyncdp_sim.core.arrays import Array, Columns, Indices
+from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.figures.kit.axes import MOST as MOST_SHOWN
 from asyncdp_sim.figures.kit.axes import draw_rows, log_axis, wrapped
 from asyncdp_sim.figures.kit.outcomes import FIGURES
@@ -51,7 +51,7 @@ def panels(found: Sequence[Series], rows: Sequence[Columns]) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, what: str, values: Array, places: Indices) -> None:
+def _draw(axes: Axes, what: str, values: Array, places: Ints) -> None:
     draw_rows(axes, places, values, marker="o", color=BLUE, markersize=5)
     finite = values[np.isfinite(values) & (values[0] <= MOST_SHOWN)]
     middle = values[0][np.isfinite(values[0]) & (values[0] <= MOST_SHOWN)]

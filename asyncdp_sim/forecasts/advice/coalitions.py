@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Indices
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.moments import broken
@@ -101,7 +101,7 @@ class Course:
         return error / self.least * float(np.sum(self.values / self.hessian))
 
 
-def one_size(course: Course, rho: Array, members: Array | Indices) -> tuple[Array, Array]:
+def one_size(course: Course, rho: Array, members: Array | Ints) -> tuple[Array, Array]:
     """Return E ψ(θ_L,T) without noise, and what a unit of every answer's noise variance adds.
 
     With the same second moments for all owners the recursion of
@@ -273,7 +273,7 @@ class EqualSizeCost:
 
     courses: tuple[Course, ...]
     rho: Array
-    answers: Indices
+    answers: Ints
     free: Array
     noise: Array
     total: float
@@ -298,7 +298,7 @@ class EqualSizeCost:
         courses = tuple(course for course, _ in choices)
         return cls(courses, rho_of, allowed_of, free, noise, total)
 
-    def cost(self, members: Indices, records: Array, spread: Array) -> tuple[Array, Indices]:
+    def cost(self, members: Ints, records: Array, spread: Array) -> tuple[Array, Ints]:
         """Return the cost, and which choice it is with, of coalitions with k, n_S and W_S, (B,)."""
         relative = np.asarray(spread) / np.asarray(records, dtype=float) ** 2
         best = np.full(len(relative), np.inf)

@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipSteps
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gathered import (
@@ -15,8 +16,7 @@ from asyncdp_sim.learning.algorithms.gossip_graph import (
     AveragingSteps,
     GossipGraph,
 )
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
@@ -27,11 +27,9 @@ from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
     Asks,
     CellRows,
     Gradients,
-    Indices,
     Setting,
     Wrapped,
 )
@@ -72,7 +70,7 @@ __all__ = [
     "GossipGraph",
     "GossipSteps",
     "Gradients",
-    "Indices",
+    "Ints",
     "LocalSteps",
     "NoisyStatistics",
     "NoisyStatisticsSteps",

@@ -8,19 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
-from asyncdp_sim.learning.algorithms.steps import (
-    Algorithm,
-    AnswerBatch,
-    Array,
-    Indices,
-    Setting,
-    of_owners,
-    shared,
-)
+from asyncdp_sim.learning.algorithms.steps import Algorithm, AnswerBatch, Setting, of_owners, shared
 from asyncdp_sim.spec.base import trait
 
 
@@ -40,7 +33,7 @@ class GossipState:
 
     central: Array
     copies: Array
-    clipped: Indices
+    clipped: Ints
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,15 +11,13 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
-    Indices,
     Setting,
     of_owners,
     of_rows,
@@ -32,7 +30,7 @@ Weighting = Literal["constant", "polynomial", "hinge"]
 
 
 def weight_of(
-    weighting: Weighting, exponent: float | Array, patience: float | Array, late: Indices
+    weighting: Weighting, exponent: float | Array, patience: float | Array, late: Ints
 ) -> Array:
     """Return w(s), elementwise; see :class:`CentralSteps`."""
     if weighting == "constant":
@@ -58,7 +56,7 @@ class CentralState:
     """
 
     central: Array
-    clipped: Indices
+    clipped: Ints
 
     def move(self, model: Array, theta_max: float | Array | None) -> None:
         """Make Π_Θ[model] the model."""
@@ -170,7 +168,7 @@ class CentralKind(AlgorithmSpec):
     initial: Initial = "zeros"
     local_steps: LocalCount = None
 
-    def weight(self, staleness: Indices) -> Array:
+    def weight(self, staleness: Ints) -> Array:
         """Return w(s), elementwise."""
         return weight_of(self.weighting, self.exponent, self.patience, staleness)
 
@@ -320,7 +318,7 @@ class FedBuffSteps(CentralSteps):
         state.buffer += answers
 
     @override
-    def update(self, state: BufferState, rows: Indices | None = None) -> None:
+    def update(self, state: BufferState, rows: Ints | None = None) -> None:
         scale = self.server_step / self.answers_per_update
         state.move(state.central - scale * state.buffer, self.theta_max)
         state.buffer = np.zeros_like(state.central)

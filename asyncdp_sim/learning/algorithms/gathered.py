@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.local_steps import LocalCount, LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import (
     AS_PUBLISHED,
     MENDED,
@@ -28,8 +28,6 @@ from asyncdp_sim.learning.algorithms.moments import (
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
-    Indices,
     Setting,
     of_owners,
     power,
@@ -58,7 +56,7 @@ class GatheredState:
 
     central: Array
     model: Array
-    clipped: Indices
+    clipped: Ints
     turns: list[AnswerBatch] = field(default_factory=list)
     answers: list[Array] = field(default_factory=list)
     k: int = 0
@@ -144,7 +142,7 @@ class GatheredSteps(Algorithm):
             total[used] += answers[used]
         return np.asarray(total / np.maximum(kept.sum(axis=0), 1)[:, None])
 
-    def move(self, state: GatheredState, step: float | Array, rows: Indices | None) -> None:
+    def move(self, state: GatheredState, step: float | Array, rows: Ints | None) -> None:
         """Take θ ← Π_Θ[θ − step (σθ + mean)] in these replicates; count the update."""
         direction = self.sigma * state.model + self.mean(state)
         model = state.model - step * direction
@@ -182,7 +180,7 @@ class Collab1Steps(GatheredSteps):
     rate: float | Array
 
     @override
-    def update(self, state: GatheredState, rows: Indices | None = None) -> None:
+    def update(self, state: GatheredState, rows: Ints | None = None) -> None:
         self.move(state, self.rate / (state.k + 1), rows)
         state.central = state.model.copy()
 
@@ -208,7 +206,7 @@ class Collab2Steps(GatheredSteps):
     lead: float | Array
 
     @override
-    def update(self, state: GatheredState, rows: Indices | None = None) -> None:
+    def update(self, state: GatheredState, rows: Ints | None = None) -> None:
         k = state.k + 1
         old, new = (k - 1) / (self.lead + k), (self.lead + 1) / (self.lead + k)
         updated = slice(None) if rows is None else rows
@@ -313,7 +311,7 @@ class ParameterServerSteps(GatheredSteps):
     local: LocalSteps | None = None
 
     @override
-    def update(self, state: GatheredState, rows: Indices | None = None) -> None:
+    def update(self, state: GatheredState, rows: Ints | None = None) -> None:
         self.move(state, self.rate * power(state.k + 1, -self.exponent), rows)
         state.central = state.model.copy()
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
@@ -22,8 +22,6 @@ from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
-    Indices,
     Setting,
     of_owners,
     of_rows,
@@ -57,9 +55,9 @@ class GossipGraphState:
     """
 
     models: Array
-    clipped: Indices
+    clipped: Ints
     judged: int | None
-    moves: list[tuple[Indices, Indices, Array]] = field(default_factory=list)
+    moves: list[tuple[Ints, Ints, Array]] = field(default_factory=list)
 
     @property
     def central(self) -> Array:
@@ -144,7 +142,7 @@ class GossipGraphSteps(Algorithm):
             state.moves.append((rows, self._peers(turn), moved))
 
     @override
-    def update(self, state: GossipGraphState, rows: Indices | None = None) -> None:
+    def update(self, state: GossipGraphState, rows: Ints | None = None) -> None:
         outside = np.zeros(len(state.clipped), dtype=np.bool_)
         for replicates, nodes, models in state.moves:
             bound = None if self.theta_max is None else of_rows(self.theta_max, replicates)
@@ -155,11 +153,11 @@ class GossipGraphSteps(Algorithm):
         state.clipped += outside
         state.moves = []
 
-    def _places(self, turn: AnswerBatch) -> Indices:
+    def _places(self, turn: AnswerBatch) -> Ints:
         """Return where the owners' models stand."""
         return turn.owners if self.shrink_learner is None else turn.owners + 1
 
-    def _peers(self, turn: AnswerBatch) -> Indices:
+    def _peers(self, turn: AnswerBatch) -> Ints:
         """Return where their peers' models stand."""
         if turn.peers is None:
             raise ValueError("gossip needs to know whose models are averaged")
@@ -234,11 +232,11 @@ class AveragingState:
     """
 
     vectors: Array
-    put_in: npt.NDArray[np.bool_]
-    clipped: Indices
+    put_in: Bools
+    clipped: Ints
     judged: int | None
     theta_max: float | Array | None
-    met: list[tuple[Indices, Indices, Indices]] = field(default_factory=list)
+    met: list[tuple[Ints, Ints, Ints]] = field(default_factory=list)
 
     @property
     def central(self) -> Array:
@@ -335,7 +333,7 @@ class AveragingSteps(Algorithm):
         state.put_in[rows, places] = True
 
     @override
-    def update(self, state: AveragingState, rows: Indices | None = None) -> None:
+    def update(self, state: AveragingState, rows: Ints | None = None) -> None:
         outside = np.zeros(len(state.clipped), dtype=np.bool_)
         means = [
             (state.vectors[replicates, places] + state.vectors[replicates, peers]) / 2

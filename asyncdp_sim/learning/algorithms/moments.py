@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms.steps import Array, Indices
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.spec.base import about
 
 Initial = Annotated[
@@ -79,7 +79,7 @@ class OneCentral:
     """
 
     step: float
-    weight: Callable[[Indices], Array]
+    weight: Callable[[Ints], Array]
     initial: Initial
 
 

@@ -4,7 +4,7 @@ The one-shot rival of all that learns from gradients: sufficient statistics, per
 manner of AdaSSP (Wang 2018, "Revisiting differentially private linear regression", Algorithm 2).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import CentralState
@@ -20,9 +21,7 @@ from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
     Gradients,
-    Indices,
     Setting,
     of_owners,
     of_rows,
@@ -72,7 +71,7 @@ class Statistics:
         gram = objective.gram[:, upper[0], upper[1]] / units.gram
         return cls(np.concatenate([gram, objective.moment / units.moment], axis=1))
 
-    def gradient(self, owners: Indices, points: Array) -> Array:  # noqa: ARG002
+    def gradient(self, owners: Ints, points: Array) -> Array:  # noqa: ARG002
         """Return each row's owner's statistics, shape (r, q), in the place of gradients."""
         return np.asarray(self.blocks[owners])
 
@@ -190,7 +189,7 @@ class NoisyStatisticsSteps(Algorithm):
         state.variance[rows] += (2 * (share * of_owners(self.noise, turn)) ** 2)[:, 0]
 
     @override
-    def update(self, state: StatisticsState, rows: Indices | None = None) -> None:
+    def update(self, state: StatisticsState, rows: Ints | None = None) -> None:
         updated = np.arange(len(state.weight)) if rows is None else rows
         weight = state.weight[updated]
         mean = state.total[updated] / weight[:, None]
@@ -253,30 +252,28 @@ class NoisyStatistics(AlgorithmSpec):
         if not model.quadratic:
             remedy = f"algorithm {self.kind} solves least squares: allowed is ridge"
             faults.append(Fault("model.kind", repr(model.kind), remedy))
-        return faults + self.answers_more_than_once(scenario) + self._unscaled(privacy)
+        return [*faults, *self.answers_more_than_once(scenario), *self._unscaled(privacy)]
 
-    def _unscaled(self, privacy: Any) -> list[Fault]:
-        """Return what answers of second moments are not scaled for in a ``privacy``."""
-        faults: list[Fault] = []
+    def _unscaled(self, privacy: Any) -> Iterator[Fault]:
+        """Yield what answers of second moments are not scaled for in a ``privacy``."""
         if not privacy.hides:
-            return faults
+            return
         if not privacy.laplace_variance:
             remedy = f"algorithm {self.kind} is scaled for laplace"
-            faults.append(Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy))
+            yield Fault("privacy.mechanism", repr(privacy.mechanism.kind), remedy)
         if privacy.noise != "vector":
             remedy = f'algorithm {self.kind} needs noise of its own on each number: "vector"'
-            faults.append(Fault("privacy.noise", repr(privacy.noise), remedy))
+            yield Fault("privacy.noise", repr(privacy.noise), remedy)
         bound = privacy.sensitivity
         if bound is not None and not bound.bounds_records:
             remedy = f"algorithm {self.kind} releases no gradients: allowed is domain"
-            faults.append(Fault("privacy.sensitivity.kind", repr(bound.kind), remedy))
+            yield Fault("privacy.sensitivity.kind", repr(bound.kind), remedy)
         elif bound is not None and bound.rows not in (None, "l1"):
             remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
-            faults.append(Fault("privacy.sensitivity.rows", repr(bound.rows), remedy))
+            yield Fault("privacy.sensitivity.rows", repr(bound.rows), remedy)
         elif bound is not None and bound.norm not in (None, "l1"):
             remedy = f'algorithm {self.kind} is scaled for rows bounded in "l1"'
-            faults.append(Fault("privacy.sensitivity.norm", repr(bound.norm), remedy))
-        return faults
+            yield Fault("privacy.sensitivity.norm", repr(bound.norm), remedy)
 
     def units(self, domain: Any = None) -> Units:
         """Return the units of answers over a domain with ``row_norm`` r and ``target_max`` Y.

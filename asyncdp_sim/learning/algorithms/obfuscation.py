@@ -34,9 +34,8 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network.graphs import Neighbours, parts
-
-Array = npt.NDArray[np.float64]
 
 WIDEST = 2.0**40
 """Largest M̄/M: beyond it the unit, the last place of M̄, would be coarse for M."""

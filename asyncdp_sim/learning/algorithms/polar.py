@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
@@ -38,8 +38,6 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
-    Array,
-    Indices,
     Setting,
     of_owners,
     of_rows,
@@ -76,7 +74,7 @@ class Iteration:
     added: Array
     stepped: Array
     models: Array
-    clipped: npt.NDArray[np.bool_]
+    clipped: Bools
     agreed: set[int] = field(default_factory=set)
 
 
@@ -109,11 +107,11 @@ class PolarState:
 
     central: Array
     servers: Array
-    clipped: Indices
+    clipped: Ints
     clients: list[np.random.Generator]
     masks: list[np.random.Generator]
     steps: list[int]
-    answered: Indices
+    answered: Ints
     k: int = 0
     window: int = 0
     weights: Array = field(default_factory=lambda: np.empty(0))
@@ -168,7 +166,7 @@ class PolarSteps(Algorithm):
     n_features: int
     sigma: float | Array
     theta_max: float
-    reached: Indices
+    reached: Ints
     n_servers: int
     window: int
     basic: bool
@@ -207,7 +205,7 @@ class PolarSteps(Algorithm):
     def apply(self, state: PolarState, turn: AnswerBatch, points: Array, answers: Array) -> None:
         rows, owners = turn.replicates, turn.owners
         gradients = of_owners(self.weights, turn) * (answers + of_rows(self.sigma, rows) * points)
-        place: tuple[Indices, ...] = (owners,)
+        place: tuple[Ints, ...] = (owners,)
         if self.basic:
             peers = np.ones_like(owners) if turn.peers is None else turn.peers
             place = (owners, np.argmax(self.reached[owners] == peers[:, None] - 1, axis=1))
@@ -273,7 +271,7 @@ class PolarSteps(Algorithm):
         return self.rate * power(window, -self.exponent)
 
     @override
-    def update(self, state: PolarState, rows: Indices | None = None) -> None:
+    def update(self, state: PolarState, rows: Ints | None = None) -> None:
         state.k += 1  # servers that have not stepped do so now
         for server in range(self.n_servers):
             if state.steps[server] < state.k:

@@ -6,30 +6,28 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope
 
 if TYPE_CHECKING:
-    from asyncdp_sim.learning.algorithms.local_steps import LocalSteps
+    from asyncdp_sim.learning.algorithms.kind import LocalSteps
 
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
 Asks = Literal["average", "central"]
 """Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
 
 
-def project(model: Array, theta_max: float | Array | None) -> npt.NDArray[np.bool_] | None:
+def project(model: Array, theta_max: float | Array | None) -> Bools | None:
     """Project models (r, p) onto Θ in place; return which were outside, None if none were."""
     if theta_max is None:
         return None
     size = np.abs(model)
     if size.max() <= (theta_max if isinstance(theta_max, float) else np.min(theta_max)):
         return None
-    outside: npt.NDArray[np.bool_] = (size.max(axis=1, keepdims=True) > theta_max)[:, 0]
+    outside: Bools = (size.max(axis=1, keepdims=True) > theta_max)[:, 0]
     if np.count_nonzero(outside) == 0:
         return None
     np.clip(model, -theta_max, theta_max, out=model)
@@ -39,7 +37,7 @@ def project(model: Array, theta_max: float | Array | None) -> npt.NDArray[np.boo
 class Gradients(Protocol):
     """Mean record gradients, one owner (from 0) and one point per row."""
 
-    def gradient(self, owners: Indices, points: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array) -> Array:
         """Return the gradients, shape (r, p)."""
 
 
@@ -86,7 +84,7 @@ class Setting:
         return len(self.weights)
 
     def overcounted(
-        self, selection: str, weight: Callable[[Indices], Array] | None = None
+        self, selection: str, weight: Callable[[Ints], Array] | None = None
     ) -> Array | None:
         """Return Nπ_i or Nπ_i E[w(s) | i], by which steps are divided, (N,); None if by nothing.
 
@@ -132,20 +130,20 @@ class AnswerBatch:
         The same as an index: a slice, which copies nothing, where they are all.
     """
 
-    owners: Indices
-    staleness: Indices | None = None
-    peers: Indices | None = None
-    rows: Indices | None = None
-    numbers: Indices | None = None
-    replicates: Indices = field(init=False)
-    index: slice | Indices = field(init=False)
+    owners: Ints
+    staleness: Ints | None = None
+    peers: Ints | None = None
+    rows: Ints | None = None
+    numbers: Ints | None = None
+    replicates: Ints = field(init=False)
+    index: slice | Ints = field(init=False)
 
     def __post_init__(self) -> None:
         self.replicates = np.arange(len(self.owners)) if self.rows is None else self.rows
         self.index = slice(None) if self.rows is None else self.rows
 
 
-def of_rows(number: float | Array, rows: Indices) -> float | Array:
+def of_rows(number: float | Array, rows: Ints) -> float | Array:
     """Return an algorithm's number in these rows: itself, or a column (r, 1).
 
     A number may differ from row to row, where cells of a sweep learn together. It is then a column
@@ -161,7 +159,7 @@ def of_owners(table: Array, turn: AnswerBatch) -> Array:
     return table[turn.replicates, turn.owners][:, None]
 
 
-def per_row(table: Array, owners: Indices) -> Array:
+def per_row(table: Array, owners: Ints) -> Array:
     """Return numbers (N,) of these owners, (r, 1), or (1, 1) of a :func:`shared` one."""
     return table[:1, None] if table.strides == (0,) else table.take(owners)[:, None]
 
@@ -246,7 +244,7 @@ class Algorithm(ABC):
     def put_in(self, state: Any, turn: AnswerBatch, answers: Array) -> None:  # noqa: B027
         """Take the answers of owners that :meth:`besides` named."""
 
-    def update(self, state: Any, rows: Indices | None = None) -> None:  # noqa: B027
+    def update(self, state: Any, rows: Ints | None = None) -> None:  # noqa: B027
         """Complete an update of the answers taken since the last one, in these replicates.
 
         There is nothing to do where every answer is an update.
@@ -308,7 +306,7 @@ class Wrapped(Algorithm):
         self.steps.put_in(state, turn, answers)
 
     @override
-    def update(self, state: Any, rows: Indices | None = None) -> None:
+    def update(self, state: Any, rows: Ints | None = None) -> None:
         self.steps.update(state, rows)
 
     @override
@@ -342,14 +340,14 @@ class CellRows:
             self._tiled(turn.numbers),
         )
 
-    def rows(self, replicates: Indices) -> Indices:
+    def rows(self, replicates: Ints) -> Ints:
         """Return the rows of replicates in all cells, in rising order."""
         first = np.arange(self.cells) * self.replicates
         return (first[:, None] + replicates).ravel()
 
-    def places(self, turn: AnswerBatch) -> Indices:
+    def places(self, turn: AnswerBatch) -> Ints:
         """Return cN + i for owner i, from 0, in a row of cell c, shape (r,)."""
         return turn.replicates // self.replicates * self.owners + turn.owners
 
-    def _tiled(self, values: Indices | None) -> Indices | None:
+    def _tiled(self, values: Ints | None) -> Ints | None:
         return None if values is None else np.tile(values, self.cells)

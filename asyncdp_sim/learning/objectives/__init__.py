@@ -18,11 +18,10 @@ from asyncdp_sim.learning.objectives.models import (
     Logistic,
     Ridge,
 )
-from asyncdp_sim.learning.objectives.objective import Constants, Objective, Records, constants
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import Norm
+from asyncdp_sim.learning.objectives.rows import Constants, Norm, Objective, Records, constants
 from asyncdp_sim.learning.objectives.softmax import (
     Softmax,
     SoftmaxLoss,

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.losses import Array, Fit, Loss, positive
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.learning.objectives.losses import Fit, Loss, positive
 from asyncdp_sim.learning.objectives.minimisers import minimum
-from asyncdp_sim.learning.objectives.objective import Records
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import JudgedRows
+from asyncdp_sim.learning.objectives.rows import JudgedRows, Records, stacks
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +111,7 @@ class LinearObjective(JudgedRows):
         steps = theta.reshape(-1, self.n_features) - self.optimum
         total = np.zeros(len(steps))
         for x, y, (z, slope) in zip(self.features, self.targets, self._met, strict=True):
-            together = max(1, _AT_ONCE // max(1, z.size))
-            for first in range(0, len(steps), together):
-                stack = slice(first, first + together)
+            for stack in stacks(len(steps), z.size):
                 moved = self.loss.scores(x, steps[stack])
                 total[stack] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
         square = np.array([float(step @ step) for step in steps])
@@ -130,10 +127,6 @@ class LinearObjective(JudgedRows):
     def _unclipped(self) -> Records:
         return LinearRecords(self.features, self.targets, loss=self.loss)
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
         return self._unclipped.gradient(owners, points)
-
-
-_AT_ONCE = 2**15
-"""Predictions that are judged together: fewer wait for Python, more leave the cache."""

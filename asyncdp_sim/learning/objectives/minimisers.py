@@ -30,7 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.learning.objectives.losses import Array, Fit, Loss, unsolved
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.learning.objectives.losses import Fit, Loss, unsolved
 
 LARGEST_SLOPE = 1e-8
 """Largest slope of f at θ*, along each free coordinate, relative to the terms that it sums."""

@@ -16,23 +16,15 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.objectives.losses import (
-    SQUARED,
-    Array,
-    LogisticLoss,
-    Loss,
-    positive,
-    unsolved,
-)
+from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, positive, unsolved
 from asyncdp_sim.learning.objectives.models import ModelKind
-from asyncdp_sim.learning.objectives.objective import Objective, Records
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm
+from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm, Objective, Records, stacks
 from asyncdp_sim.spec.base import Count, trait
 
 PROMISED = 1e-6
@@ -215,7 +207,7 @@ class PerceptronObjective(JudgedRows):
         points = theta.reshape(-1, self.n_features)
         total = np.zeros(len(points))
         for x, y in zip(self.features, self.targets, strict=True):
-            for stack in self.net.stacks(len(points), len(y)):
+            for stack in stacks(len(points), self.net.hidden * len(y)):
                 z = self.net.outputs(x, points[stack], self.net.active(x, points[stack]))
                 total[stack] += self.loss.value(z, y).sum(axis=-1)
         fitness = self.sigma / 2 * (points * points).sum(axis=-1) + total / self.records.sum()
@@ -233,7 +225,7 @@ class PerceptronObjective(JudgedRows):
     def _unclipped(self) -> PerceptronRecords:
         return PerceptronRecords(self.net, self.features, self.targets, self.loss)
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array) -> Array:
         """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
         return self._unclipped.gradient(owners, points)
 

@@ -8,20 +8,13 @@ import numpy as np
 from pydantic import model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.losses import (
-    SQUARED,
-    Array,
-    Hinge,
-    HuberLoss,
-    LogisticLoss,
-    Loss,
-)
-from asyncdp_sim.learning.objectives.objective import Objective, Records
+from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, HuberLoss, LogisticLoss, Loss
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import Norm
+from asyncdp_sim.learning.objectives.rows import Norm, Objective, Records
 from asyncdp_sim.spec.base import Positive, Variant, trait
 from asyncdp_sim.spec.validation import faults_of
 

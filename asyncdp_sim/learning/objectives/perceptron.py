@@ -9,14 +9,14 @@ so that its bits do not depend on how many there are. Gradients are clipped or m
 forming them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
     StackedRecords,
@@ -149,15 +149,6 @@ class Perceptron:
         """Return a bound of |z| over ‖θ‖_∞ ≤ ``box``: all activations at ±1."""
         return box * (self.hidden + 1)
 
-    def stacks(self, models: int, rows: int) -> Iterator[slice]:
-        """Split so many models, each met by so many rows, so that activations stay in the cache."""
-        together = max(1, _CACHE // (self.hidden * rows))
-        return (slice(first, first + together) for first in range(0, models, together))
-
-
-_CACHE = 2**15
-"""Numbers in a stack of activations."""
-
 
 @dataclass(frozen=True, eq=False)
 class PerceptronRecords(StackedRecords):
@@ -184,9 +175,10 @@ class PerceptronRecords(StackedRecords):
     clip: float | None = None
     norm: Norm = "l1"
 
+    @property
     @override
-    def stacks(self, models: int, rows: int) -> Iterator[slice]:
-        return self.net.stacks(models, rows)
+    def width(self) -> int:
+        return self.net.hidden
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
@@ -212,7 +204,7 @@ class PerceptronRecords(StackedRecords):
         return np.asarray((steepest * longest).T)
 
     @override
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
         """Return |φ'(z, y)|‖∂z/∂θ‖, shape (m,), one record and point per row."""
         x, y, lengths = (
             table[owner][rows] for table in (self.features, self.targets, self.lengths)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.losses import Array, positive
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.learning.objectives.losses import positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Quadratic:
     gram: Array
     moment: Array
     energy: Array
-    records: npt.NDArray[np.int64]
+    records: Ints
     sigma: float
     theta_max: float | None
 
@@ -171,7 +171,7 @@ class Quadratic:
         """Return ψ(θ) = f(θ)/f(θ*) − 1 ≥ 0 for points of shape (…, p)."""
         return self.excess(theta) / self.least
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array) -> Array:
         """Return owner i's mean record gradient 2(C_i θ − r_i), one owner and point per row.
 
         Parameters

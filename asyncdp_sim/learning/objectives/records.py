@@ -6,10 +6,10 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
-from asyncdp_sim.learning.objectives.losses import SQUARED, Array, Loss
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.learning.objectives.losses import SQUARED, Loss
 from asyncdp_sim.learning.objectives.rows import (
     ROUNDING,
     MeasuredRows,
@@ -85,7 +85,7 @@ class LinearRecords(MeasuredRows):
         with np.errstate(divide="ignore"):
             return np.asarray(1 / self.counts)
 
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
 
         A linear model's gradient points along x, so clipping it to norm C is clipping its slope
@@ -112,7 +112,7 @@ class LinearRecords(MeasuredRows):
         means[order] = sums * self._shares[asking, None]
         return means
 
-    def _sum_again(self, sums: Array, owners: npt.NDArray[np.int64], points: Array) -> None:
+    def _sum_again(self, sums: Array, owners: Ints, points: Array) -> None:
         """Add up record by record where sums overflowed; clipped gradients are finite."""
         if self.clip is None:
             return
@@ -160,7 +160,7 @@ class LinearRecords(MeasuredRows):
                 slope[~np.isfinite(slope)] = 0.0
         return np.asarray(x.T @ slope)
 
-    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
 
         Parameters
@@ -181,7 +181,7 @@ class LinearRecords(MeasuredRows):
         return np.stack(rows)
 
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.rows.Bounded`.
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`~.rows.Records`.
 
         |θᵀx − cᵀx| ≤ r‖x‖₂, and φ' rises with z, so that |φ'| is largest at an end of the interval
         of z (and never beyond its supremum).
@@ -199,7 +199,7 @@ class LinearRecords(MeasuredRows):
         unbounded_where_sums_overflow(steepest, spreads, far)
         return steepest
 
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
         """Return |φ'(θᵀx, y)|‖x‖, shape (m,), one record and point per row."""
         z = np.einsum("ij,ij->i", self.features[owner].take(rows, axis=0), points)
         return np.asarray(

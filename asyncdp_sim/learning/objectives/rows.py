@@ -6,47 +6,30 @@ is bounded below the largest gradient met. Few records at few points are measure
 which would take longer.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.learning.objectives.losses import Array
+from asyncdp_sim.core.arrays import Array, Ints
 
-Indices = npt.NDArray[np.int64]
-Rows = Indices | slice
-
-
-class Bounded(Protocol):
-    """Records that know how long their gradients can be."""
-
-    @property
-    def targets(self) -> Sequence[Array]:
-        """Targets, owner by owner: as many as it has records."""
-
-    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
-
-        Each of one of m records of an owner (from 0) over the ball of this radius (L2) around one
-        of the centres (q, p).
-        """
-
-    def lengths_at(self, owner: int, rows: Indices, points: Array) -> Array:
-        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
-
-        The bits of each do not depend on how many there are.
-        """
+if TYPE_CHECKING:
+    from asyncdp_sim.learning.objectives.quadratic import Quadratic
+    from asyncdp_sim.learning.objectives.records import LinearRecords
 
 
-def largest(records: Bounded, owner: int, points: Array, least: float = 0.0) -> float:
+Rows = Ints | slice
+
+
+def largest(records: "Records", owner: int, points: Array, least: float = 0.0) -> float:
     """Return the largest ‖∇ℓ‖ of an owner's records at any of the points, to the bit.
 
     Parameters
     ----------
-    records : Bounded
+    records : Records
     owner : int
         From 0.
     points : array (q, p)
@@ -76,7 +59,7 @@ def largest(records: Bounded, owner: int, points: Array, least: float = 0.0) -> 
     return best
 
 
-def largest_of_all(records: Bounded, points: Array, least: Array) -> Array:
+def largest_of_all(records: "Records", points: Array, least: Array) -> Array:
     """Return the largest ‖∇ℓ‖ of every owner at any of the points, at least ``least``, (N,)."""
     return np.array([largest(records, i, points, low) for i, low in enumerate(least.tolist())])
 
@@ -90,14 +73,14 @@ def _ball(points: Array) -> tuple[Array, float]:
     return centre, float(np.sqrt(squares)) * (1 + 1e-9) + _TINY
 
 
-def _bounds(records: Bounded, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+def _bounds(records: "Records", owner: int, rows: Rows, centres: Array, radius: float) -> Array:
     """Return bounds of records' ‖∇ℓ‖ over balls around centres, shape (m, q); ∞ without one."""
     with np.errstate(over="ignore", invalid="ignore"):
         bounds = records.ceilings(owner, rows, centres, radius)
     return np.where(np.isnan(bounds), np.inf, bounds)
 
 
-def _met(records: Bounded, owner: int, rows: Indices, points: Array, best: float) -> float:
+def _met(records: "Records", owner: int, rows: Ints, points: Array, best: float) -> float:
     """Return the largest ‖∇ℓ‖ of some records at all points, or ``best`` where none is larger."""
     tops = _bounds(records, owner, rows, points, 0.0)
     row, at = np.unravel_index(int(tops.argmax()), tops.shape)
@@ -107,7 +90,7 @@ def _met(records: Bounded, owner: int, rows: Indices, points: Array, best: float
 
 
 def _longest(
-    records: Bounded, owner: int, rows: Indices, which: Indices, points: Array, best: float
+    records: "Records", owner: int, rows: Ints, which: Ints, points: Array, best: float
 ) -> float:
     """Return the largest ‖∇ℓ‖ of records, each at one of the points; ∞ where it is no number."""
     together = max(1, PAIRS // points.shape[1])
@@ -131,6 +114,14 @@ ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 Norm = Literal["l1", "l2"]
+_CACHE = 2**15
+"""Numbers that stay in a processor's cache."""
+
+
+def stacks(models: int, numbers: int) -> Iterator[slice]:
+    """Split so many models, of each of which so many numbers are computed, to stay in the cache."""
+    together = max(1, _CACHE // max(1, numbers))
+    return (slice(first, first + together) for first in range(0, models, together))
 
 
 class JudgedRows:
@@ -146,7 +137,7 @@ class JudgedRows:
     targets: Sequence[Array]
 
     @cached_property
-    def records(self) -> npt.NDArray[np.int64]:
+    def records(self) -> Ints:
         """n_i, shape (N,)."""
         return np.array([len(y) for y in self.targets], dtype=np.int64)
 
@@ -171,8 +162,49 @@ class JudgedRows:
         return
 
 
-class MeasuredRows:
-    """Rows whose gradients are measured in a norm; a base of frozen dataclasses that hold them.
+class Records(Protocol):
+    """The owners' records, for what f cannot tell: clipped gradients and the largest ones."""
+
+    @property
+    def features(self) -> Sequence[Array]:
+        """Rows of the model's design, owner by owner."""
+
+    @property
+    def targets(self) -> Sequence[Array]:
+        """Targets, owner by owner."""
+
+    @property
+    def linear(self) -> "LinearRecords | None":
+        """These records, where gradients are multiples of their rows; else None."""
+
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
+
+        Each of one of m records of an owner (from 0) over the ball of this radius (L2) around one
+        of the centres (q, p).
+        """
+
+    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
+
+        The bits of each do not depend on how many there are.
+        """
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
+
+    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
+
+    def gradient_bound(self, theta_max: float | None) -> float | None:
+        """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
+
+    def included(self, owners: Ints, points: Array, uniforms: Array, probability: float) -> Array:
+        """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
+
+
+class MeasuredRows(ABC):
+    """Records of this package: a base of frozen dataclasses that hold the rows of the design.
 
     Attributes
     ----------
@@ -189,7 +221,7 @@ class MeasuredRows:
     clip: float | None
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Ints:
         """n_i, shape (N,)."""
         return np.array([len(y) for y in self.targets], dtype=np.int64)
 
@@ -213,9 +245,7 @@ class MeasuredRows:
         Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
         """
 
-    def included(
-        self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array, probability: float
-    ) -> Array:
+    def included(self, owners: Ints, points: Array, uniforms: Array, probability: float) -> Array:
         """Return the (clipped) gradients of some records, added up and over q n_i.
 
         Parameters
@@ -249,9 +279,10 @@ class StackedRecords(MeasuredRows):
         """None: a gradient is no multiple of its row."""
         return
 
+    @property
     @abstractmethod
-    def stacks(self, models: int, rows: int) -> Iterator[slice]:
-        """Split so many models, each met by so many rows, so that a stack stays in the cache."""
+    def width(self) -> int:
+        """Numbers that a model has for each row at a time."""
 
     @abstractmethod
     def ceiling(
@@ -259,24 +290,24 @@ class StackedRecords(MeasuredRows):
     ) -> Array:
         """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
 
+    @abstractmethod
+    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), one record and point per row; see :class:`Records`."""
+
     def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
-        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Bounded`."""
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Records`."""
         x, y = self.features[owner][rows], self.targets[owner][rows]
         spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
         far = np.linalg.norm(centres, axis=1) + radius
         radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
         bounds = np.empty((len(y), len(centres)))
-        for stack in self.stacks(len(centres), len(y)):
+        for stack in stacks(len(centres), self.width * len(y)):
             bounds[:, stack] = self.ceiling(x, y, spreads, lengths, centres[stack], radius)
         bounds *= 1 + 1e-9
         unbounded_where_sums_overflow(bounds, spreads[:, None], far)
         return bounds
 
-    @abstractmethod
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
-        """Return ‖∇ℓ‖, shape (m,), one record and point per row."""
-
-    def gradient(self, owners: npt.NDArray[np.int64], points: Array) -> Array:
+    def gradient(self, owners: Ints, points: Array) -> Array:
         """Return the mean (clipped) record gradient, one owner and point per row.
 
         Rows of one owner are taken together, each a matrix product of its own.
@@ -291,12 +322,12 @@ class StackedRecords(MeasuredRows):
         for owner in sorted(set(owners.tolist())):
             rows, y = np.flatnonzero(owners == owner), self.targets[owner]
             x, lengths = self.features[owner], self.lengths[owner]
-            for stack in self.stacks(len(rows), len(y)):
+            for stack in stacks(len(rows), self.width * len(y)):
                 at = rows[stack]
                 means[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
         return means
 
-    def sampled(self, owners: npt.NDArray[np.int64], points: Array, uniforms: Array) -> Array:
+    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
         """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
 
         Parameters
@@ -335,3 +366,93 @@ def unbounded_where_sums_overflow(ceilings: Array, spreads: Array, far: Array) -
 
 _SAFE = 1e300
 """|θᵀx| below which no part of the sum overflows."""
+
+
+class Objective(Protocol):
+    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} ℓ(θ; x, y) over Θ = {‖θ‖_∞ ≤ θ_max}."""
+
+    @property
+    def sigma(self) -> float:
+        """σ > 0."""
+
+    @property
+    def theta_max(self) -> float | None:
+        """θ_max; None is the whole space."""
+
+    @property
+    def records(self) -> Ints:
+        """n_i, shape (N,)."""
+
+    @property
+    def weights(self) -> Array:
+        """n_i/n, shape (N,)."""
+
+    @property
+    def n_owners(self) -> int:
+        """N."""
+
+    @property
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+
+    @property
+    def smoothness(self) -> float | None:
+        """Lipschitz constant of ∇f (an upper bound of it); None where f is not smooth."""
+
+    @property
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,); the best minimum found where f is not convex."""
+
+    @property
+    def least(self) -> float:
+        """f(θ*) > 0."""
+
+    @property
+    def second_moments(self) -> "Quadratic | None":
+        """The same over the rows that train, by owners' second moments; None if not quadratic."""
+
+    @property
+    def judge(self) -> "Quadratic | None":
+        """Whose second moments f and θ* are of, where that is more rows than the owners'."""
+
+    def excess(self, theta: Array) -> Array:
+        """Return f(θ) − f(θ*) for points of shape (…, p), each by itself."""
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean record gradient, one owner (from 0) and point per row."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants of Assumptions 1 and 2 of Async.
+
+    Attributes
+    ----------
+    sigma : float
+        Strong convexity of g; f itself need not be convex.
+    smoothness : float or None
+        Largest eigenvalue of the second derivative of f, or an upper bound of it: 2λ_max(H) for
+        the ridge loss, σ + sup φ'' λ_max(XᵀX/n) for other linear models; None where f is not
+        smooth, and for the neural network, of which no bound is claimed.
+    xi : float or None
+        Ξ = sup over Θ and the owners' records of ‖∇ℓ‖ in the records' norm: max 2(|y| +
+        θ_max‖x‖₁)‖x‖ for the ridge loss, max sup|φ'|‖x‖ for a loss of bounded slope (1 for
+        the logistic and the hinge loss, δ for Huber's), an upper bound for the neural network;
+        None where it is infinite.
+    xi_g : float or None
+        Ξ_g = sup over Θ of ‖∇g‖₂ = σ θ_max √p; None where Θ is the whole space.
+    """
+
+    sigma: float
+    smoothness: float | None
+    xi: float | None
+    xi_g: float | None
+
+
+def constants(objective: Objective, records: Records) -> Constants:
+    """Return the constants of an objective and the records behind it."""
+    bound = objective.theta_max
+    xi_g = None
+    if bound is not None:
+        xi_g = objective.sigma * bound * float(np.sqrt(objective.n_features))
+    return Constants(objective.sigma, objective.smoothness, records.gradient_bound(bound), xi_g)

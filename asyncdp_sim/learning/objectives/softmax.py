@@ -13,12 +13,12 @@ from math import sqrt
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.losses import Array, Loss
+from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
 from asyncdp_sim.learning.objectives.rows import (
     Norm,
@@ -32,7 +32,7 @@ class SoftmaxLoss(Loss):
     """φ(z, y) = ln(1 + Σ e^{z_c}) − z_y, with the K − 1 scores z on the last axis.
 
     Labels are −1 and 1 of two classes, 1 to K of more, as
-    :class:`~asyncdp_sim.data.tables.encodings.texts.ClassLabels` makes them. A target of 0 is no
+    :class:`~asyncdp_sim.data.tables.encodings.ClassLabels` makes them. A target of 0 is no
     label: φ = 0 at every z.
 
     Attributes
@@ -136,7 +136,7 @@ def _whole(z: Array) -> Array:
     return np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
 
 
-def _places(z: Array, y: Array) -> npt.NDArray[np.int64]:
+def _places(z: Array, y: Array) -> Ints:
     """Return the class of each target, from 0, shape (…, n, 1); 0 where there is no label."""
     classes = np.maximum(y if z.shape[-1] == 1 else y - 1, 0).astype(np.int64)
     return np.broadcast_to(classes, z.shape[:-1])[..., None]
@@ -181,10 +181,10 @@ class SoftmaxRecords(StackedRecords):
     clip: float | None = None
     norm: Norm = "l1"
 
+    @property
     @override
-    def stacks(self, models: int, rows: int) -> Iterator[slice]:
-        together = max(1, _CACHE // (self.loss.classes * max(1, rows)))
-        return (slice(first, first + together) for first in range(0, models, together))
+    def width(self) -> int:
+        return self.loss.classes
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
@@ -209,7 +209,7 @@ class SoftmaxRecords(StackedRecords):
         return np.asarray((np.minimum(size + moved, self.loss.longest(self.norm)) * lengths).T)
 
     @override
-    def lengths_at(self, owner: int, rows: npt.NDArray[np.int64], points: Array) -> Array:
+    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
         x, y = self.features[owner][rows], self.targets[owner][rows]
         z = np.einsum("ij,icj->ic", x, points.reshape(len(x), -1, x.shape[1]))
         return self._size(self.loss.slope(z, y)) * self.lengths[owner][rows]
@@ -272,5 +272,3 @@ _FAR = 30.0
 """Steps of a score beyond which e^d would overflow before long."""
 _FEW = 0.02
 """Steps below which a series has more digits."""
-_CACHE = 2**15
-"""Scores in a stack."""

@@ -17,12 +17,12 @@ from math import exp, inf, log, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+
+from asyncdp_sim.core.arrays import Array
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.accountants.composition import Composition
 
-Array = npt.NDArray[np.float64]
 FALSE_POSITIVES = 0.01
 """False-alarm rate f at which the true-positive rate is reported."""
 _LINES = 401
@@ -94,28 +94,22 @@ def of_gaussian(mu: Array, false_positives: float = FALSE_POSITIVES) -> Attacker
     return Attacker(np.asarray(ndtr(ndtri(false_positives) + mu)), np.asarray(2 * ndtr(mu / 2) - 1))
 
 
-def of_losses(
-    losses: "Composition", false_positives: float = FALSE_POSITIVES
-) -> tuple[float, float]:
+def of_losses(losses: "Composition") -> tuple[float, float]:
     """Return T(f) = min over ε of δ(ε) + e^ε f, and the advantage δ(0), of composed answers.
 
-    Parameters
-    ----------
-    losses : Composition
-    false_positives : float
-        f in (0, 1).
+    f is :data:`FALSE_POSITIVES`.
     """
     reach = min(losses.pure, _LEAST)
-    slopes = np.linspace(-reach, min(reach, -log(false_positives)), _LINES).tolist()
+    slopes = np.linspace(-reach, min(reach, -log(FALSE_POSITIVES)), _LINES).tolist()
 
     def line(place: int) -> float:
-        return losses.delta(slopes[place]) + exp(slopes[place]) * false_positives
+        return losses.delta(slopes[place]) + exp(slopes[place]) * FALSE_POSITIVES
 
     low, high = 0, _LINES - 1  # lines fall, and then grow
     while low < high:
         middle = (low + high) // 2
         low, high = (middle + 1, high) if line(middle + 1) <= line(middle) else (low, middle)
-    pure = of_pure(np.array(losses.pure), false_positives=false_positives)
+    pure = of_pure(np.array(losses.pure))
     power = min(1.0, line(low), float(pure.power))
     return power, min(losses.delta(0.0), float(pure.advantage))
 

@@ -3,16 +3,17 @@
 This module also defines the family ``privacy.accountant``: methods that compute the joint cost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
@@ -34,9 +35,6 @@ from asyncdp_sim.trace import Trace
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.spec import Privacy
-
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,20 +64,9 @@ class ByLosses:
     sharers: int = 1
     allotment: BudgetSchedule | None = None
 
-    @property
-    def answers(self) -> Counts:
-        """K_i, how many answers owner i may release, shape (N,)."""
-        return self.own.answers
-
-    @property
-    def epsilon(self) -> Array:
-        """ε_i, the budget of owner i, shape (N,)."""
-        return self.own.epsilon
-
-    @property
-    def multiplier(self) -> None:
-        """None: answers are not Gaussian."""
-        return None
+    multiplier = None
+    answers = property(attrgetter("own.answers"))
+    epsilon = property(attrgetter("own.epsilon"))
 
     @cached_property
     def charges(self) -> Array:
@@ -92,11 +79,11 @@ class ByLosses:
             charges * self.own.answers > self.own.total, np.nextafter(charges, 0), charges
         )
 
-    def zcdp(self, released: Counts) -> None:  # noqa: ARG002
+    def zcdp(self, released: Ints) -> None:  # noqa: ARG002
         """Return nothing: costs are ε."""
         return
 
-    def spent(self, released: Counts) -> Array:
+    def spent(self, released: Ints) -> Array:
         """Return ε at δ/κ of ``released`` answers each, shape (..., N)."""
         epsilons = np.empty(released.shape)
         for owner, charge in enumerate(self.charges.tolist()):
@@ -105,7 +92,7 @@ class ByLosses:
             epsilons[..., owner] = distinct[places].reshape(released.shape[:-1])
         return epsilons
 
-    def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
+    def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest ε at δ/κ: (ε, δ) of a record that they share."""
         louder = self.charges * self.own.times(factor)
         epsilons = map(self._of, range(len(louder)), louder.tolist(), released.tolist())
@@ -120,7 +107,7 @@ class ByLosses:
         counts = self.answers.tolist()
         return np.array(list(map(self._of, range(len(counts)), charges.tolist(), counts)))
 
-    def attacker(self, released: Counts) -> Attacker:
+    def attacker(self, released: Ints) -> Attacker:
         """Return the attacker's limits after ``released`` answers of each owner, shape (..., N)."""
         power, advantage = np.empty(released.shape), np.empty(released.shape)
         for owner in range(released.shape[-1]):
@@ -247,7 +234,7 @@ class AccountingKind(Variant):
         pair: PairOf,
         epsilon: Array,
         delta: float,
-        answers: Counts,
+        answers: Ints,
         allotment: BudgetSchedule | None = None,
     ) -> Array:
         """Return the charge per owner, (N,), of an answer if K_i jointly spend (ε_i, δ).
@@ -283,30 +270,29 @@ class AccountingKind(Variant):
         """
         return ByLosses(own, pair, delta, sharers, allotment)
 
-    def faults(self, privacy: "Privacy") -> list[Fault]:
-        """Return a fault for each setting without a proof."""
-        named, faults = repr(self.kind), []
+    def faults(self, privacy: "Privacy") -> Iterator[Fault]:
+        """Yield a fault for each setting without a proof."""
+        named = repr(self.kind)
         mechanism, bound = privacy.mechanism, privacy.sensitivity
         if not privacy.hides:
             hint = f"allowed is nothing with mechanism {mechanism.kind}, which costs no ε"
-            faults.append(Fault("privacy.accountant", named, hint))
+            yield Fault("privacy.accountant", named, hint)
         elif mechanism.pair is None and mechanism.composition != "gaussian":
             hint = "allowed with an accountant: pure or Gaussian noise, whose losses are known"
-            faults.append(Fault("privacy.mechanism", repr(mechanism.kind), hint))
+            yield Fault("privacy.mechanism", repr(mechanism.kind), hint)
         least = LEAST * privacy.overlap
         if privacy.delta is not None and privacy.delta < least:
             hint = f"allowed with an accountant is at least {least:g}"
-            faults.append(Fault("privacy.delta", f"{privacy.delta:g}", hint))
+            yield Fault("privacy.delta", f"{privacy.delta:g}", hint)
         if privacy.noise != "vector":
             hint = 'allowed with an accountant: "vector"; one draw on all coordinates has no ε'
-            faults.append(Fault("privacy.noise", repr(privacy.noise), hint))
+            yield Fault("privacy.noise", repr(privacy.noise), hint)
         if bound is not None and bound.norm == "l2-as-published":
             hint = f"allowed with an accountant: {mechanism.norm}, in which an answer costs its ε"
-            faults.append(Fault("privacy.sensitivity.norm", repr(bound.norm), hint))
+            yield Fault("privacy.sensitivity.norm", repr(bound.norm), hint)
         if privacy.learner is not None:
             hint = "allowed is nothing with an own learner: ε of its copies has to add up"
-            faults.append(Fault("privacy.accountant", named, hint))
-        return faults
+            yield Fault("privacy.accountant", named, hint)
 
     def describe(self, accountant: Accountant) -> str:
         """Return the line that ``check`` prints."""

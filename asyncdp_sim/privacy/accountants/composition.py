@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.privacy.accountants.pairs import UNIT, Array, Pair
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.privacy.accountants.pairs import UNIT, Pair
 from asyncdp_sim.privacy.budgets import pure_answers, pure_total
 
 Parts = tuple[tuple[Pair, int], ...]

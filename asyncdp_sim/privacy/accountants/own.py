@@ -13,24 +13,23 @@ record; its distance to P₁ and P₂ is at most half their largest distance. Pr
 ``docs/privacy/subsampling.md``.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import asinh, expm1, inf, log, log1p, sinh, sqrt
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
 
 if TYPE_CHECKING:
     from asyncdp_sim.privacy.budgets import BudgetSchedule
 
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 TOLERANCE = 1e-16
 """Absolute tolerance of roots: small compared with every realistic ε and multiplier."""
 SAFE = 1 + 1e-9
@@ -47,7 +46,7 @@ class Accountant(Protocol):
     """The cost of answers, for all owners of a run."""
 
     @property
-    def answers(self) -> Counts:
+    def answers(self) -> Ints:
         """K_i, how many answers owner i may release, shape (N,)."""
 
     @property
@@ -62,13 +61,13 @@ class Accountant(Protocol):
     def multiplier(self) -> Array | None:
         """z_i, of Gaussian answers alone, shape (N,)."""
 
-    def zcdp(self, released: Counts) -> Array | None:
+    def zcdp(self, released: Ints) -> Array | None:
         """Return ρ of so many answers, of Gaussian ones alone, shape (..., N)."""
 
-    def spent(self, released: Counts) -> Array:
+    def spent(self, released: Ints) -> Array:
         """Return ε spent by owners that released so many answers, shape (..., N)."""
 
-    def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
+    def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return ε of a record that the κ largest spenders of ``released`` (N,) share.
 
         ``owners`` is κ, 1 for a record of one owner. ``factor`` (N,) is the true sensitivity over
@@ -81,7 +80,7 @@ class Accountant(Protocol):
     def whole(self, charges: Array) -> Array:
         """Return ε of K_i answers that each cost ε₀ = ``charges`` (N,), shape (N,)."""
 
-    def attacker(self, released: Counts) -> Attacker:
+    def attacker(self, released: Ints) -> Attacker:
         """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
 
 
@@ -99,21 +98,14 @@ class Pure:
         ε of K_i answers, ≤ ε_i.
     """
 
-    answers: Counts
+    answers: Ints
     epsilon: Array
     total: Array
 
-    @property
-    def delta(self) -> float:
-        """Pure: 0."""
-        return 0.0
+    delta = 0.0
+    multiplier = None
 
-    @property
-    def multiplier(self) -> None:
-        """Pure: none."""
-        return None
-
-    def zcdp(self, released: Counts) -> None:  # noqa: ARG002
+    def zcdp(self, released: Ints) -> None:  # noqa: ARG002
         """Return nothing: costs are ε."""
         return
 
@@ -121,11 +113,11 @@ class Pure:
         """Return how many times ε an answer costs whose sensitivity is ``factor`` as large."""
         return factor
 
-    def spent(self, released: Counts) -> Array:
+    def spent(self, released: Ints) -> Array:
         """Return (releases/K_i) times the total: exactly the total after the last answer."""
         return spent(self.total, self.answers, released)
 
-    def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
+    def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return the sum of the κ largest spent ε, each scaled by ``factor``."""
         return float(np.sort(self.spent(released) * self.times(factor))[-owners:].sum())
 
@@ -137,7 +129,7 @@ class Pure:
         """Return K_i times the charge."""
         return self.answers * charges
 
-    def attacker(self, released: Counts) -> Attacker:
+    def attacker(self, released: Ints) -> Attacker:
         """Return the attacker's limits from the ε of ``released`` pure answers."""
         return of_pure(self.spent(released))
 
@@ -160,21 +152,21 @@ class Gaussian:
         δ in (0, 1).
     """
 
-    answers: Counts
+    answers: Ints
     epsilon: Array
     multiplier: Array
     delta: float
 
-    def spent(self, released: Counts) -> Array:
+    def spent(self, released: Ints) -> Array:
         """Return ε(δ) of ``released`` answers each."""
         return self._epsilon(self.zcdp(released))
 
-    def zcdp(self, released: Counts) -> Array:
+    def zcdp(self, released: Ints) -> Array:
         """Return ρ = m/(2z_i²), which adds up; infinite if exact answers were released."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(released == 0, 0.0, released / (2 * np.square(self.multiplier)))
 
-    def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
+    def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return ε(δ) of the sum of the κ largest ρ, times ``factor``² each."""
         rho = np.sort(self.zcdp(released) * np.square(factor))[-owners:].sum()
         return float(self._epsilon(rho[None])[0])
@@ -190,7 +182,7 @@ class Gaussian:
         with np.errstate(divide="ignore"):
             return self._epsilon(self.answers / (2 * np.square(multipliers)))
 
-    def attacker(self, released: Counts) -> Attacker:
+    def attacker(self, released: Ints) -> Attacker:
         """Return what N(0, 1) against N(√m/z, 1) allows."""
         return of_gaussian(np.sqrt(2 * self.zcdp(released)))
 
@@ -201,7 +193,7 @@ class Gaussian:
         return epsilons[places].reshape(rho.shape)
 
 
-def spent(total: Array, answers: Counts, released: Counts) -> Array:
+def spent(total: Array, answers: Ints, released: Ints) -> Array:
     """Return ε spent: (releases/K_i) times the total, exactly the total after the last answer.
 
     Basic composition of pure ε-DP answers (Async, Theorem 1), each charged total/K_i.
@@ -361,114 +353,64 @@ class SampledPure(Pure):
 
 
 @dataclass(frozen=True, eq=False)
-class Converted(ABC):
+class Converted:
     """The cost of answers in units of reference answers: m cost as much as :meth:`equal` of those.
+
+    An answer that is made of several noisy gradients is charged for each: it is a function of them,
+    and each is taken at a point that depends on earlier ones, so that all answers of an owner cost
+    at most the adaptive composition of all its gradients (``docs/privacy/local-steps.md``). Answers
+    with unequal parts of a budget, of which m cost as much as K Σ_{k ≤ m} s_k equal ones, have an
+    ``allotment``; this is exact, because ε of pure answers and 1/z² of Gaussian answers add up.
 
     Attributes
     ----------
     single : Accountant
         The accountant of the reference answers.
+    gradients : int
+        Reference answers for each answer, ≥ 1.
+    allotment : BudgetSchedule, optional
     """
 
     single: Accountant
+    gradients: int = 1
+    allotment: "BudgetSchedule | None" = None
 
-    @abstractmethod
-    def equal(self, released: Counts) -> npt.NDArray[Any]:
-        """Return how many reference answers cost as much as ``released`` answers, (..., N)."""
+    epsilon = property(attrgetter("single.epsilon"))
+    delta = property(attrgetter("single.delta"))
+    multiplier = property(attrgetter("single.multiplier"))
+    quieter = property(attrgetter("single.quieter"))
+    whole = property(attrgetter("single.whole"))
+
+    def equal(self, released: Ints) -> npt.NDArray[Any]:
+        """Return how many reference answers, perhaps no integer, cost as much, (..., N)."""
+        if self.allotment is None:
+            return released * self.gradients
+        return self.allotment.equal(np.asarray(released))
 
     @property
-    def answers(self) -> Counts:
+    def answers(self) -> Ints:
         """K_i, how many answers owner i may release, shape (N,)."""
-        return self.single.answers
+        return self.single.answers // self.gradients
 
-    @property
-    def epsilon(self) -> Array:
-        """ε_i, the budget of owner i, shape (N,)."""
-        return self.single.epsilon
-
-    @property
-    def delta(self) -> float:
-        """δ at which every ε is stated; 0 is pure."""
-        return self.single.delta
-
-    @property
-    def multiplier(self) -> Array | None:
-        """z_i of a reference answer, if Gaussian, shape (N,)."""
-        return self.single.multiplier
-
-    def zcdp(self, released: Counts) -> Array | None:
+    def zcdp(self, released: Ints) -> Array | None:
         """Return ρ of so many answers, of Gaussian ones alone, shape (..., N)."""
         return self.single.zcdp(self.equal(released))
 
-    def spent(self, released: Counts) -> Array:
+    def spent(self, released: Ints) -> Array:
         """Return ε spent by owners that released so many answers, shape (..., N)."""
         return self.single.spent(self.equal(released))
 
-    def together(self, released: Counts, owners: int, factor: Array | float = 1.0) -> float:
+    def together(self, released: Ints, owners: int, factor: Array | float = 1.0) -> float:
         """Return ε of a record that the κ largest spenders of ``released`` (N,) share."""
         return self.single.together(self.equal(released), owners, factor)
 
-    def quieter(self, factor: Array) -> Array:
-        """Return ε of K_i answers were the noise 1/``factor`` (N,) as large, shape (N,)."""
-        return self.single.quieter(factor)
-
-    def whole(self, charges: Array) -> Array:
-        """Return ε of K_i answers, if reference answers cost ε₀ = ``charges`` (N,) each."""
-        return self.single.whole(charges)
-
-    def attacker(self, released: Counts) -> Attacker:
+    def attacker(self, released: Ints) -> Attacker:
         """Return what an attacker may do with so many answers of each owner, shape (..., N)."""
         return self.single.attacker(self.equal(released))
 
 
-@dataclass(frozen=True, eq=False)
-class Uneven(Converted):
-    """Answers with unequal parts of a budget: m of them cost as much as K Σ_{k ≤ m} s_k equal ones.
-
-    This is exact, because ε of pure answers and 1/z² of Gaussian answers add up.
-
-    Attributes
-    ----------
-    allotment : BudgetSchedule
-    """
-
-    allotment: "BudgetSchedule"
-
-    @override
-    def equal(self, released: Counts) -> npt.NDArray[Any]:
-        """Return a number of equal answers, which need not be an integer."""
-        return self.allotment.equal(np.asarray(released))
-
-
-@dataclass(frozen=True, eq=False)
-class SeveralGradients(Converted):
-    """Answers that each consist of E noisy gradients: each gradient is charged.
-
-    A sent answer is a function of its gradients, and each gradient is taken at a point that depends
-    on earlier ones. So all answers of an owner cost at most as much as the adaptive composition of
-    all its gradients (``docs/privacy/local-steps.md``).
-
-    Attributes
-    ----------
-    gradients : int
-        E ≥ 2.
-    """
-
-    gradients: int
-
-    @property
-    @override
-    def answers(self) -> Counts:
-        """K_i; an owner may release E K_i gradients, shape (N,)."""
-        return self.single.answers // self.gradients
-
-    @override
-    def equal(self, released: Counts) -> npt.NDArray[Any]:
-        return released * self.gradients
-
-
 def gradients_of(accountant: Accountant) -> tuple[Accountant, int]:
-    """Return the accountant of single gradients, and the number of gradients in an answer."""
-    if isinstance(accountant, SeveralGradients):
+    """Return the accountant of single gradients, and how many of them make an answer."""
+    if isinstance(accountant, Converted) and accountant.allotment is None:
         return accountant.single, accountant.gradients
     return accountant, 1

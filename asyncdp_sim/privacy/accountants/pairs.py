@@ -15,10 +15,10 @@ from functools import lru_cache, partial
 from math import exp, expm1, inf, log, log1p
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array
+
 UNIT = 2.0**-53
 """The relative error of one rounding."""
 

@@ -2,16 +2,15 @@
 
 from typing import Annotated
 
+from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.mechanisms.correlated import Correlation, LearnerNoise
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
 from asyncdp_sim.privacy.mechanisms.kind import (
-    AnswerNoise,
     MechanismKind,
     NoMechanism,
     NoNoise,
     OwnerBudgets,
     RecordSensitivity,
-    Shape,
     laplace_scale,
 )
 from asyncdp_sim.privacy.mechanisms.laplace import (

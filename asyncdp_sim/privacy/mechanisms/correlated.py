@@ -22,9 +22,9 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianNoise
-from asyncdp_sim.privacy.mechanisms.kind import Array
 from asyncdp_sim.spec.base import Several, Spec
 from asyncdp_sim.spec.validation import faults_of
 

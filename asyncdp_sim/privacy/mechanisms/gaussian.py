@@ -12,18 +12,16 @@ from typing import ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Norm
+from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.privacy.budgets import BudgetSchedule, gaussian_answers
 from asyncdp_sim.privacy.mechanisms.kind import (
-    AnswerNoise,
-    Array,
-    Indices,
     MechanismKind,
     OwnerBudgets,
     RecordSensitivity,
-    Shape,
     alike,
 )
 from asyncdp_sim.privacy.sensitivity import NormChoice
@@ -57,7 +55,7 @@ class GaussianNoise(AnswerNoise):
         return generator.standard_normal(size=(count, size))
 
     @override
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         gradients += rows * self.scale[owners, None]
         return gradients
 
@@ -69,7 +67,7 @@ class GaussianNoise(AnswerNoise):
         return np.asarray(self.scale * np.sqrt(2 * size * gammaincinv(size / 2, quantile)))
 
     @override
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         residual, scale = answers - gradients, self.scale[owners]
         exact = alike(residual, 0.0, answers)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -183,7 +181,7 @@ class GaussianShares(GaussianNoise):
         return
 
     @override
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         steps = (self.records[owners] / self.grid)[:, None]
         gradients *= steps
         np.rint(gradients, out=gradients)
@@ -224,7 +222,7 @@ class SummedShares(GaussianNoise):
         return generator.standard_normal(size=(count, self.shares * size))
 
     @override
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         owner_share, size = self.each, gradients.shape[1]
         answers = owner_share.add_noise(owners, gradients, rows[:, :size])
         for place in range(1, self.shares):

@@ -5,94 +5,27 @@ for all owners, and combines a row with an owner's gradient. Simulated noise is 
 mechanism: see README.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.learning.objectives import Norm
+from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.sensitivity import NormChoice
 from asyncdp_sim.spec.base import Variant
 
-Array = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.int64]
-Shape = Literal["vector", "scalar-as-published"]
 _SAME = 1e-9
 """Relative to the largest number: residuals this close differ by rounding only."""
 
 
-class AnswerNoise(ABC):
-    """The noise on the answers of all owners of a run.
-
-    Attributes
-    ----------
-    scale : array (N,)
-        The scale of each owner's noise, ≥ 0; 0 if answers are exact.
-    shape : str
-        "vector": coordinates are uncorrelated; "scalar-as-published": all have the same draw.
-    """
-
-    figure: ClassVar[str | None] = None
-    """Name of ``scale`` in words; None if it is not printed."""
-    scale: Array
-    shape: Shape = "vector"
-
-    @property
-    @abstractmethod
-    def variance(self) -> Array:
-        """Variance of each coordinate of each owner's noise, shape (N,)."""
-
-    @property
-    def added(self) -> str | None:
-        """The law of w if an answer is g + ``scale`` w, w the row; None for other noise.
-
-        Two noises with the same law draw the same rows from the same streams.
-        """
-        return None
-
-    @property
-    def figures(self) -> dict[str, Array]:
-        """The scale of the noise: its name, and a number per owner (N,)."""
-        return {} if self.figure is None else {self.figure: self.scale}
-
-    def width(self, size: int) -> int:
-        """Return the number of random numbers for an answer of ``size`` numbers."""
-        return size
-
-    @abstractmethod
-    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
-        """Return the random numbers of the next ``count`` answers, shape (count, width)."""
-
-    def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
-        """Return what draws the next rows of a stream, (count, width), for ``size`` numbers."""
-        return lambda generator, count: self.rows(generator, count, size)
-
-    @abstractmethod
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
-        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten."""
-
-    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((answers - gradients) / self.scale[owners, None])
-
-    @abstractmethod
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return a bound that ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
-
-    @abstractmethod
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
-        """Return ln p(answer | gradient), shape (r,); −∞ if the answer is impossible."""
-
-
-def alike(left: Array, right: Array | float, size_of: Array) -> npt.NDArray[np.bool_]:
+def alike(left: Array, right: Array | float, size_of: Array) -> Bools:
     """Return which rows are equal up to rounding, shape (r,)."""
     tolerance = _SAME * np.maximum(np.abs(size_of).max(axis=1, keepdims=True), 1e-300)
     return np.asarray((np.abs(left - right) <= tolerance).all(axis=1))
@@ -116,9 +49,6 @@ def laplace_scale(bound: float, answers: Array, records: Array, epsilon: Array) 
         ε_i > 0, possibly infinite.
     """
     return 2 * bound * answers / (records * epsilon)
-
-
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +89,7 @@ class OwnerBudgets:
         for sums. Infinite if answers are exact.
     """
 
-    answers: Counts
+    answers: Ints
     epsilon: Array
     price: Array | None
     delta: float
@@ -297,11 +227,11 @@ class NoNoise(AnswerNoise):
         return np.full((count, size), -0.0)
 
     @override
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         return gradients
 
     @override
-    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def drawn(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         """Return answers minus gradients, shape (r, size)."""
         return answers - gradients
 
@@ -310,7 +240,7 @@ class NoNoise(AnswerNoise):
         return np.zeros_like(self.scale)
 
     @override
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         return np.where(alike(answers - gradients, 0.0, answers), 0.0, -np.inf)
 
 

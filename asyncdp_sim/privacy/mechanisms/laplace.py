@@ -7,17 +7,15 @@ from typing import ClassVar, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.algorithms.steps import per_row, shared
+from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import (
-    AnswerNoise,
-    Array,
-    Indices,
     OwnerBudgets,
     PureMechanism,
     RecordSensitivity,
-    Shape,
     alike,
     laplace_scale,
     total,
@@ -59,7 +57,7 @@ class LaplaceNoise(AnswerNoise):
         return np.repeat(generator.laplace(size=(count, 1)), size, axis=1)
 
     @override
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         gradients += rows * per_row(self.scale, owners)
         return gradients
 
@@ -76,7 +74,7 @@ class LaplaceNoise(AnswerNoise):
         return np.asarray(self.scale * gammaincinv(size, quantile))
 
     @override
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         residual, scale = answers - gradients, self.scale[owners]
         exact = alike(residual, 0.0, answers)
         if self.shape == "scalar-as-published":
@@ -164,7 +162,7 @@ class DiscreteLaplaceNoise(AnswerNoise):
         return generator.standard_exponential(size=(count, 2 * size))
 
     @override
-    def add_noise(self, owners: Indices, gradients: Array, rows: Array) -> Array:
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         """Return answers on the grid, shape (r, size)."""
         size, grid = gradients.shape[1], self.grid[owners, None]
         whole_steps = np.floor(rows * (self.scale[owners, None] / grid))
@@ -172,7 +170,7 @@ class DiscreteLaplaceNoise(AnswerNoise):
         return np.asarray(steps * grid)
 
     @override
-    def drawn(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def drawn(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         """Return W γ_i/b_i of answers to these gradients, shape (r, size)."""
         grid = self.grid[owners, None]
         steps = np.rint(answers / grid) - np.rint(gradients / grid)
@@ -189,7 +187,7 @@ class DiscreteLaplaceNoise(AnswerNoise):
         return LaplaceNoise(self.scale).norm_quantile(size, quantile) + 1.5 * size * self.grid
 
     @override
-    def log_likelihood(self, owners: Indices, gradients: Array, answers: Array) -> Array:
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         grid, scale = self.grid[owners, None], self.scale[owners]
         places = answers / grid
         steps = places - np.rint(gradients / grid)

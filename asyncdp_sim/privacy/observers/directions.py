@@ -14,7 +14,8 @@ a dozen digits. This is repeated until floats alone determine the space, with a 
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array
+
 Numbers = npt.NDArray[np.int64]
 BITS = 20
 _BASE = 2.0**BITS

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
@@ -20,8 +20,6 @@ from asyncdp_sim.privacy.mechanisms import (
 )
 from asyncdp_sim.spec.base import Variant, kind_of, trait
 from asyncdp_sim.trace import Trace
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array, Bools
+
 Numbers = npt.NDArray[np.int64]
 PRIME = 2**31 - 1
 _HALF = 2.0**15
@@ -96,7 +97,6 @@ def _modulo(numbers: Array) -> Array:
     return numbers
 
 
-Flags = npt.NDArray[np.bool_]
 _NUMBERS = 2**19
 """Numbers reduced at a time: more do not fit the cache, fewer do not use the processor."""
 
@@ -104,7 +104,7 @@ _NUMBERS = 2**19
 class Known:
     """The knowledge of a pool of observers: own vectors of nodes, and reduced rows."""
 
-    def __init__(self, blind: Flags) -> None:
+    def __init__(self, blind: Bools) -> None:
         self._blind, self._open = blind, ~blind
         self._alone = np.zeros(len(blind), dtype=np.bool_)
         self._rows = np.zeros((0, len(blind)))  # of several nodes each
@@ -151,7 +151,7 @@ class Known:
         self._rows, self._pivots = rows[~single], places[~single]
 
 
-def learn(pools: Sequence[Known], told: Sequence[Array]) -> list[Flags]:
+def learn(pools: Sequence[Known], told: Sequence[Array]) -> list[Bools]:
     """Let every pool keep its rows (m, M); return which are new to it."""
     new_rows = [np.zeros(len(rows), dtype=np.bool_) for rows in told]
     left = [pool.unknown(rows) for pool, rows in zip(pools, told, strict=True)]

@@ -20,9 +20,9 @@ from math import exp, inf, sqrt
 from typing import Any, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
@@ -34,7 +34,6 @@ from asyncdp_sim.privacy.mechanisms import (
     RecordSensitivity,
 )
 from asyncdp_sim.privacy.observers.kind import (
-    Array,
     Learned,
     Listener,
     ObserverKind,
@@ -68,8 +67,8 @@ class Rounds:
         Σ z_j² of the present owners: the variance of Σ (n_j/n) w_j.
     """
 
-    numbers: npt.NDArray[np.int64]
-    present: npt.NDArray[np.bool_]
+    numbers: Ints
+    present: Bools
     share: Array
     noise: Array
 
@@ -189,7 +188,7 @@ class Descent:
                 epsilons[owner] = gaussian_epsilon(1 / apart, lost) * _DOWN
         return epsilons
 
-    def _pulled(self, rounds: Rounds, there: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    def _pulled(self, rounds: Rounds, there: Bools) -> tuple[float, float]:
         """Return μ of the pair, the record being in these rounds, and P(a projection acts)."""
         if not there.any():
             return 0.0, 0.0

@@ -25,13 +25,14 @@ from typing import Any, Literal
 import numpy as np
 from typing_extensions import override
 
+from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.core.words import numbers
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.observers.directions import Array, Numbers, averaged, leverage, whole
+from asyncdp_sim.privacy.observers.directions import Numbers, averaged, leverage, whole
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, gaussian_epsilons, plainly
-from asyncdp_sim.privacy.observers.known import Flags, Known, applied, learn
+from asyncdp_sim.privacy.observers.known import Known, applied, learn
 from asyncdp_sim.spec.base import Count, Several
 from asyncdp_sim.spec.validation import show
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -103,7 +104,7 @@ class Message:
     off: float
 
 
-def leverages(rounds: list[Round], noise: Array, pools: Flags) -> Array:
+def leverages(rounds: list[Round], noise: Array, pools: Bools) -> Array:
     """Return h_u of every node against every pool of observers, shape (V, M); 0 for members.
 
     Parameters
@@ -119,7 +120,7 @@ def leverages(rounds: list[Round], noise: Array, pools: Flags) -> Array:
         return _looked_at(rounds, noise, pools)
 
 
-def _looked_at(rounds: list[Round], noise: Array, pools: Flags) -> Array:
+def _looked_at(rounds: list[Round], noise: Array, pools: Bools) -> Array:
     """Return the same, with more digits for pools that need them."""
     leverage_of, doubtful = np.zeros(pools.shape), np.arange(len(pools))
     for count in _LIMBS:
@@ -144,7 +145,7 @@ def _in_parts(pools: Numbers, rounds: list[Round], n_nodes: int, count: int) -> 
 class _Views:
     """The knowledge of several pools of observers, and all vectors in many digits."""
 
-    def __init__(self, noise: Array, pools: Flags, count: int) -> None:
+    def __init__(self, noise: Array, pools: Bools, count: int) -> None:
         start = np.diag((noise > 0).astype(float))  # a node that adds no noise is no unknown
         self._noise, self._pools, self._exact = noise, pools, start
         self._vectors, self._off = whole(start, count), np.zeros(len(start))
@@ -200,7 +201,7 @@ class _Views:
         for node in nodes.tolist():
             self._said.pop(node, None)
 
-    def judged(self) -> tuple[Array, Flags]:
+    def judged(self) -> tuple[Array, Bools]:
         """Return the leverage of every node for every pool, (V, M), and which pools are certain.
 
         For other pools every node in a received vector counts as known.

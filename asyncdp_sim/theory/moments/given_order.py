@@ -14,7 +14,7 @@ from asyncdp_sim.theory.formulas.arguments import refused
 from asyncdp_sim.theory.moments.gossip_map import GossipMap
 from asyncdp_sim.theory.moments.per_update import Initial, Shape, drawn, variances
 
-Indices = Ints
+Ints = Ints
 NUMBERS = 2**23
 """Of the adjoints that are worked on at a time, at most, unless one order has more."""
 
@@ -35,13 +35,13 @@ class Ordered:
 
 def ordered(
     process: GossipMap,
-    owners: Indices,
-    ks: Indices,
+    owners: Ints,
+    ks: Ints,
     noise_variance: Array | None = None,
     *,
     noise: Shape = "vector",
     initial: Initial = "zeros",
-    numbers: Indices | None = None,
+    numbers: Ints | None = None,
     hessian: Array | None = None,
     optimum: Array | None = None,
 ) -> Ordered:
@@ -98,7 +98,7 @@ def ordered(
     return Ordered(loud, quiet)
 
 
-def _levels(variance: Array, turns: Indices, numbers: Indices | None) -> Array:
+def _levels(variance: Array, turns: Ints, numbers: Ints | None) -> Array:
     """Return the variance of what each update's noise adds, (R, T)."""
     if variance.ndim == 1:
         return np.asarray(variance[turns])
@@ -107,7 +107,7 @@ def _levels(variance: Array, turns: Indices, numbers: Indices | None) -> Array:
     return np.asarray(variance[turns, numbers])
 
 
-def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Array:
+def _means(process: GossipMap, turns: Ints, ks: Ints, start: float) -> Array:
     """Return E u_L,k given the orders, (R, J, p)."""
     every = np.arange(len(turns))
     u = np.tile(start - process.optimum, (len(turns), process.n_owners + 1, 1))  # θ_L is row 0
@@ -124,7 +124,7 @@ def _means(process: GossipMap, turns: Indices, ks: Indices, start: float) -> Arr
 
 
 def _covered(
-    process: GossipMap, turns: Indices, ks: Indices, view: Array, levels: Array, noise: Shape
+    process: GossipMap, turns: Ints, ks: Ints, view: Array, levels: Array, noise: Shape
 ) -> tuple[Array, Array]:
     """Return E f(θ_L,k)'s part of starts of unit variance, and of the noises, (R, J) each."""
     started = added = np.zeros((len(turns), len(ks)))
@@ -137,8 +137,8 @@ def _covered(
 
 
 def _backwards(
-    process: GossipMap, turns: Indices, ks: Indices, view: Array, noise: Shape
-) -> Iterator[tuple[int, Indices, int, Array]]:
+    process: GossipMap, turns: Ints, ks: Ints, view: Array, noise: Shape
+) -> Iterator[tuple[int, Ints, int, Array]]:
     """Yield k, the orders that have it, the first of ``ks`` from it on, and what noise adds there.
 
     What unit noise of update k adds to E f(θ_L), for k down to 1; then what starts of unit variance

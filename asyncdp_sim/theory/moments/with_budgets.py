@@ -15,10 +15,10 @@ from asyncdp_sim.theory.moments.per_update import (
 )
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-Indices = Ints
+Ints = Ints
 
 
-def capped_size(process: GossipMap, answers: Indices) -> int:
+def capped_size(process: GossipMap, answers: Ints) -> int:
     """Return how many numbers :func:`capped_moments` works out, N ((N+1)p)² for every count."""
     per_state = process.n_owners * ((process.n_owners + 1) * process.n_features) ** 2
     caps = np.minimum(answers, process.updates).tolist()
@@ -30,7 +30,7 @@ def capped_size(process: GossipMap, answers: Indices) -> int:
 
 def capped_moments(
     process: GossipMap,
-    answers: Indices,
+    answers: Ints,
     noise_variance: Array | None = None,
     *,
     noise: Shape = "vector",

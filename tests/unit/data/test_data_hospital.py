@@ -6,8 +6,8 @@ from discharges import ONE, REAL, RENAMED, THREE, TWO, frame, many, needs_real
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
-from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, mdc_of_drg
 from asyncdp_sim.data.hospital.encode_plain import PRIOR_ROWS
+from asyncdp_sim.data.hospital.recipe import COLUMNS, mdc_of_drg
 
 PLAIN = {"preprocessing": "none", "public_records": 0}
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}

@@ -11,16 +11,17 @@ from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.hospital import recipe as hospital_twin
-from asyncdp_sim.data.hospital.encode_as_published import COLUMNS, complete
-from asyncdp_sim.data.hospital.encode_as_published import encode as encode_published
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, read_discharges
 from asyncdp_sim.data.hospital.encode_plain import encode as encode_plain
 from asyncdp_sim.data.hospital.recipe import (
+    COLUMNS,
     LEAST_RECORDS,
     calibrated,
+    complete,
     twin_sizes,
     twin_table,
 )
+from asyncdp_sim.data.hospital.recipe import encode_as_published as encode_published
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 

@@ -4,7 +4,7 @@ import pytest
 from loans import ONE, REAL, frame, needs_real
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.data.lending import encode_as_published, encode_plain
+from asyncdp_sim.data.lending import encode_plain, recipe
 from asyncdp_sim.data.lending.encode_plain import loan_rows, month_of
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
 from tests.together import together
@@ -17,7 +17,7 @@ def days(text):
 
 
 def published(name):
-    table = encode_as_published.encode(frame())
+    table = recipe.encode_as_published(frame())
     return table.matrix[:, table.columns.index(name)].tolist()
 
 
@@ -50,22 +50,20 @@ def test_each_published_code(name, expected):
 
 
 def test_published_columns_leave_out_identifiers_and_target():
-    table = encode_as_published.encode(frame())
+    table = recipe.encode_as_published(frame())
     dropped = {"id", "member_id", "emp_title", "url", "desc", "purpose", "int_rate"}
     assert dropped.isdisjoint(table.columns)
     assert table.target.tolist() == [10.65, 7.9, 10.65]
-    assert len(encode_as_published.COLUMNS) == len(set(encode_as_published.COLUMNS)) == 74 - 7
+    assert len(recipe.COLUMNS) == len(set(recipe.COLUMNS)) == 74 - 7
 
 
 def test_published_row_is_deleted_from_the_full_table_only():
-    n = encode_as_published.FULL_TABLE_ROWS
-    full, notes = encode_as_published.without_deleted_row(
-        pd.DataFrame({"row": np.arange(1, n + 1)})
-    )
+    n = recipe.FULL_TABLE_ROWS
+    full, notes = recipe.without_deleted_row(pd.DataFrame({"row": np.arange(1, n + 1)}))
     assert len(full) == n - 1
     assert full["row"].iloc[21_389:21_391].tolist() == [21_390, 21_392]
     assert notes == ("Row 21391 was deleted, as published.",)
-    assert encode_as_published.without_deleted_row(full)[0] is full
+    assert recipe.without_deleted_row(full)[0] is full
 
 
 def plain():
@@ -113,11 +111,11 @@ def test_plain_uses_nothing_that_is_known_only_afterwards():
 
 
 def test_a_row_is_encoded_alike_whatever_the_other_rows_are():
-    for encode in (encode_plain.encode, encode_as_published.encode):
+    for encode in (encode_plain.encode, recipe.encode_as_published):
         assert np.array_equal(encode(frame(ONE)).matrix, encode(frame()).matrix[:1])
 
 
-@pytest.mark.parametrize("encode", [encode_plain.encode, encode_as_published.encode])
+@pytest.mark.parametrize("encode", [encode_plain.encode, recipe.encode_as_published])
 def test_a_missing_essential_column_is_named(encode):
     with pytest.raises(DataError) as caught:
         encode(frame().drop(columns=["annual_inc", "int_rate"]))
@@ -131,7 +129,7 @@ def test_a_missing_essential_column_is_named(encode):
 def test_absent_columns_are_named_in_a_note():
     notes = " ".join(encode_plain.encode(frame()).notes)
     assert "tax_liens" in notes
-    assert "tot_cur_bal" in " ".join(encode_as_published.encode(frame()).notes)
+    assert "tot_cur_bal" in " ".join(recipe.encode_as_published(frame()).notes)
 
 
 def test_lines_that_are_no_loans_move_no_loan():
@@ -183,7 +181,7 @@ def test_numbers():
 @needs_real
 def test_the_real_table():
     table = pd.read_parquet(REAL)
-    encoded = encode_as_published.encode(table)
+    encoded = recipe.encode_as_published(table)
     assert encoded.matrix.shape == (42_535, 44)
     assert np.isfinite(encoded.matrix).all()
     assert (encoded.target.min(), encoded.target.max()) == (5.42, 24.59)

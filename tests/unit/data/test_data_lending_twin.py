@@ -10,7 +10,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
 from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import Twin
-from asyncdp_sim.data.lending import encode_as_published, encode_plain
+from asyncdp_sim.data.lending import encode_plain, recipe
 from asyncdp_sim.data.lending.recipe import calibrated, twin_table
 from scenarios.twins import lending as calibrate
 
@@ -87,7 +87,7 @@ def test_columns_are_the_real_tables(encoding):
     from asyncdp_sim.data.lending.recipe import read_loans
 
     frame, _ = read_loans(str(REAL))
-    encode = encode_plain.encode if encoding == "plain" else encode_as_published.encode
+    encode = encode_plain.encode if encoding == "plain" else recipe.encode_as_published
     assert calibrated(encoding, "body").columns == encode(frame).columns
     assert calibrated(encoding, "public").columns == encode(frame).columns
 

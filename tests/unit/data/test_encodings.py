@@ -7,9 +7,17 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.data.tables.encodings import usual
-from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number, amount
-from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+    amount,
+    usual,
+)
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from asyncdp_sim.spec.base import parse
 from tests.together import together

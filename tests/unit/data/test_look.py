@@ -6,8 +6,7 @@ import pytest
 
 from asyncdp_sim.data.column_profile import looked_at, ordered, percent
 from asyncdp_sim.data.table_profile import look
-from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number
-from asyncdp_sim.data.tables.encodings.texts import Drop, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
 
 ROWS = 200

@@ -12,9 +12,16 @@ import pytest
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, TableData
-from asyncdp_sim.data.tables.encodings import Encoding
-from asyncdp_sim.data.tables.encodings.kind import Date, Money, Number
-from asyncdp_sim.data.tables.encodings.texts import ClassLabels, Drop, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings import (
+    ClassLabels,
+    Date,
+    Drop,
+    Encoding,
+    Money,
+    Number,
+    OneHot,
+    Ordinal,
+)
 from asyncdp_sim.spec.base import members
 
 OWNERS, PUBLIC, ROW = (4, 3), 7, 2

@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data.surrogates.public_rows import PublicKnowledge, PublicRows
+from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows
 from asyncdp_sim.data.tables.table_data import TableData
 
 ORACLE = pytest.mark.oracle(

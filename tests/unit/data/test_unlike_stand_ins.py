@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data.surrogates.public_rows import apart
+from asyncdp_sim.data.surrogates import apart
 from asyncdp_sim.data.tables.table_data import TableData
 
 OWNERS, EACH, PUBLIC = 8, 150, 480

@@ -10,12 +10,13 @@ from asyncdp_sim.describe import describe
 from asyncdp_sim.learning.acceptance import (
     AcceptAll,
     ClipAnswers,
+    Flip,
     HonestAnswers,
+    Scale,
     TrimAnswers,
     clipped,
     trimmed,
 )
-from asyncdp_sim.learning.adversary import Flip, Scale
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.scenario import Scenario

@@ -6,8 +6,7 @@ from textwrap import fill
 
 from asyncdp_sim.columns import summary
 from asyncdp_sim.columns import tables as tables_of_results
-from asyncdp_sim.columns.dictionary import SPREAD, UNITLESS, Column
-from asyncdp_sim.columns.readme import rows
+from asyncdp_sim.columns.dictionary import SPREAD, UNITLESS, Column, rows
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import RATIOS

@@ -1,4 +1,4 @@
-"""Encodings: what a cell of a column becomes, learned from public cells; quantities and dates."""
+"""Encodings: what a cell of a column becomes, learned from public cells."""
 
 import math
 import re
@@ -10,14 +10,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Strict, model_validator
+from pydantic import Field, Strict, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.messages import FormattedMessage
-from asyncdp_sim.data.dataset import FROM_PRIVATE, Array
-from asyncdp_sim.data.tables.text_columns import Truths, cells, days, map_text
+from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.messages import Ends, FormattedMessage
+from asyncdp_sim.data.dataset import FROM_PRIVATE
+from asyncdp_sim.data.tables.text_columns import cells, days, map_text, written
 from asyncdp_sim.spec.base import Variant, trait
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Cells:
     """
 
     values: list[Array]
-    misfits: Truths
+    misfits: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,3 +305,252 @@ _PARTS: dict[str, Callable[[Days], Days]] = {
     "day": lambda when: (when - when.astype("datetime64[M]")).astype(np.int64) + 1,
     "weekday": lambda when: (when.astype(np.int64) + 3) % 7,  # 1970 began on a Thursday
 }
+
+
+Texts = Annotated[tuple[str, ...], Strict(False), Field(min_length=1)]
+
+
+class OneHot(EncodingKind):
+    """A column of 0 and 1 for each value. A cell with another value is 0 in all columns.
+
+    If m of M public rows have a value, its column is scaled to √(M/m), which is large for rare
+    values. ``least`` leaves such values out.
+    """
+
+    as_written = True
+
+    kind: Literal["one-hot"] = "one-hot"
+    values: Texts | None = None
+    least: Annotated[int, Field(ge=1)] = 1
+
+    @model_validator(mode="after")
+    def _counts_what_is_learned(self) -> Self:
+        if self.values is not None and self.least > 1:
+            rule = "allowed is 1 beside values, which have a column each"
+            raise faults_of([Fault("least", str(self.least), rule)])
+        return self
+
+    single = False
+
+    @override
+    def needs_public(self) -> str | None:
+        return "allowed with values = [...] alone" if self.values is None else None
+
+    @override
+    def without_rare(self, public: "pd.Series", least: int) -> Self:
+        rare = self.values is None and len(_frequent(public, least)) < len(distinct(public))
+        return self.model_copy(update={"least": least}) if rare else self
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        values = list(dict.fromkeys(self.values or _frequent(public, self.least)))
+        places = {value: float(place) for place, value in enumerate(values)}
+
+        def read(column: "pd.Series") -> Cells:
+            read_cells = by_text(column, lambda text: places.get(text, np.nan))
+            [place] = read_cells.values
+            return Cells([(place == j).astype(np.float64) for j in range(len(values))],
+                         read_cells.misfits)  # fmt: skip
+
+        kinds = "unseen" if self.least == 1 else "unseen and rare"
+
+        def said(_: int, misfits: int) -> str:
+            sentence = (
+                FROM_PRIVATE + f"{{column}}: {{cells}} {kinds} values became 0 in all columns."
+            )
+            return FormattedMessage(sentence, column=name, cells=misfits)
+
+        coding = f"{{column}}: {{values}} columns of 0 and 1; 0 in all for {kinds} values."
+        names = tuple(f"{name} = {value}" for value in values)
+        coded = FormattedMessage(coding, column=name, values=len(values))
+        return Codes(names, read, (0.0,) * len(values), said, coded)
+
+
+def _frequent(public: "pd.Series", least: int) -> list[str]:
+    """Return what is written in so many cells at least, sorted."""
+    if least == 1:
+        return distinct(public)
+    counts = public.dropna().map(written).value_counts()
+    return sorted(str(value) for value, count in counts.items() if count >= least)
+
+
+def distinct(public: "pd.Series") -> list[str]:
+    """Return what is written in cells, sorted, once each."""
+    return sorted({written(value) for value in public.dropna().unique()})
+
+
+class Ordinal(EncodingKind):
+    """The position of a text in an order, from 0."""
+
+    as_written = True
+
+    kind: Literal["ordinal"] = "ordinal"
+    order: Texts | None = None
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if self.order is not None and len(set(self.order)) < len(self.order):
+            twice = next(text for text in self.order if self.order.count(text) > 1)
+            raise faults_of([Fault("order", f"{twice!r} twice", "allowed is each text once")])
+        return self
+
+    @override
+    def needs_public(self) -> str | None:
+        return "allowed with order = [...] alone" if self.order is None else None
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        order = distinct(public) if self.order is None else list(self.order)
+        places = {text: float(place) for place, text in enumerate(order)}
+
+        def read(column: "pd.Series") -> Cells:
+            return by_text(column, lambda text: places.get(text, np.nan))
+
+        if self.order is None:
+            return _by_dictionary(name, read, len(order))
+        [met] = read(public).values
+        public_places = met[~np.isnan(met)]
+        middle = float(np.mean(public_places)) if len(public_places) > 0 else (len(order) - 1) / 2
+
+        def said(missing: int, _: int) -> str:
+            sentence = FROM_PRIVATE
+            sentence += "{column}: {missing} missing or unseen values became {middle:g}, "
+            whose = "the public mean." if len(public_places) > 0 else "the middle of the order."
+            return FormattedMessage(sentence + whose, column=name, missing=missing, middle=middle)
+
+        return Codes((name,), read, (middle,), said)
+
+
+def _by_dictionary(name: str, read: Callable[["pd.Series"], Cells], unseen: int) -> Codes:
+    def said(missing: int, _: int) -> str:
+        sentence = FROM_PRIVATE + "{column}: {missing} missing or unseen values became {unseen}."
+        return FormattedMessage(sentence, column=name, missing=missing, unseen=unseen)
+
+    coding = FormattedMessage(
+        "{column}: text, coded {codes} by the sorted public values, {unseen} for missing and "
+        "unseen ones.",
+        column=name,
+        codes=Ends(0, unseen - 1),
+        unseen=unseen,
+    )
+    return Codes((name,), read, (float(unseen),), said, coding)
+
+
+class Drop(EncodingKind):
+    """No feature."""
+
+    as_written = False
+    makes_nothing = True
+
+    kind: Literal["drop"] = "drop"
+
+    single = False
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        def read(column: "pd.Series") -> Cells:
+            return Cells([], np.zeros(len(column), dtype=np.bool_))
+
+        return Codes((), read, (), lambda _missing, _misfits: None)
+
+
+class ClassLabels(EncodingKind):
+    """Labels: −1 and 1 for two classes, 1 to K for more. A cell with another value has no label.
+
+    Of a feature such a cell is 0. Blanks around a name do not count, and 1 and 1.0 are one name.
+    """
+
+    as_written = False
+
+    kind: Literal["classes"] = "classes"
+    values: Texts
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if len(self.values) < 2:
+            rule = "allowed are two classes or more"
+            raise faults_of([Fault("values", repr(self.values[0]), rule)])
+        for value in self.values:
+            if self.values.count(value) > 1:
+                raise faults_of([Fault("values", f"{value!r} twice", "allowed is each name once")])
+        return self
+
+    labels = trait(lambda self: self.values)
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        count = len(self.values)
+        labels = [-1.0, 1.0] if count == 2 else np.arange(1.0, count + 1).tolist()
+        return _labelled(name, dict(zip(self.values, labels, strict=True)))
+
+
+def _labelled(name: str, labels: dict[str, float]) -> Codes:
+    def read(column: "pd.Series") -> Cells:
+        values = map_text(column, lambda text: labels.get(text.strip(), np.nan))
+        return Cells([values], np.isnan(values) & column.notna().to_numpy())
+
+    return Codes((name,), read, (0.0,), lambda _missing, _misfits: None)
+
+
+class SeenClasses(EncodingKind):
+    """The classes that public cells hold, of which there are to be so many.
+
+    Where public cells hold 1 alone, both 0 and −1 are the other class: whichever a private cell
+    has, and no other cell decides.
+    """
+
+    as_written = False
+
+    kind: str
+    count: int
+
+    labels = ()
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        names = names_in(public)
+        if self.count == 2 and names in _ALONE:
+            return _labelled(name, _ALONE[names])
+        if len(names) != self.count:
+            shown = ", ".join(map(repr, names[:5])) + (", …" if len(names) > 5 else "")
+            problem = f"the column {name!r}, with {len(names)} classes in public rows: {shown}"
+            values = f'data.columns.{name} = {{ kind = "classes", values = [...] }}'
+            rule = f"allowed are {self.count} classes; {values} names them"
+            raise DataError([Fault("data.target", problem, rule)])
+        return ClassLabels(values=names).learn(public, name, decimal)
+
+
+def names_in(column: "pd.Series") -> tuple[str, ...]:
+    """Return the names of classes in a column: by size where all are numbers, else as texts."""
+    size_of: dict[str, float] = {}
+    filled = column.dropna().astype(object)  # a category's texts are those of all cells
+    map_text(filled, lambda text: size_of.setdefault(text.strip(), _size(text)))
+    by_size = all(np.isfinite(size) for size in size_of.values())
+    return tuple(sorted(size_of, key=size_of.__getitem__ if by_size else None))
+
+
+def _size(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+_ALONE = {
+    ("-1",): {"-1": -1.0, "1": 1.0},
+    ("0",): {"0": -1.0, "1": 1.0},
+    ("1",): {"-1": -1.0, "0": -1.0, "1": 1.0},
+}
+"""Labels where public rows show one class alone, which may be of two pairs."""
+
+
+Encoding = Annotated[Number | Money | OneHot | Ordinal | Date | ClassLabels | Drop, FAMILY_BY_NAME]
+"""Every encoding; a new one joins by its line here."""
+
+
+def usual(public: "pd.Series", decimal: str) -> Encoding:
+    """Return the encoding of a column of which nothing is declared, by its public cells.
+
+    Numbers where every cell that is there is one, or where none is there; else a dictionary.
+    """
+    return Ordinal() if cells(public, decimal)[1].any() else Number()

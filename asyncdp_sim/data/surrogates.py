@@ -9,11 +9,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
-from asyncdp_sim.data.dataset import Array, Rows
+from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.spec.base import Variant
+from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +184,7 @@ def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlike
     Parameters
     ----------
     features, targets, like
-        As in :class:`~asyncdp_sim.data.surrogates.public_rows.PublicKnowledge`.
+        As in :class:`PublicKnowledge`.
     n_owners : int
     """
     shares = np.zeros(n_owners)
@@ -299,6 +301,10 @@ class PublicRows(Variant):
         generator = streams.generator("data", "stand-in", "others", *again)
         other_rows = _taken(known, rows[generator.integers(len(rows), size=known.others)])
         return StandInRows(owners, other_rows, (*alike(known, unlikeness), *last(known)))
+
+
+StandIn = Annotated[PublicRows, FAMILY_BY_NAME]
+"""Every kind of substitute rows; a new one is added here."""
 
 
 def _taken(known: PublicKnowledge, rows: Rows) -> tuple[Array, Array]:
