@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.axes import looks
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.results import Result
 
-Array = npt.NDArray[np.float64]
 SCORE = "held_out_accuracy"
 
 

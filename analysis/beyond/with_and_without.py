@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.axes import draw_line, looks
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, style
 from asyncdp_sim.results import Result
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

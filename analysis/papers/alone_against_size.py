@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.axes import end_labels, log_axis
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import not_a_result
 
-Array = npt.NDArray[np.float64]
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
 MOST_NAMES = 12
 """How many owners that gain are named in the picture; the caption names three times as many."""

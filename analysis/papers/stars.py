@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, sheet, style
 from asyncdp_sim.figures.runs.timing import first_with_updates, window
 from asyncdp_sim.results import Result
 
-Array = npt.NDArray[np.float64]
 RED, QUIET, LINE = "#d00000", "#777777", "#bbbbbb"
 STEPS, ACROSS = 10, 5
 MOST = 2 * FEW_OWNERS

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array
+
 _NODES = 64
 """Of the quadrature over B, on either side of M: the integrand is a rational function of B."""
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
-from scenarios.beyond.moves import Array, LongRun, pulls
+from scenarios.beyond.moves import LongRun, pulls
 
 
 @dataclass(frozen=True)

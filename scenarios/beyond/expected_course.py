@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.studies.whom_to_ask import TARGET, reached
 from asyncdp_sim.forecasts.by_moments import orders
 from asyncdp_sim.learning.objectives import Quadratic
@@ -19,7 +19,6 @@ from asyncdp_sim.scenario import Scenario
 from scenarios.beyond.problem import objective_of, scenario
 from scenarios.beyond.stale_order import central_map, stale_course
 
-Array = npt.NDArray[np.float64]
 NETWORKS = 200
 DRAWS, SEED = 200, 22
 """How often networks are drawn again for a standard error, and by which seed."""

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from analysis.beyond.long_absence import Ending, long_absence
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.beyond.moves import Array, LongRun, copies, long_run, while_it_lasts
+from scenarios.beyond.moves import LongRun, copies, long_run, while_it_lasts
 from scenarios.beyond.problem import (
     ends,
     late_psi,

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.privacy.observers.known import PRIME
 from asyncdp_sim.privacy.observers.node import Round
 
-Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
 

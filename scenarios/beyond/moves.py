@@ -20,11 +20,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

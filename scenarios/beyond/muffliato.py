@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.beyond.message_sums import MessageSums, message_sums
+from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.studies.over_distance import distances
@@ -31,9 +32,7 @@ from scenarios.papers.claims import Range, Reason
 from scenarios.papers.figure import read_figures
 from scenarios.papers.resampled import places
 
-Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]
 GRAPHS = ("ring", "grid", "geometric", "complete")
 CLOSE = 1e-9
@@ -63,7 +62,7 @@ class Losses:
     hops: Numbers
 
     @property
-    def apart(self) -> Flags:
+    def apart(self) -> Bools:
         """Pairs of an owner and another, (N, N)."""
         return self.hops > 0
 
@@ -73,7 +72,7 @@ class Losses:
         return np.asarray(np.where(self.apart, self.exact, 0.0).sum(axis=1))
 
     @property
-    def told(self) -> Flags:
+    def told(self) -> Bools:
         """Nodes whose losses are exact, (R, N): of the others the observer states too much."""
         return np.asarray(np.abs(self.totals - self.new) < 0.5)
 

@@ -19,8 +19,8 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
@@ -31,7 +31,6 @@ from scenarios.papers.claims import Reason, result
 from scenarios.papers.figure import read_figures
 from scenarios.papers.resampled import places
 
-Array = npt.NDArray[np.float64]
 SQUARED = (0.0, 1.0, 4.0, 9.0, 16.0)
 """r²; without pairwise noise it is gossip alone."""
 LARGE = 1e6

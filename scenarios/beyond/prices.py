@@ -6,8 +6,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.evidence.exact_moments import ENDLESS
 from asyncdp_sim.figures.studies.whom_to_ask import time_to
 from asyncdp_sim.measures.energy import Energy, expected
@@ -18,7 +18,6 @@ from asyncdp_sim.trace.occupation import State
 from scenarios.beyond.expected_course import course
 from scenarios.beyond.problem import scenario
 
-Array = npt.NDArray[np.float64]
 Powers = Callable[[Scenario], Energy]
 
 

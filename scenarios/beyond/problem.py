@@ -4,15 +4,14 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from scenarios.papers.claims import Range, result
 
-Array = npt.NDArray[np.float64]
 SURE = 4.0
 """Standard errors within which a mean must be."""
 

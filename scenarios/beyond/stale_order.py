@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Ints
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.formulas.arguments import positive, refused
 
-Array = npt.NDArray[np.float64]
 Initial = Literal["zeros", "ones", "uniform"]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -28,7 +29,6 @@ from asyncdp_sim.theory.moments.synchronous import moments
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import AS_PUBLISHED, read_figures
 
-Array = npt.NDArray[np.float64]
 SMOOTH = "ρ/T² = 1/λ"
 CLOSE = 1e-6
 LOST = 1e-16

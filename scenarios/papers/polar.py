@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.runs.convergence import CurveLine, by_update, quartiles
 from asyncdp_sim.results import Sweep
@@ -26,7 +26,6 @@ from scenarios.papers.claims import OURS, Range, Reason, result
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, Settings, read_figures
 from scenarios.papers.noise import scale_claims
 
-Array = npt.NDArray[np.float64]
 WIDE = "wide"
 OPEN, WINDOWS = "non-private", ("Δ = 10", "Δ = 20", "Δ = 50")
 BUDGETS, BOUND = (0.1, 1.0, 10.0), 10.0

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures import repeated, shares
 from asyncdp_sim.network.laws import Empirical, NoTime
@@ -15,8 +15,6 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 from tests.rehearsals.scenes import PLAIN, SERVER, scenario
-
-Array = npt.NDArray[np.float64]
 
 
 def exponential(mean: float) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from math import ceil, exp, inf, sqrt
 
 import mpmath
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from asyncdp_sim.core.arrays import Array
+
 CELLS = 16
 """Cells that Laplace noise is rounded to, at least, and for each unit of ε₀."""
 _WIDE = 16.0

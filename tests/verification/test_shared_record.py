@@ -10,9 +10,9 @@ from math import exp
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.privacy.accountants.attacker import of_pure
 from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run
@@ -22,7 +22,6 @@ from tests.reproducibility.runs import scenario
 
 pytestmark = pytest.mark.no_evidence
 
-Array = npt.NDArray[np.float64]
 RUNS = 500_000
 F = 0.01
 GAUSSIAN = {"privacy__mechanism": "gaussian", "privacy__delta": 1e-6}
