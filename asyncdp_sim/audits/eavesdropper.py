@@ -14,7 +14,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array, LocalSteps
-from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.answers import Answers, BoundedAnswers, OnceAnswers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
@@ -110,8 +110,8 @@ def _again(local: LocalSteps, owner: int, query: Array, left: Iterator[Array]) -
 class _Noting(Answers):
     """Answers, noted when they are first sent."""
 
-    def __init__(self, *given: Any, once: bool) -> None:
-        super().__init__(*given, once=once)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.heard: list[tuple[int, int, Array, Array]] = []
         self.made: list[tuple[int, Array, Array]] = []
 
@@ -146,6 +146,14 @@ class _Noting(Answers):
             self._local.sent(turn, points, ask)
 
 
+class _NotingOnce(OnceAnswers, _Noting):
+    """Answers that are given once and recorded then; a repetition adds nothing."""
+
+
+class _NotingBounded(_Noting, BoundedAnswers):
+    """Answers to a clip bound that moves, recorded."""
+
+
 class Overhearing(LiveLearning):
     """Live learning, whose queries are kept by message."""
 
@@ -156,9 +164,11 @@ class Overhearing(LiveLearning):
 
     def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""
-        steps = self._steps
-        options = (steps.answer_size, reply.hidden_steps(steps.local))
-        self.wire = _Noting(reply, [replicate], *options, once=steps.answers_once)
+        kind: type[_Noting] = _NotingOnce if self._steps.answers_once else _Noting
+        if reply.bound is not None:
+            kind = _NotingBounded
+        local = reply.hidden_steps(self._steps.local)
+        self.wire = kind(reply, [replicate], self._steps.answer_size, local)
         return self.wire
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:

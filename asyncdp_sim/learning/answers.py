@@ -6,7 +6,7 @@ release it, each from a stream of its own, whatever becomes of it then.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -15,9 +15,11 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, CellRows, LocalSteps
 from asyncdp_sim.learning.clipping import ClipBounds, DrawnRows
-from asyncdp_sim.learning.reply import AnswerModel
+from asyncdp_sim.learning.reply import AnswerModel, Sampling
 from asyncdp_sim.trace import RELEASED, Trace
 
+Exact = Callable[[AnswerBatch, Array], Array]
+"""From who answers, and queries (r, p), to the exact gradients (r, p)."""
 Draw = Callable[[np.random.Generator, int], Array]
 """From a stream and a count to its next rows (count, width)."""
 
@@ -46,16 +48,10 @@ class Answers:
     rows_of : CellRows, optional
         The rows, where those of several cells answer; the same rows of streams are for each cell.
         What ``reply`` has by owner is then by place, cN + i for owner i of cell c.
-    once : bool
-        Whether an owner draws one answer, and sends the same whenever it is asked again. Row j of a
-        replicate's ``noise`` is then that of its j-th owner to answer.
     """
 
     bounds: ClipBounds | None = None
-    """The clip bounds, where they move from round to round.
-
-    Row k of a replicate's ``count`` is the noise on the count of its k-th round.
-    """
+    """The clip bounds, where they move from round to round."""
 
     def __init__(
         self,
@@ -64,71 +60,55 @@ class Answers:
         size: int,
         local: LocalSteps | None = None,
         rows_of: CellRows | None = None,
-        *,
-        once: bool = False,
     ) -> None:
         self._reply = reply
-        self._cells = 1 if rows_of is None else rows_of.cells
+        self._rows_of = rows_of
         self._places = owners_of if rows_of is None else rows_of.places
         self._local = local
+        self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
         self._changes = reply.changes
-        noise, sample, rows = reply.noise, reply.sample, self._cells * len(replicates)
-        self._noise = self.rows(reply.noise_of(replicates), noise.drawing(size), noise.width(size))
-        self._draws: DrawnRows | None = None
-        if sample is not None:
-            sources = [scope.generator(sample.stream) for scope in replicates]
-            numbers = sample.size
-            self._draws = self.rows(sources, lambda g, count: g.random((count, numbers)), numbers)
-        if reply.bound is not None:
-            counts = [scope.generator("count") for scope in replicates]
-            drawn = self.rows(counts, lambda g, count: g.standard_normal((count, 1)), 1)
-            self.bounds = ClipBounds(reply.bound, drawn, rows)
-        self._kept: Array | None = None
-        if once:
-            shape = (rows, len(noise.scale) if rows_of is None else rows_of.owners)
-            self._given, self._kept = np.zeros(shape, dtype=np.bool_), np.empty((*shape, size))
+        self._noise = self.rows(
+            reply.noise_of(replicates),
+            reply.noise.drawing(size),
+            reply.noise.width(size),
+        )
+        self._in_noise = self._places if reply.allotment is None else self._numbered
+        self._exact: Exact = self._exact_over_all
+        if reply.sample is not None:
+            self._exact = self._exact_over(reply.sample, replicates)
 
     def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         """Return what gives the rows that answers are drawn by, here one after another."""
-        return _Rows(sources, draw, width, self._cells)
+        return _Rows(sources, draw, width, 1 if self._rows_of is None else self._rows_of.cells)
+
+    def _numbered(self, turn: AnswerBatch) -> Ints:
+        """Return where the answers of a turn stand in noise that differs from answer to answer."""
+        return self._reply.places(self._places(turn), turn.numbers)
 
     def _stream_rows(self, turn: AnswerBatch) -> Ints | None:
         """Return the streams that a turn draws from, by their numbers; None is all of them."""
         return turn.rows
 
     def give(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the answers that the learner takes, shape (r, size): new ones, or those kept."""
-        if self._kept is None:
-            return self._taken(turn, points)
-        rows, owners = turn.replicates, turn.owners
-        new = ~self._given[rows, owners]
-        if new.any():
-            first = AnswerBatch(owners[new], rows=rows[new])
-            self._kept[rows[new], owners[new]] = self._taken(first, points[new])
-            self._given[rows[new], owners[new]] = True
-        return np.asarray(self._kept[rows, owners])
+        """Return the answers that the learner takes, shape (r, size)."""
+        return self._taken(turn, self.sent(turn, points))
 
-    def _taken(self, turn: AnswerBatch, points: Array) -> Array:
-        answers = self.sent(turn, points)
+    def _taken(self, turn: AnswerBatch, answers: Array) -> Array:
         for change in self._changes:
             answers = change(self._places(turn), answers)
         return answers
 
     def sent(self, turn: AnswerBatch, points: Array) -> Array:
         """Return what owners that do not lie send, shape (r, size)."""
-        if self._local is None:
-            return self.noisy(turn, points)
-        return self._local.sent(turn, points, lambda at: self.noisy(turn, at))
+        return self._sent(turn, points)
 
     def noisy(self, turn: AnswerBatch, points: Array) -> Array:
         """Return owners' noisy gradients, shape (r, size)."""
         exact, rows = self._exact(turn, points), self._noise.following(self._stream_rows(turn))
-        return self._noised(turn, exact, rows, counted=True)
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
     def end_round(self, rows: Ints | None) -> None:
         """Note that an update of these replicates (absent: all) is complete."""
-        if self.bounds is not None:
-            self.bounds.end_round(rows)
 
     def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
         """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
@@ -142,27 +122,107 @@ class Answers:
         else:
             exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
         rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
-        return self._noised(turn, exact, rows, counted=False)
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
 
-    def _exact(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return gradients, over samples whose numbers are drawn answer by answer if there are."""
-        if self._draws is None or self._reply.sample is None:
-            return self._reply.gradients.gradient(self._places(turn), points)
-        drawn = self._draws.following(self._stream_rows(turn))
-        return self._reply.sample.gradient(self._places(turn), points, drawn)
+    def _exact_over_all(self, turn: AnswerBatch, points: Array) -> Array:
+        return self._reply.gradients.gradient(self._places(turn), points)
 
-    def _noised(self, turn: AnswerBatch, exact: Array, rows: Array, *, counted: bool) -> Array:
-        """Return gradients, clipped (and counted) where the bound moves, with noise by rows."""
-        if self.bounds is not None:
-            exact, times = self.bounds.clip(turn.replicates, exact, counted=counted)
-            rows = rows * times
-        places = self._reply.places(self._places(turn), turn.numbers)
-        return self._reply.noise.add_noise(places, exact, rows)
+    def _exact_over(self, sample: Sampling, replicates: Sequence[Scope]) -> Exact:
+        """Return gradients over samples, whose numbers are drawn answer by answer."""
+        sources = [scope.generator(sample.stream) for scope in replicates]
+        draws = self.rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
+
+        def exact(turn: AnswerBatch, points: Array) -> Array:
+            drawn = draws.following(self._stream_rows(turn))
+            return sample.gradient(self._places(turn), points, drawn)
+
+        return exact
 
 
 def owners_of(turn: AnswerBatch) -> Ints:
     """Return where the owners of one cell stand in its reply."""
     return turn.owners
+
+
+def _in_steps(answers: Answers, local: LocalSteps) -> Exact:
+    def sent(turn: AnswerBatch, points: Array) -> Array:
+        return local.sent(turn, points, lambda at: answers.noisy(turn, at))
+
+    return sent
+
+
+class BoundedAnswers(Answers):
+    """Answers of whole owners to a clip bound that moves: each is clipped, counted, and noised so.
+
+    Row k of a replicate's ``count`` is the noise on the count of its k-th round.
+    """
+
+    bounds: ClipBounds
+
+    def __init__(
+        self,
+        reply: AnswerModel,
+        replicates: Sequence[Scope],
+        size: int,
+        local: LocalSteps | None = None,
+        rows_of: CellRows | None = None,
+    ) -> None:
+        super().__init__(reply, replicates, size, local, rows_of)
+        if reply.bound is None:
+            raise TypeError("the clip bound stays as it is")
+        counts = [scope.generator("count") for scope in replicates]
+        drawn = self.rows(counts, lambda g, count: g.standard_normal((count, 1)), 1)
+        rows = len(replicates) * (1 if rows_of is None else rows_of.cells)
+        self.bounds = ClipBounds(reply.bound, drawn, rows)
+
+    @override
+    def noisy(self, turn: AnswerBatch, points: Array) -> Array:
+        exact, times = self.bounds.clip(turn.replicates, self._exact(turn, points))
+        rows = self._noise.following(self._stream_rows(turn)) * times
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
+
+    @override
+    def end_round(self, rows: Ints | None) -> None:
+        self.bounds.end_round(rows)
+
+    @override
+    def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
+        exact = self._reply.gradients.gradient(turn.owners, points)
+        exact, times = self.bounds.clip(turn.replicates, exact, counted=False)
+        rows = self._reply.noise.rows(source, len(turn.owners), exact.shape[1]) * times
+        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
+
+
+class OnceAnswers(Answers):
+    """The answers of owners that draw one each, and send the same whenever they are asked again.
+
+    Row j of a replicate's ``noise`` is that of its j-th owner to answer.
+    """
+
+    def __init__(
+        self,
+        reply: AnswerModel,
+        replicates: Sequence[Scope],
+        size: int,
+        local: LocalSteps | None = None,
+        rows_of: CellRows | None = None,
+    ) -> None:
+        super().__init__(reply, replicates, size, local, rows_of)
+        shape = (len(replicates), len(reply.noise.scale))
+        if rows_of is not None:
+            shape = (rows_of.cells * rows_of.replicates, rows_of.owners)
+        self._given = np.zeros(shape, dtype=np.bool_)
+        self._kept = np.empty((*shape, size))
+
+    def give(self, turn: AnswerBatch, points: Array) -> Array:
+        """Return the answers that are taken, shape (r, size): new ones, or what was given."""
+        rows, owners = turn.replicates, turn.owners
+        new = ~self._given[rows, owners]
+        if new.any():
+            first = AnswerBatch(owners[new], rows=rows[new])
+            self._kept[rows[new], owners[new]] = super().give(first, points[new])
+            self._given[rows[new], owners[new]] = True
+        return np.asarray(self._kept[rows, owners])
 
 
 class _Rows:
@@ -218,8 +278,6 @@ class OwnAnswers(Answers):
     with several servers, the order in which all owners answer is nobody's to say.
     """
 
-    room: ClassVar[str] = "client"
-
     def __init__(
         self,
         reply: AnswerModel,
@@ -229,7 +287,7 @@ class OwnAnswers(Answers):
     ) -> None:
         self._n_owners = len(reply.noise.scale) if rows_of is None else rows_of.owners
         owners = range(1, self._n_owners + 1)
-        streams = [s.within(self.room, h) for s in replicates for h in owners]
+        streams = [s.within("client", h) for s in replicates for h in owners]
         super().__init__(reply, streams, size, rows_of=rows_of)
 
     @override
@@ -246,9 +304,11 @@ def answers_of(
     """Return what gives the owners' answers to an algorithm, in one cell or several."""
     if steps.several_servers:
         return OwnAnswers(reply, replicates, steps.answer_size, rows_of)
+    kind: type[Answers] = OnceAnswers if steps.answers_once else Answers
+    if reply.bound is not None:
+        kind = BoundedAnswers
     local = reply.hidden_steps(steps.local)
-    options = (steps.answer_size, local, rows_of)
-    return Answers(reply, replicates, *options, once=steps.answers_once)
+    return kind(reply, replicates, steps.answer_size, local, rows_of)
 
 
 def add_reserved_answers(steps: Algorithm, state: Any, turn: AnswerBatch, answers: Answers) -> None:
@@ -270,7 +330,7 @@ def of_owner(reply: AnswerModel, replicate: Scope, owner: int, size: int) -> Ans
     return Answers(replace(reply, acceptance=None), [replicate.within("owner", owner)], size)
 
 
-class ReleasedAnswers(OwnAnswers):
+class ReleasedAnswers(Answers):
     """The answers that were used in recorded runs, by the noise that their owners released.
 
     Parameters
@@ -284,17 +344,21 @@ class ReleasedAnswers(OwnAnswers):
         One per replicate.
     """
 
-    room = "owner"
-
     def __init__(
         self, reply: AnswerModel, replicates: Sequence[Scope], size: int, traces: Sequence[Trace]
     ) -> None:
+        self._n_owners = len(reply.noise.scale)
+        owners = range(1, self._n_owners + 1)
         self._ranks = [used for trace in traces for used in ranks(trace)]
-        super().__init__(reply, replicates, size)
+        super().__init__(reply, [s.within("owner", i) for s in replicates for i in owners], size)
 
     @override
     def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
         return _RankedRows(sources, draw, self._ranks)
+
+    @override
+    def _stream_rows(self, turn: AnswerBatch) -> Ints:
+        return turn.replicates * self._n_owners + turn.owners
 
 
 def ranks(trace: Trace) -> list[list[int]]:

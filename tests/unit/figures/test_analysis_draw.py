@@ -293,7 +293,7 @@ def test_a_run_that_diverges_is_drawn(result: Path) -> None:
 def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(ResultError, match="allowed is a result directory"):
+    with pytest.raises(ResultError, match="allowed is a result"):
         draw_all(tmp_path)
     assert not (tmp_path / "figures").exists()
 
