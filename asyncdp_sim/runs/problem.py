@@ -133,8 +133,11 @@ def records(
 
 
 few_records = lru_cache(maxsize=4)(records)
-drawn_records = lru_cache(maxsize=1)(records)
-"""The same, of few that no file holds and of more: kept, for later questions about them."""
+drawn_records = lru_cache(maxsize=2)(records)
+"""The same, of few that no file holds and of more: kept, for later questions about them.
+
+Of more, two sets: variants that take turns with them draw neither again.
+"""
 FEW_CELLS = 10_000_000
 """Features and targets of all owners' records, 80 MB."""
 

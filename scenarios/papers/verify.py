@@ -103,7 +103,9 @@ def verify(
         nullcontext() if alone else watch() as progress,
     ):
         advance = counted(progress, "verifying figures", len(figures))
-        waiting = {name: pool.submit(work, alike) for name, alike in jobs.items()}
+        # The longest first, or the last to end would run alone.
+        longest = sorted(jobs.items(), key=lambda job: -sum(len(one.variants) for one in job[1]))
+        waiting = {name: pool.submit(work, alike) for name, alike in longest}
         for figure in figures:
             if figure.name not in done:
                 done |= waiting[figure.together].result()

@@ -9,7 +9,8 @@ from asyncdp_sim import runs
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.summary import result_lines
-from asyncdp_sim.runs.problem import few_records
+from asyncdp_sim.runs import problem
+from asyncdp_sim.runs.problem import drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
@@ -77,6 +78,15 @@ def test_few_records_are_kept_for_later_sweeps(tmp_path: Path) -> None:
     for place in ("one", "two"):
         sweep(scenario(**{"algorithm.rho": [1.0, 2.0]}), tmp_path / place)
     assert few_records.cache_info().misses == 1
+
+
+def test_of_many_records_two_sets_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two variants of one figure may take turns with two sets."""
+    monkeypatch.setattr(problem, "FEW_CELLS", 0)
+    drawn_records.cache_clear()
+    for place, records in (("one", 30), ("two", 40), ("three", 30), ("four", 40)):
+        sweep(scenario(**{"owners.records": [records], "algorithm.rho": [1, 2]}), tmp_path / place)
+    assert drawn_records.cache_info().misses == 2
 
 
 @pytest.mark.parametrize(
