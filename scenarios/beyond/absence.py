@@ -10,6 +10,7 @@ All means and second moments are known exactly (:mod:`scenarios.beyond.moves`).
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,16 @@ from scenarios.beyond.moves import (
     rounds,
     shares,
 )
-from scenarios.beyond.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
+from scenarios.beyond.problem import (
+    SURE,
+    ends,
+    late_psi,
+    mean_psi,
+    objective,
+    pace,
+    scenario,
+    uncertain,
+)
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import read_figures
 
@@ -45,15 +55,14 @@ def exactly(sweep: Sweep, name: str) -> LongRun:
     """Return the moments of a variant in the long run."""
     f, chances = objective(sweep), online(sweep)
     part, said = chances / chances.sum(), scenario(result(sweep, name))
-    algorithm = said.algorithm
+    algorithm: Any = said.algorithm
     if name == PRESENT:
-        return long_run(*rounds(f, algorithm.step, chances.tolist()))  # type: ignore[union-attr, arg-type]
+        return long_run(*rounds(f, algorithm.step, chances.tolist()))
     if name == SINGLE:
-        return long_run(one_model(f, algorithm.step), part)  # type: ignore[union-attr, arg-type]
-    pace = algorithm.rho / said.run.updates**2  # type: ignore[union-attr, operator]
+        return long_run(one_model(f, algorithm.step), part)
     divided = name == DIVIDED
     by = len(part) * part if divided else np.ones(len(part))
-    return long_run(copies(f, pace, by), part)
+    return long_run(copies(f, pace(said), by), part)
 
 
 def printed(sweep: Sweep) -> float:

@@ -15,7 +15,6 @@ from analysis.beyond.long_absence import Ending, long_absence
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
-from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import LongRun, copies, long_run, while_it_lasts
 from scenarios.beyond.problem import (
@@ -23,6 +22,7 @@ from scenarios.beyond.problem import (
     late_psi,
     mean_psi,
     objective,
+    pace,
     psi_around,
     scenario,
     uncertain,
@@ -40,11 +40,6 @@ def cycles_of(length: float) -> str:
 
 
 NAMES = (ANEW, *map(cycles_of, CYCLES), WITHOUT)
-
-
-def pace(said: Scenario) -> float:
-    """Return ρ/T²."""
-    return said.algorithm.rho / said.run.updates**2  # type: ignore[union-attr, operator]
 
 
 def online(sweep: Sweep) -> Array:

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,12 @@ def _read(directory: Path, _: str) -> Scenario:
 def scenario(found: Result) -> Scenario:
     """Return the scenario of a result."""
     return _read(found.directory, str(found.manifest["digest"]))
+
+
+def pace(known: Scenario) -> float:
+    """Return ρ/T² of owners that update copies of their own."""
+    algorithm: Any = known.algorithm
+    return float(algorithm.rho / known.run.updates**2)
 
 
 @lru_cache(maxsize=4)
