@@ -373,11 +373,12 @@ def _of_the_last(scenario: Scenario, numbers: Ints, present: Bools, noise: Array
 
     model, rounds = scenario.model, scenario.algorithm.in_rounds
     domain, records = scenario.privacy.sensitivity, np.array(scenario.trained_on, dtype=float)
-    if rounds is None or domain is None or scenario.xi is None:
+    curvature = model.phi.curvature
+    if rounds is None or domain is None or scenario.xi is None or curvature is None:
         raise TypeError("the last model is that of a descent in rounds")
     fields = domain.model_dump()
     longest = model.longest(fields["row_norm"], fields["rows"] or scenario.privacy.norm)
-    smoothness = model.phi.curvature * longest**2  # type: ignore[operator]
+    smoothness = curvature * longest**2
     steps = rounds.schedule(rounds.step, scenario.run.updates).sizes[numbers - 1]
     contraction = np.maximum(
         np.abs(1 - steps * model.sigma), np.abs(1 - steps * (model.sigma + smoothness))

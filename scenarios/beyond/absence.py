@@ -60,8 +60,7 @@ def exactly(sweep: Sweep, name: str) -> LongRun:
         return long_run(*rounds(f, algorithm.step, chances.tolist()))
     if name == SINGLE:
         return long_run(one_model(f, algorithm.step), part)
-    divided = name == DIVIDED
-    by = len(part) * part if divided else np.ones(len(part))
+    by = len(part) * part if name == DIVIDED else np.ones(len(part))
     return long_run(copies(f, pace(said), by), part)
 
 

@@ -27,10 +27,9 @@ def scenario(found: Result) -> Scenario:
     return _read(found.directory, str(found.manifest["digest"]))
 
 
-def pace(known: Scenario) -> float:
-    """Return ρ/T² of owners that update copies of their own."""
-    algorithm: Any = known.algorithm
-    return float(algorithm.rho / known.run.updates**2)
+def pace(known: Any) -> float:
+    """Return ρ/T² of a scenario whose owners update copies of their own."""
+    return float(known.algorithm.rho / known.run.updates**2)
 
 
 @lru_cache(maxsize=4)

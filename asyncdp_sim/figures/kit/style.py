@@ -167,7 +167,8 @@ def legible(colour: str) -> str:
     """Return a colour as text on white wants it: darker, until its contrast is 4.5."""
     rgb = mpl.colors.to_rgb(colour)
     while contrast(mpl.colors.to_hex(rgb)) < LEGIBLE:
-        rgb = tuple(0.95 * part for part in rgb)  # type: ignore[assignment]
+        red, green, blue = rgb
+        rgb = 0.95 * red, 0.95 * green, 0.95 * blue
     return str(mpl.colors.to_hex(rgb))
 
 

@@ -145,7 +145,7 @@ def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     learner.finish()
 
 
-def _close(learner: Learner, over: Signal, ring: object) -> None:  # noqa: ARG001
+def _close(learner: Learner, over: Signal, _ring: object) -> None:
     """Give up what has not arrived, if the round is not over yet."""
     if learner.idle is over:
         learner.expire_all()
