@@ -1,7 +1,6 @@
 """Faults of parts of a network that do not fit together, or that lead nowhere."""
 
 from collections.abc import Iterator
-from math import fsum
 from typing import Any
 
 from asyncdp_sim.core.errors import Fault
@@ -156,7 +155,7 @@ def meeting(n_owners: int, parts: Any) -> float:
     rates = parts.clock.rates(n_owners)
     if parts.clock.saturated:
         rates = [1 / time for time in mean_times(n_owners, parts) if time > 0]
-    return 0.0 if rates is None else fsum(rates) / TICKS_PER_UNIT
+    return 0.0 if rates is None else sum(rate / TICKS_PER_UNIT for rate in rates)
 
 
 def _unresolved(n_owners: int, parts: Any) -> Iterator[Fault]:

@@ -128,12 +128,13 @@ def _named(members: Members, given: Any) -> type[Variant]:
     if not isinstance(given, Mapping | BaseModel | type):
         raise PydanticKnownError("model_attributes_type")
     kind = given.get("kind") if isinstance(given, Mapping) else getattr(given, "kind", None)
-    if len(members) == 1 and kind not in GONE:
+    gone = isinstance(kind, str) and kind in GONE
+    if len(members) == 1 and not gone:
         return next(iter(members.values()))
     if kind is None:
         raise PydanticKnownError("union_tag_not_found", {"discriminator": "'kind'"})
     if not isinstance(kind, str) or kind not in members:
-        if kind in GONE:
+        if gone:
             with _in_words("kind"):
                 raise SpecError([Fault("", repr(kind), f"this kind is gone: {GONE[kind]}")])
         remedy = ", ".join(repr(member) for member in members)
