@@ -33,10 +33,9 @@ def _kept(place: Path) -> str:
 
 def decide(place: Path) -> None:
     """Print whether to join, where a figure of the sweep answers it."""
-    from asyncdp_sim.figures.sweeps.break_even import decisions
-    from asyncdp_sim.results import open_directory
+    from asyncdp_sim.figures.draw import decided_by
 
-    show([f"decision: {text}" for text in decisions(open_directory(place))])
+    show([f"decision: {text}" for text in decided_by(place)])
 
 
 def draw(
