@@ -85,10 +85,10 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     with one_thread():
         drawing = draw_all(directory)
     say(
+        *(f"decision: {text}" for text in drawing.decisions),
         f"result in {directory}",
         *(f"  {path.relative_to(directory)}" for path in drawing.pictures),
         *(f"  not drawn: {note}" for note in drawing.notes),
-        *(f"decision: {text}" for text in drawing.decisions),
     )
 
 

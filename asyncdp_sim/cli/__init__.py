@@ -183,7 +183,7 @@ def _options(
         context.with_resource(raised(limits))
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-        raise USAGE_ERROR("say which command")
+        raise USAGE_ERROR("given no command; allowed is one of those above")
 
 
 _with_options(_options, _TABLES["all"])
@@ -223,6 +223,8 @@ def _ended() -> int | None:
         message = message.replace("Value error, ", "")  # pydantic's
         unknown = message.startswith("No such option") and _takes_settings(error.ctx)
         field = _as_setting(option) if unknown else ""
+        if message.startswith("Got unexpected extra") and _takes_settings(error.ctx):
+            field = "; a value with spaces needs quotes: --set 'PATH=VALUE'"
         text = GONE.get(option, f"{message}{field}")
         return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:

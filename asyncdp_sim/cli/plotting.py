@@ -31,18 +31,28 @@ def _kept(place: Path) -> str:
     return f"only figures are missing: {place} is unchanged, with the figures drawn so far"
 
 
+def decide(place: Path) -> None:
+    """Print whether to join, where a figure of the sweep answers it."""
+    from asyncdp_sim.figures.draw import decided_by
+
+    show([f"decision: {text}" for text in decided_by(place)])
+
+
 def draw(
     place: Path,
     file_format: FileFormat = "png",
     width: float | None = None,
     sheet: Path | None = None,
+    *,
+    decided: bool = False,
 ) -> None:
-    """Draw a result, a sweep or a forecast; print the paths of its figures, and what lacks."""
+    """Draw a result, a sweep or a forecast; print its decision, if not yet printed, and paths."""
     from asyncdp_sim.figures.draw import draw_named
 
     drawing = draw_named(place, file_format, width, sheet)
+    if not decided:
+        show([f"decision: {text}" for text in drawing.decisions])
     typer.echo("\n".join(map(str, drawing.pictures)))
-    show([f"decision: {text}" for text in drawing.decisions])
     for text in drawing.notes:
         note(f"{place}: not drawn: {text}")
 

@@ -7,7 +7,7 @@ import typer
 
 from asyncdp_sim.cli.catalogue import announce_sweep
 from asyncdp_sim.cli.options import as_options, base_notes, load_scenario, who
-from asyncdp_sim.cli.plotting import draw
+from asyncdp_sim.cli.plotting import decide, draw
 from asyncdp_sim.cli.screen import (
     NOTHING_KEPT,
     keeping,
@@ -173,9 +173,11 @@ def sweep_command(
                 progress=told,
             )
         if result.done > 0:
+            if plotting:
+                decide(place)
             show_result(place, text, done=not ran)
             if plotting:
-                draw(place)
+                draw(place, decided=True)
     if result.done > 0:
         further = [] if plotting else [("to draw it", ["plot", place])]
         next_steps(*further, *of_a_result(place))

@@ -8,6 +8,7 @@ intercept, and the target 0, where every loss is 0 and flat.
 """
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -106,12 +107,14 @@ def require_column(column: str, columns: Sequence[str], key: str = "data.split")
 def nearest(name: str, columns: Sequence[str]) -> str:
     """Return the text of an error about a column that is not there.
 
-    Names are quoted if they are nearly what was asked for: of a wrong file, which may have no
-    header at all, nothing is.
+    Names are quoted if they are nearly what was asked for, or have it as a word, in any case: of
+    a wrong file, which may have no header at all, nothing is.
     """
-    near = difflib.get_close_matches(name, [str(c) for c in columns], n=3, cutoff=0.5)
+    folded, asked = {str(column).casefold(): str(column) for column in columns}, name.casefold()
+    near = difflib.get_close_matches(asked, folded, n=3, cutoff=0.5)
+    near += [name for name in folded if asked in re.split("[ ._]+", name) and name not in near]
     if len(near) > 0:
-        return f"nearest columns: {', '.join(near)}"
+        return f"nearest columns: {', '.join(folded[column] for column in near[:3])}"
     return f"allowed is one of its {len(columns)} columns, which asyncdp data FILE prints"
 
 

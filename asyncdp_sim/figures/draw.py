@@ -70,6 +70,11 @@ def draw_all(
     return Drawing(tuple(paths), tuple(notes), decisions(opened))
 
 
+def decided_by(directory: Path) -> tuple[str, ...]:
+    """Return whether to join, where a figure of the directory answers it, without drawing."""
+    return decisions(open_directory(directory))
+
+
 def _figures(directory: Path) -> Path:
     """Return the folder of a directory's figures; a link is none, as it leads elsewhere."""
     folder = directory / "figures"

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts.benefit import value_alone
@@ -87,8 +86,7 @@ def grid(
     DataError
         As :func:`asyncdp_sim.forecasts.forecast`.
     """
-    if len(scenario.sweep) == 0:
-        raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
+    scenario.require_sweep()
     cells = [(values, scenario.cell(values)) for values in scenario.grid()]
     alike: dict[str, list[int]] = {}
     for place, (_, cell) in enumerate(cells):

@@ -90,7 +90,7 @@ def decide(found: Forecast, changes: Sequence[Change] = ()) -> Decision:
         decision=_decision(found),
         break_even=_break_even(found),
         how_good=_how_good(found),
-        how_soon=f"after {time_words(found)}",
+        how_soon=f"after {time_words(found)}" + " (rounds of answers)" * found.rounds,
         privacy=_privacy(found),
         how_sure=_how_sure(found),
         would_change_it=tuple(_levers(found, changes))[:LEVERS],
@@ -131,7 +131,8 @@ def _decision(found: Forecast) -> str:
     rest = f"{worse} of {total} {'does' if worse == 1 else 'do'} worse than alone"
     rest += f", {undecided} {'is' if undecided == 1 else 'are'} undecided" * (undecided > 0)
     if gain == 0:
-        return f"no owner should join {at}: {rest}"
+        mostly = "not known for most owners" if 2 * undecided > total else "no owner should join"
+        return f"{mostly} {at}: {rest}"
     if gain == total:
         return f"all owners should join {at}: {gain} of {total} gain"
     owners = found.participants
@@ -172,7 +173,8 @@ def _break_even(found: Forecast) -> str:
     middle = f", {later[half - 1]} for half of the owners" if 1 <= half <= len(later) else ""
     without = len(every) - len(finite)
     none = f"; {without} of {len(every)} owners have none" if without > 0 else ""
-    return f"{first} for the first owner{middle}{none}"
+    mean = "" if found.worth is None else " (of mean errors, without ±)"
+    return f"{first} for the first owner{middle}{none}{mean}"
 
 
 def _how_good(found: Forecast) -> str:
@@ -242,7 +244,7 @@ def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
     grows = divergence(found)
     if grows is not None:
         yield f"a shorter step: {grows}"
-    if found.may_be_off is not None and undecided == total > 0:
+    if found.may_be_off is not None and gain == 0 and 2 * undecided > total:
         yield from TO_KNOW
     if total == 0:
         return
@@ -251,7 +253,8 @@ def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
     ]
     tried = [*_budget_lever(found, gain, total), *settings]
     tried.sort(key=lambda lever: -abs(lever[1] - gain))
-    texts = [f"{words}: {would} of {total} owners would gain" for words, would in tried]
+    beyond = "" if found.worth is None else " beyond the ±"
+    texts = [f"{words}: {would} of {total} owners would gain{beyond}" for words, would in tried]
     helping = sum(would != gain for _, would in tried)
     yield from texts[:helping]
     if found.scenario.algorithm.one_on_one is not None:
@@ -334,7 +337,7 @@ def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
     if found.worth is not None:
         texts += _meaning(found.worth, found.may_be_off)
     texts += [
-        f"tried: {change.words}: {change.profits} owners would gain, {change.loses} do worse"
+        f"tried: {change.words}: {change.profits} owners would gain, {change.loses} would do worse"
         for change in changes
     ]
     if len(found.observers) > 0:

@@ -26,7 +26,7 @@ from asyncdp_sim.reports.drawn import figures, spacetime
 from asyncdp_sim.reports.numbers import cells, key_numbers, owners
 from asyncdp_sim.reports.tables import of_comparison, of_forecast
 from asyncdp_sim.results import Result, Sweep, column_names, open_directory, read_manifest
-from asyncdp_sim.results.summary import notes
+from asyncdp_sim.results.summary import warnings_first
 from asyncdp_sim.scenario import data_files, load
 from asyncdp_sim.theory.predict.plain import plain
 
@@ -250,7 +250,7 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         "undrawn": undrawn,
         "foundation": foundation(manifests),
         "meaning": meaning,
-        "notes": notes(directory),
+        "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
         "reproduction": reproduction(directory.absolute().name, manifest),
         "tables": tables_of(directory),
         **own,

@@ -12,10 +12,14 @@ from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.label import (
+    BROKEN,
+    UNSHOWN,
+    UNTIMED,
     Label,
     claims,
     composition,
     epsilon_words,
+    epsilons,
     hidden_unit,
     is_at_least,
     label,
@@ -61,6 +65,25 @@ def notes(directory: Path) -> list[str]:
     return [*manifest["warnings"], *(_made(part) for part in text)]
 
 
+def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
+    """Return the warnings that limit the figures or the privacy of a result; then other notes.
+
+    Raises
+    ------
+    ResultError
+        If the directory is neither a result nor a sweep.
+    """
+    manifest = read_manifest(directory)
+    kinds = [each["kind"] for each in manifest.get("warning_fields", [])]
+    limits = {
+        text
+        for text, kind in itertools.zip_longest(manifest["warnings"], kinds, fillvalue="noted")
+        if kind not in ("noted", "target-reached") or any(mark in text for mark in _MARKS)
+    }
+    others = [text for text in notes(directory) if text not in limits]
+    return [text for text in manifest["warnings"] if text in limits], others
+
+
 def _made(part: Mapping[str, Any]) -> str:
     """Return in words which cells and traces were made by these versions."""
     which = ", ".join(f"{name} {version}" for name, version in (part["versions"] or {}).items())
@@ -99,7 +122,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "
             f"{figure(psi['q75'])}, mean {figure(psi['mean'])}",
         ),
-        *_honest(summary),
+        *_honest(summary, scenario["owners"]["count"]),
         *_scores(summary, manifest.get("target_unit")),
         (
             "simulated time",
@@ -112,7 +135,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         *_label(manifest),
         *(
             (NAMES[key][0], in_unit(measured(key, f" {NAMES[key][1]}"), unit))
-            for key in ("throughput", "utilisation", *_WHERE_THERE_IS_ANY)
+            for key in ("throughput", *_WHERE_THERE_IS_ANY)
             if key not in _WHERE_THERE_IS_ANY or summary.get(key) not in (None, 0.0)
         ),
         (
@@ -137,7 +160,12 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     text, unit, alone = label([manifest]), stated_unit(manifest), composition([manifest])
     stated = f", δ = {number(text.delta)}" if text.delta is not None and text.delta > 0 else ""
     kept = _verdict(text) if claims(manifest) else "nothing is claimed"
-    yield "private as claimed", f"{kept} ({epsilon_words(manifest)}{stated})"
+    true = epsilon_words(manifest)
+    if text.private is True:
+        sign = "=" if len(set(epsilons(manifest))) == 1 else "≤"
+        true = true.replace("true ε", f"ε {sign}")
+        stated += " per owner"
+    yield "private", f"{kept} ({true}{stated})"
     against = observer_words([manifest])
     if against is not None:
         yield "ε is against", against
@@ -145,9 +173,7 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "attacker_power" in manifest["summary"] and stated_delta(manifest) is not None:
         yield "an attacker", _attacker(manifest)
     if alone is not None:
-        values, all_of_them = alone.split("; ")
-        yield "scope", f"ε {values}"
-        yield "several", all_of_them
+        yield "scope", f"ε {alone}"
     if unit is not None:
         yield "unit of privacy", unit
     rule = stated_participation([manifest])
@@ -184,11 +210,11 @@ def _spent(figures: Mapping[str, Any]) -> str:
     """Return what was charged, which is for answers, and never for when they come."""
     if figures["max_spent_ratio"] is None:
         return "no finite budget"
-    charged = f"at most {figure(figures['max_spent_ratio'])} of ε"
+    charged = f"at most {figure(100 * figures['max_spent_ratio'])} % of ε"
     return charged if figures["timing_accounted"] else f"{charged}, for the answers alone"
 
 
-def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]]:
     """Yield rows on held-out rows, owners alone, and the parts of ψ, where they were asked for."""
     if "held_out_final" in figures:
         alone = figures.get("held_out_alone")
@@ -201,11 +227,14 @@ def _honest(figures: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if "profits_psi" in figures:
         fits = figures["profits_psi"]
         if "profits_held_out" in figures:
-            text = f"{figures['profits_held_out']}, by errors on their held-out rows"
+            text = f"{figures['profits_held_out']} of {owners}, by errors on their held-out rows"
             yield "owners that gain", text
-            yield "smaller ψ", f"for {fits} owners, the joint model fits all records better"
+            yield (
+                "smaller ψ",
+                f"for {fits} of {owners} owners, the joint model fits all records better",
+            )
         else:
-            yield "owners that gain", f"{fits}, by ψ of all records"
+            yield "owners that gain", f"{fits} of {owners}, by ψ of all records"
     else:
         yield "owners that gain", "not computed; asyncdp forecast computes them"
     parts = figures.get("psi_split")
@@ -259,10 +288,12 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
         yield "no better than guessing", complete + but
 
 
+_MARKS = (BROKEN, UNSHOWN, UNTIMED)
 _OUTSIDE = "the claim rests on code from outside, which no proof covers"
 """Why no upper bound holds, where the bound on gradients is enforced."""
 _WHERE_THERE_IS_ANY = (
-    "refusal_rate", "collision_rate", "loss_rate", "offered_load", "mean_waiting", "mean_staleness",
+    "utilisation", "refusal_rate", "collision_rate", "loss_rate", "offered_load", "mean_waiting",
+    "mean_staleness",
 )  # fmt: skip
 """Rows of figures that are worth a line only where they are not 0."""
 
@@ -300,7 +331,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
     alone = composition(list(cells.values()))
     return [
         f"smallest median ψ: {best[len(swept) + 1]} in cell {best[0]} ({chosen}); "
-        "ψ is 0 for the optimum θ*",
+        "ψ = 0 is the best model",
         *([f"in all cells: {', '.join(shared)}"] if len(shared) > 0 else []),
         *aligned(list(zip(*columns, strict=True))),
         *([] if alone is None else [f"ε {alone}"]),

@@ -178,6 +178,19 @@ class Scenario(ScenarioFacts):
         chosen = owners.chosen(names)
         return picked(self, chosen).replace(owners=owners.taking_part(chosen, names))
 
+    def require_sweep(self) -> None:
+        """Refuse a scenario without a sweep.
+
+        Raises
+        ------
+        SpecError
+            With an example of one.
+        """
+        if len(self.sweep) == 0:
+            rule = "allowed is a table of dotted paths and lists, as in --set"
+            example = """'sweep={ "privacy.epsilon" = [1, 10] }'"""
+            raise SpecError([Fault("sweep", "nothing", f"{rule} {example}")])
+
     def grid(self) -> Iterator[dict[str, Any]]:
         """Yield the swept values of each cell, the last path varying fastest."""
         if len(self.sweep) > 0:

@@ -11,11 +11,9 @@ from traceback import extract_tb
 from typing import Any
 
 from asyncdp_sim.core.errors import (
-    Fault,
     InputError,
     MachineError,
     ResultError,
-    SpecError,
     gave_way,
 )
 from asyncdp_sim.core.progress import Progress
@@ -101,8 +99,7 @@ def grid(scenario: Scenario) -> list[Cell]:
     SpecError
         If it has none, or values do not fit together.
     """
-    if len(scenario.sweep) == 0:
-        raise SpecError([Fault("sweep", "nothing", "allowed is a table of dotted paths and lists")])
+    scenario.require_sweep()
     cells: list[Cell] = []
     network: Network | None = None
     for number, values in enumerate(scenario.grid()):

@@ -163,10 +163,15 @@ def test_an_impossible_place_is_refused_before_the_work(
     assert said.code == 2
 
 
+def test_a_setting_without_quotes_is_answered_with_them(command: Command) -> None:
+    [line] = command("forecast", "s.toml", "--set", "data.target=Interest", "rate").lines
+    assert line.endswith("(rate); a value with spaces needs quotes: --set 'PATH=VALUE'")
+
+
 def test_no_command(command: Command) -> None:
     said = command()
     assert said.code == 2
-    assert said.lines == ["asyncdp: say which command"]
+    assert said.lines == ["asyncdp: given no command; allowed is one of those above"]
     for verb in ("run", "sweep", "check", "replay"):
         assert verb in said.out
 

@@ -134,7 +134,7 @@ def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_
     assert len(said) <= 8  # the rest say on their own line what they mean
     command.done("new", "-o", "other.toml")
     ran = command.done("run", "other.toml", "--set", "run.replicates=2").out
-    assert "private as claimed   yes (true ε 1)" in ran
+    assert "private              yes (ε = 1 per owner)" in ran
 
 
 def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path, monkeypatch):

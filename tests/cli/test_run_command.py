@@ -93,7 +93,7 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     assert ", 95 % " in table["throughput"]
     assert table["P(same owner twice)"].endswith("(uniform choice: 0.333)")
     assert "theory" not in table["throughput"]  # clocks are gamma
-    assert table["private as claimed"].strip() == "yes (true ε 1)"
+    assert table["private"].strip() == "yes (ε = 1 per owner)"
     poisson = ("--set", "clock.kind=poisson")
     said_so = command.done("run", "small.toml", "--out", "poisson", *poisson).out
     [line] = [line for line in said_so.splitlines() if line.startswith("throughput")]
@@ -116,7 +116,7 @@ def test_a_result_begins_with_the_answer_and_its_label(command: Command) -> None
     said = command.done("run", "small.toml", "--out", "result").out.splitlines()
     names = [line[:19].rstrip() for line in said]
     first = ["ψ at the end", "owners that gain", "simulated time", "budget spent", "updates"]
-    places = [names.index(name) for name in (*first, "private as claimed", "throughput")]
+    places = [names.index(name) for name in (*first, "private", "throughput")]
     assert places == sorted(places)
     assert names[0] == first[0]
 

@@ -52,7 +52,7 @@ def test_a_baseline_that_claims_nothing_is_not_told_to_break_its_claim(
     for baseline in (("privacy.epsilon=inf",), ("privacy.epsilon=inf", "privacy.mechanism=none")):
         settings = [word for each in baseline for word in ("--set", each)]
         said = command.done("run", "small.toml", *settings, "--out", f"r{len(settings)}").out
-        assert "\nprivate as claimed   nothing is claimed (no finite ε)\nbecause  " in said
+        assert "\nprivate              nothing is claimed (no finite ε)\nbecause  " in said
         manifest = json.loads((tmp_path / f"r{len(settings)}" / "manifest.json").read_text("utf-8"))
         assert label([manifest]).text.startswith("No privacy is claimed")
     told = command.done("sweep", "sweep.toml", "--out", "s").out

@@ -76,7 +76,7 @@ def test_what_was_chosen_from_private_rows_is_labelled_so(command: Command) -> N
     asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
     command.done(*asked, "--private", "--write", "s.toml", "--epsilon", 1)
     ran = command.done("run", "s.toml", "--out", "out")
-    assert "private as claimed   NO" in ran.out
+    assert "private              NO" in ran.out
     assert "because              settings chosen from private records, not accounted" in ran.out
 
 

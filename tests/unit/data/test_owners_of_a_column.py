@@ -9,6 +9,7 @@ import pytest
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, TableData
+from asyncdp_sim.data.dataset import nearest
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.scenario import Scenario, dump, load
 
@@ -129,3 +130,9 @@ def test_each_cell_of_a_sweep_counts_its_own(folder: Path) -> None:
     (folder / "few.csv").unlink()
     with pytest.raises(SpecError, match=r"sweep.data.path: given '.*few.csv'; there is no such"):
         load(file)
+
+
+@pytest.mark.parametrize("asked", ["Rate", "INTEREST RATE", "interest"])
+def test_a_column_is_found_by_a_word_of_its_name_in_any_case(asked: str) -> None:
+    names = ["Bank name", "Interest rate", "Yearly income"]
+    assert nearest(asked, names) == "nearest columns: Interest rate"

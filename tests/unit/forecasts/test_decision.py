@@ -85,6 +85,8 @@ def test_sentences_follow_the_verdicts() -> None:
     assert said(True, True, True, True) == "all owners should join at ε = 1,000: 4 of 4 gain"
     none = "no owner should join at ε = 1,000: 3 of 4 do worse than alone, 1 is undecided"
     assert said(False, False, False, None) == none
+    most = "not known for most owners at ε = 1,000: 1 of 4 does worse than alone, 3 are undecided"
+    assert said(False, None, None, None) == most
     some = "2 of 4 owners should join at ε = 1,000 (owner 1, owner 3); 2 of 4 do worse than alone"
     assert said(True, False, True, False) == some
     assert said(None, None, None, None).startswith("not known at ε = 1,000: every difference is")
@@ -140,6 +142,10 @@ def test_substitute_rows_that_make_nothing_certain_are_the_sentence(tmp_path: Pa
     decided = decide(unsure)
     assert decided.decision == f"not known at ε = 30: {SUBSTITUTE}"
     assert decided.would_change_it[:2] == TO_KNOW
+    assert decided.would_change_it[2].endswith("owners would gain beyond the ±") or (
+        "--tune" in decided.would_change_it[2]
+    )
+    assert "without ±" in decided.break_even or decided.break_even.startswith("none")
     assert "8 redraws of the substitute rows" in decided.how_sure
 
 

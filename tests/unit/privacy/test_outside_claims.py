@@ -174,7 +174,7 @@ def test_a_claim_that_rests_on_code_from_outside_is_not_shown(part: str) -> None
     assert part in " ".join(found.warnings)
     assert named_guarantee([said]) == "NOT SHOWN to be private"
     rows = dict(figures(said))
-    assert rows["private as claimed"].startswith("not shown (ε not shown")
+    assert rows["private"].startswith("not shown (ε not shown")
     assert rows["an attacker"].startswith("no upper bound holds, because the claim rests on code")
     assert any(line.startswith("not shown to be private") and part in line
                for line in describe(asked))  # fmt: skip

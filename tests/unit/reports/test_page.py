@@ -27,6 +27,7 @@ from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
 from asyncdp_sim.reports.page import account, foundation
 from asyncdp_sim.results import Result, open_directory, read_manifest
+from asyncdp_sim.results.summary import warnings_first
 from asyncdp_sim.theory.predict.plain import plain
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
@@ -235,6 +236,15 @@ def test_a_banner_says_the_label_and_is_never_milder(result: Path, place: Path) 
         assert banner(manifests).text == label(manifests).text
     assert {banner([each]).tone for each in (bad, untimed, silent)} == {"broken"}
     assert any("one draw of noise" in why for why in banner([good, bad]).reasons)
+
+
+def test_warnings_that_limit_a_result_stand_apart_from_notes(place: Path) -> None:
+    directory = written(place / "warned", **AS_PUBLISHED)
+    limits, others = warnings_first(directory)
+    assert sorted(limits + others) == sorted(read_manifest(directory)["warnings"])
+    assert any(text.startswith("not private: ") for text in limits)
+    text = page([directory])
+    assert ("<h2>Warnings</h2>" in text, "<h2>Notes</h2>" in text) == (True, len(others) > 0)
 
 
 def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) -> None:

@@ -184,8 +184,10 @@ def test_the_report_says_it_in_words(directory):
     private, best, own = (figures[f"held_out_mae{end}"] for end in ("", "_optimum", "_alone"))
     row = f"median {private['median']:.3g}, of θ* {best:.3g}, of owners alone {own:.3g}"
     assert row in said
-    assert f"{figures['profits_held_out']}, by errors on their held-out rows" in said
-    assert f"for {figures['profits_psi']} owners, the joint model fits all records better" in said
+    assert f"{figures['profits_held_out']} of 3, by errors on their held-out rows" in said
+    assert (
+        f"for {figures['profits_psi']} of 3 owners, the joint model fits all records better" in said
+    )
 
 
 def test_it_is_reproduced(directory):
