@@ -31,18 +31,22 @@ class Layout(ConstrainedLayoutEngine):
                     text.set_y(height)
                 for mark, height in zip(marks, placed, strict=False):
                     mark.set_ydata([height])
-            low, high = sorted(axes.get_xlim())
-            ticks = [tick for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
-            _thin([tick.label1 for tick in ticks])
+            for axis in (axes.xaxis, axes.yaxis):
+                low, high = sorted(axis.get_view_interval())
+                ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+                _thin([tick.label1 for tick in ticks], 0.25 if axis is axes.xaxis else 0.0)
             _thin([text for text in axes.texts if text.get_gid() == MAY_GO])
 
 
-def _thin(texts: Sequence[Text]) -> None:
-    """Hide every level text that touches the last one before it that is shown."""
+def _thin(texts: Sequence[Text], room: float = 0.25) -> None:
+    """Hide every level text that touches the last one before it that is shown.
+
+    Between them remains ``room``, as a share of the size of their letters.
+    """
     last: Bbox | None = None
     for text in texts:
         if text.get_visible() and text.get_rotation() == 0:
-            box = text.get_window_extent().padded(0.25 * float(text.get_fontsize()))
+            box = text.get_window_extent().padded(room * float(text.get_fontsize()))
             text.set_visible(last is None or not last.overlaps(box))
             last = box if text.get_visible() else last
 

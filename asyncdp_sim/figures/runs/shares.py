@@ -90,5 +90,5 @@ FIGURE = NetworkFigure(
     _shares,
     _why_not,
     height=3.0,
-    one_scale=True,
+    one_scale="y",
 )

@@ -108,7 +108,8 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Figure:
         axes.set_xlabel(axis(path))
     if at_ends:
         last = [float(table[shown[0]][-1]) for table in rows]
-        end_labels(several[0], last, names, [str(look["color"]) for look in lines])
+        tones, signs = ([str(look[part]) for look in lines] for part in ("color", "marker"))
+        end_labels(several[0], last, names, tones, signs)
     elif keyed:
         keys = [key(name, **look) for name, look in zip(names, lines, strict=True)]
         legend(figure, keys, columns(names))
