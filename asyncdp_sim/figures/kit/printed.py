@@ -62,7 +62,8 @@ def _stacked(several: Sequence[Axes], width: float) -> float:
         return 1.0
     rows, columns = grids.pop().get_geometry()
     wide = any(place is not None and len(place.colspan) > 1 for place in places)
-    if wide or columns == 1 or width >= NARROW * columns:
+    bare = not any(axes.axison for axes in several)  # a drawing without ticks can be small
+    if wide or bare or columns == 1 or width >= NARROW * columns:
         return 1.0
     grid = several[0].figure.add_gridspec(len(several), 1)
     names = [

@@ -16,7 +16,7 @@ from asyncdp_sim.results import Result
 
 ACROSS = 2
 NAME = 50  # letters of a panel's name in one line
-WIDE = 20.0  # panels whose horizontal axes differ by more than this ratio have their own
+WIDE = 20.0  # panels whose axes differ by more than this ratio have their own
 LOW = 0.62  # height of one of several panels, over that of one alone
 
 
@@ -64,8 +64,8 @@ class NetworkFigure:
     height : float or callable
         Inches of a panel that stands alone; of the tallest, where panels differ.
     one_scale : str
-        Axes that all panels have alike, ``y`` or ``xy``: the horizontal one unless some panel would
-        have a twentieth of it or less.
+        Axes that all panels have alike, ``y`` or ``xy``, unless one panel's would end at a
+        twentieth of them or before.
     """
 
     name: str
@@ -100,7 +100,7 @@ class NetworkFigure:
             for side in self.one_scale:
                 limits = [getattr(axes, f"get_{side}lim")() for axes in several]
                 low, high = min(low for low, _ in limits), max(high for _, high in limits)
-                if side == "y" or high <= WIDE * min(high for _, high in limits):
+                if high <= WIDE * min(high for _, high in limits):
                     for axes in several:
                         axes.set(**{f"{side}lim": (low, high)})
             for place, axes in enumerate(several):  # names of axes stand at the left and below

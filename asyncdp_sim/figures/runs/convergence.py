@@ -146,10 +146,16 @@ def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Arra
     return np.asarray(values[np.searchsorted(at, grid, side="right") - 1])
 
 
-def draw_quartiles(axes: Axes, found: Sequence[Quartiles], shades: Sequence[str]) -> None:
-    """Draw each line's median, and its band where there are few lines."""
+def draw_quartiles(
+    axes: Axes,
+    found: Sequence[Quartiles],
+    shades: Sequence[str],
+    marks: Sequence[str | None] | None = None,
+) -> None:
+    """Draw each line's median, with its marker, and its band where there are few lines."""
     few = len(found) <= MOST_BANDS
-    signs, log = line_marks(len(found)), axes.get_xscale() == "log"
+    signs = line_marks(len(found)) if marks is None else marks
+    log = axes.get_xscale() == "log"
     for place, ((grid, (low, middle, high)), shade) in enumerate(zip(found, shades, strict=True)):
         if few:
             axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)

@@ -90,7 +90,7 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Figure:
     path, shown = found[0].path, _shown(rows)
     lines = looks(len(found), markersize=4, linewidth=1.1)
     names = [wrapped(series.name) for series in found]
-    at_ends = len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
+    at_ends = len(found) > 1 and len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
     keyed = len(found) > 1 and not at_ends
     room = 0.16 * sum(name.count("\n") + 1 for name in names) if keyed else 0.0
     height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
