@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import end_labels, log_axis
+from asyncdp_sim.figures.kit.axes import BETTER, end_labels, log_axis
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
 from asyncdp_sim.figures.runs.convergence import CurveLine
@@ -83,8 +83,9 @@ def by_size(
                     str(name), (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7
                 )
         plain_numbers(axes)
+        plain_numbers(axes, "x")
         axes.set_xlabel("records $n_i$ of an owner")
-        axes.set_ylabel(r"relative fitness $\psi$")
+        axes.set_ylabel(rf"relative fitness $\psi$ {BETTER}")
         end_labels(axes, means.tolist(), [_said(line) for line in lines], [THEORY] * len(lines))
         figure.legend(loc="outside upper left", ncols=2)
     table = {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, legend, log_axis, scale
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
 from asyncdp_sim.figures.runs.convergence import CurveLine, quartile_rows, quartiles
@@ -39,7 +39,8 @@ def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
             axes.vlines(k, low, high, color=shade, alpha=0.6, linewidth=2.2)
             axes.plot(k, middle, color=THEORY, linewidth=1.0)
         axes.set_xlim(0, max(k[-1] for k, _ in found))
-        scale(axes, xlabel="iteration $k$", ylabel=r"relative fitness $\psi(\bar{\theta}[k])$")
+        named = r"relative fitness $\psi(\bar{\theta}[k])$" + f"\n{BETTER}"
+        scale(axes, xlabel="iteration $k$", ylabel=named)
         ends = [float(psi[1, -1]) for _, psi in found]
         end_labels(axes, ends, [line.name for line in lines], shades)
         marks = [

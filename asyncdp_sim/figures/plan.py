@@ -126,8 +126,8 @@ def _curves(
         notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
     if len(marked) == 0:
         return []
-    recorded = [line.result.columns("curve", "k")[0] for line in marked]
-    if all(len(np.unique(k)) <= ENDS for k in recorded):
+    recorded = [line.result.columns("curve", "replicate")[0] for line in marked]
+    if all(np.unique(each, return_counts=True)[1].max() <= ENDS for each in recorded):
         notes.append(
             "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
@@ -18,9 +19,16 @@ MAY_GO = "may-go"
 class Layout(ConstrainedLayoutEngine):
     """Constrained layout, in which neither names at the ends of lines nor tick labels touch."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._hidden: list[Text] = []
+
     def execute(self, fig: Figure) -> None:
         """Lay a figure out."""
+        for text in self._hidden:  # of another size, which had less room
+            text.set_visible(True)
         super().execute(fig)
+        self._hidden = []
         for axes in fig.axes:
             names = [text for text in axes.texts if text.get_gid() == LINE_END]
             marks = [line for line in axes.lines if line.get_gid() == LINE_END]
@@ -31,20 +39,34 @@ class Layout(ConstrainedLayoutEngine):
                     text.set_y(height)
                 for mark, height in zip(marks, placed, strict=False):
                     mark.set_ydata([height])
-            low, high = sorted(axes.get_xlim())
-            ticks = [tick for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
-            _thin([tick.label1 for tick in ticks])
-            _thin([text for text in axes.texts if text.get_gid() == MAY_GO])
+            across, up = _labels(axes.xaxis), _labels(axes.yaxis)
+            numbered = [text for text in axes.texts if text.get_gid() == MAY_GO]
+            owners = [text for text in up if text.get_text().isdigit()]
+            self._hidden += _thin(across) + _thin(owners, room=0.0) + _thin(numbered)
 
 
-def _thin(texts: Sequence[Text]) -> None:
-    """Hide every level text that touches the last one before it that is shown."""
+def _labels(axis: Axis) -> list[Text]:
+    """Return the tick labels within an axis' ends."""
+    low, high = sorted(axis.get_view_interval())
+    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+
+
+def _thin(texts: Sequence[Text], room: float = 0.25) -> list[Text]:
+    """Hide every level text that touches the last one before it that is shown, and return them.
+
+    Between texts remains ``room``, as a share of the size of their letters.
+    """
     last: Bbox | None = None
+    hidden = []
     for text in texts:
         if text.get_visible() and text.get_rotation() == 0:
-            box = text.get_window_extent().padded(0.25 * float(text.get_fontsize()))
-            text.set_visible(last is None or not last.overlaps(box))
-            last = box if text.get_visible() else last
+            box = text.get_window_extent().padded(room * float(text.get_fontsize()))
+            if last is not None and last.overlaps(box):
+                text.set_visible(False)
+                hidden.append(text)
+            else:
+                last = box
+    return hidden
 
 
 @contextmanager

@@ -16,6 +16,7 @@ NARROW = 2.0  # inches that a panel beside another has at least
 TALL = 1.6  # inches that the tallest axes have at least
 AXES = 0.7  # of a panel, what its axes have
 _FORMULA = re.compile(r"\$[^$]*\$")
+_SIGNS = re.compile(r"\\[a-zA-Z]+|[^${}_^ \\]")
 
 
 def fit(figure: Figure, width: float) -> None:
@@ -61,7 +62,8 @@ def _stacked(several: Sequence[Axes], width: float) -> float:
         return 1.0
     rows, columns = grids.pop().get_geometry()
     wide = any(place is not None and len(place.colspan) > 1 for place in places)
-    if wide or columns == 1 or width >= NARROW * columns:
+    bare = not any(axes.axison for axes in several)  # a drawing without ticks can be small
+    if wide or bare or columns == 1 or width >= NARROW * columns:
         return 1.0
     grid = several[0].figure.add_gridspec(len(several), 1)
     names = [
@@ -84,22 +86,23 @@ def _name(axes: Axes, width: float, height: float) -> None:
     assert place is not None
     rows, columns = place.get_gridspec().get_geometry()
     across, down = width * len(place.colspan) / columns, height * len(place.rowspan) / rows
-    for text, room in (
-        (axes.xaxis.label, across),
-        (axes.yaxis.label, down),
-        (axes.title, across),
-        (axes._left_title, across),  # type: ignore[attr-defined]
-    ):
+    for text, room in ((axes.xaxis.label, across), (axes.yaxis.label, down)):
         lines = [_broken(line, AXES * room) for line in text.get_text().split("\n")]
         text.set_text("\n".join(lines))
+    for title in (axes.title, axes._left_title):  # type: ignore[attr-defined]
+        if any("\n" in _broken(line, AXES * across) for line in title.get_text().split("\n")):
+            title.set_text(_broken(title.get_text(), AXES * across))
 
 
 def _broken(text: str, width: float) -> str:
     """Return a text in lines of so many inches, no formula in two of them."""
-    unbroken = _FORMULA.sub(lambda found: found[0].replace(" ", "\0"), text.replace("\n", " "))
+    formulas = iter(_FORMULA.findall(text))
+    unbroken = _FORMULA.sub(lambda found: "\0" * len(_SIGNS.findall(found[0])), text)
+    unbroken = unbroken.replace(" = ", "\u00a0=\u00a0")
     letters = max(8, int(72 * width / (LETTER * LEAST_POINTS)))
     lines = textwrap.wrap(unbroken, letters, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(lines).replace("\0", " ")
+    joined = "\n".join(lines).replace("\u00a0", " ")
+    return re.sub("\0+", lambda _: next(formulas), joined)
 
 
 def _narrowed(figure: Figure, legend: Legend, width: float) -> float:
@@ -113,7 +116,7 @@ def _narrowed(figure: Figure, legend: Legend, width: float) -> float:
             keys, names, loc="outside upper left", ncols=columns, fontsize=LEAST_POINTS
         )
         box = narrowed.get_window_extent()
-        if columns == 1 or box.width <= figure.bbox.width:
+        if columns == 1 or box.width <= figure.bbox.width - LEAST_POINTS / 72 * figure.dpi:
             return float(box.height - before) / figure.dpi
         narrowed.remove()
     return 0.0

@@ -16,6 +16,7 @@ from asyncdp_sim.results import Result
 
 ACROSS = 2
 NAME = 50  # letters of a panel's name in one line
+WIDE = 20.0  # panels whose axes differ by more than this ratio have their own
 LOW = 0.62  # height of one of several panels, over that of one alone
 
 
@@ -62,8 +63,9 @@ class NetworkFigure:
         From a result to why it has no such picture; None if it has.
     height : float or callable
         Inches of a panel that stands alone; of the tallest, where panels differ.
-    one_scale : bool
-        Whether all panels have the same vertical axis.
+    one_scale : str
+        Axes that all panels have alike, ``y`` or ``xy``, unless one panel's would end at a
+        twentieth of them or before.
     """
 
     name: str
@@ -71,7 +73,7 @@ class NetworkFigure:
     draw: Draw
     why_not: Callable[[Result], str | None]
     height: float | Callable[[Sequence[Panel]], float] = 3.6
-    one_scale: bool = False
+    one_scale: str = ""
 
     def of(self, result: Result) -> Picture:
         """Draw one network.
@@ -95,10 +97,12 @@ class NetworkFigure:
             for axes, panel in zip(several, shown, strict=True):
                 drawn.append(self.draw(axes, panel.result))
                 axes.set_title(wrapped(panel.name, NAME), loc="left", fontsize=7.5)
-            if self.one_scale:
-                bottoms, tops = zip(*(axes.get_ylim() for axes in several), strict=True)
-                for axes in several:
-                    axes.set_ylim(min(bottoms), max(tops))
+            for side in self.one_scale:
+                limits = [getattr(axes, f"get_{side}lim")() for axes in several]
+                low, high = min(low for low, _ in limits), max(high for _, high in limits)
+                if high <= WIDE * min(high for _, high in limits):
+                    for axes in several:
+                        axes.set(**{f"{side}lim": (low, high)})
             for place, axes in enumerate(several):  # names of axes stand at the left and below
                 if place < len(several) - ACROSS:
                     axes.set_xlabel("")

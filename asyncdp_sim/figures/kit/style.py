@@ -204,6 +204,11 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def per_cent(share: float, _: int | None = None) -> str:
+    """Return a share as a tick shows it."""
+    return f"{100 * share:.3g} %"
+
+
 def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
     """Write a log axis' ticks as plain numbers where it spans less than two decades.
 

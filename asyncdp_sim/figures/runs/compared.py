@@ -109,12 +109,12 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         return None
     kept = [ratio is not None for ratio in ratios]
     drawn = list(compress(rest, kept))
-    shades = list(
-        compress(colours(len(lines))[1:], kept)
-    )  # as where the curves lie over each other
+    # As where the curves lie over each other.
+    shades = list(compress(colours(len(lines))[1:], kept))
+    marks = list(compress(line_marks(len(lines))[1:], kept))
     with style():
         figure, axes = canvas(height=3.4)
-        draw_quartiles(axes, quartiles, shades)
+        draw_quartiles(axes, quartiles, shades, marks)
         axes.axhline(1.0, color=THEORY, linewidth=0.8, linestyle="--")
         log_axis(axes)
         axes.set_xlim(0, max(grid[-1] for grid, _ in quartiles))
@@ -127,7 +127,7 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         ]
         legend(figure, keys, 2, right=True)
         last = [values[1, -1] for _, values in quartiles]
-        end_labels(axes, last, [o.name for o in drawn], shades, line_marks(len(drawn)))
+        end_labels(axes, last, [o.name for o in drawn], shades, marks)
     caption = (
         f"Median (line) and 25–75 % band over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate (both use the same random numbers); "

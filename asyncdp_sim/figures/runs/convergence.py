@@ -39,7 +39,7 @@ from asyncdp_sim.results import Result
 
 INSTANTS = 400
 DIVERGED = 1e200
-WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis of time
+WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis
 MOST_BANDS = 7  # with more lines, bands would hide one another
 MARKS = 7  # markers along each line
 FITNESS = {"POLAR": "relative sub-optimality"}
@@ -146,15 +146,23 @@ def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Arra
     return np.asarray(values[np.searchsorted(at, grid, side="right") - 1])
 
 
-def draw_quartiles(axes: Axes, found: Sequence[Quartiles], shades: Sequence[str]) -> None:
-    """Draw each line's median, and its band where there are few lines."""
+def draw_quartiles(
+    axes: Axes,
+    found: Sequence[Quartiles],
+    shades: Sequence[str],
+    marks: Sequence[str | None] | None = None,
+) -> None:
+    """Draw each line's median, with its marker, and its band where there are few lines."""
     few = len(found) <= MOST_BANDS
-    signs = line_marks(len(found))
+    signs = line_marks(len(found)) if marks is None else marks
+    log = axes.get_xscale() == "log"
     for place, ((grid, (low, middle, high)), shade) in enumerate(zip(found, shades, strict=True)):
         if few:
             axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
-        step = max(1, len(grid) // MARKS)
-        often = (place * step // len(found), step)
+        shares = np.arange(place / len(found), MARKS) / MARKS
+        least = grid[min(1, len(grid) - 1)]
+        even = least * (grid[-1] / least) ** shares if log else grid[-1] * shares
+        often = np.unique(np.searchsorted(grid, even)).tolist()
         look: dict[str, Any] = {"marker": signs[place], "markersize": 4.5, "markevery": often}
         axes.plot(grid, middle, color=shade, linewidth=1.5 if few else 1, **look)
 
@@ -185,7 +193,7 @@ def _drawn(
         of = "One replicate's"
     caption = f"{of} {fitness_of(lines)} {shown}"
     alone = len(lines) == 1 and lines[0].name == ""
-    since = _first_instant(lines) if axis == "time" else None
+    since = _first_shown(lines, axis)
     every = [quartiles(line.result, axis, since) for line in lines]
     table = quartile_rows(lines, axis, relative_fitness=every)
     results = [line.result for line in lines]
@@ -196,7 +204,7 @@ def _drawn(
         names = [wrapped(line.name) for line in lines]
         rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
         figure, axes = canvas(height=3.8 + 0.2 * rows)
-        log_axis(axes)
+        log_axis(axes, "y" if since is None else "xy")
         draw_quartiles(axes, curves, shades)
         ends = [(grid[-1], values[1, -1]) for grid, values in curves]
         for line, (end, _), shade in zip(lines, ends, shades, strict=True):
@@ -204,8 +212,7 @@ def _drawn(
                 axes.plot(end, line.published, clip_on=False, zorder=5, **_diamond(shade))
         published = any(line.published is not None for line in lines)
         if since is not None:
-            log_axis(axes, "x")
-            caption += f", on a logarithmic axis from t = {number(since)} on"
+            caption += f", on a logarithmic axis from {axis[0]} = {number(since)} on"
         axes.set_xlim(since or 0, max(end for end, _ in ends))
         if since is not None:
             plain_numbers(axes, "x")
@@ -241,16 +248,16 @@ def fitness_of(lines: Sequence[CurveLine]) -> str:
     return FITNESS.get(origins.pop(), USUAL) if len(origins) == 1 else USUAL
 
 
-def _first_instant(lines: Sequence[CurveLine]) -> float | None:
-    """Return where a logarithmic axis of time begins; None where the axis is linear.
+def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
+    """Return where a logarithmic axis of k or of time begins; None where the axis is linear.
 
     That is the earliest recorded update, but at most three decades before the earliest end.
     """
     ends, earliest = [], []
     for line in lines:
-        (time,) = line.result.columns("curve", "time")
-        ends.append(float(time.max()))
-        earliest += [float(time[time > 0].min())] if ends[-1] > 0 else []
+        (at,) = line.result.columns("curve", axis)
+        ends.append(float(at.max()))
+        earliest += [float(at[at > 0].min())] if ends[-1] > 0 else []
     if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
         return None
     return max(min(earliest), min(ends) / 1e3)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
-from asyncdp_sim.core.words import as_float, known, numbers
-from asyncdp_sim.figures.kit.axes import BETTER, log_axis
+from asyncdp_sim.core.words import MOST_NUMBERS, as_float, known, numbers
+from asyncdp_sim.figures.kit.axes import BETTER, log_axis, number_ticks
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import (
@@ -93,7 +93,9 @@ def over_time(found: dict[str, Any]) -> Picture:
             xlabel=time_axis(found.get("time_unit")), ylabel=f"relative fitness $\\psi$\n{BETTER}"
         )
         log_axis(axes)
-        axes.legend(loc="best")
+        plain_numbers(axes)
+        axes.grid(axis="y")
+        figure.legend(loc="outside upper left", ncols=4)
     caption = (
         f"Expected relative fitness ψ over time ({found['method']}; {found['moments']}). The bar "
         "at the end contains ψ of 90 % of runs."
@@ -134,8 +136,11 @@ def owners(found: dict[str, Any]) -> Picture:
             ylabel=f"$\\psi$ of the owner's own model\n{BETTER}",
         )
         log_axis(axes, "xy")
-        for side in ("x", "y"):
-            plain_numbers(axes, side)
+        plain_numbers(axes)
+        if len(sizes := set(records.tolist())) > MOST_NUMBERS:
+            plain_numbers(axes, "x")
+        else:
+            number_ticks(axes, sizes)
         axes.grid(axis="y")
         figure.legend(loc="outside upper left", ncols=4)
     counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]

@@ -111,5 +111,5 @@ FIGURE = NetworkFigure(
     "Share of the times between consecutive updates that exceed t",
     _survival,
     _why_not,
-    one_scale=True,
+    one_scale="xy",
 )

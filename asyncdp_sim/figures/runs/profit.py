@@ -9,7 +9,14 @@ from matplotlib.axes import Axes
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, log_axis
+from asyncdp_sim.figures.kit.axes import (
+    BETTER,
+    LONGEST_AT_END,
+    end_labels,
+    key,
+    legend,
+    log_axis,
+)
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import (
@@ -23,7 +30,7 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     style,
 )
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.runs.convergence import CurveLine, line_keys, line_marks
 from asyncdp_sim.measures.scores import SCORES, Score
 
 OWN = r"$\theta_i^*$: the owner alone"
@@ -75,19 +82,21 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         plain_numbers(top)
         for axes in shown:
             axes.grid(axis="y")
+        wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
         if len(lines) > 1:
-            end_labels(top, means, [line.name for line in lines], shades)
+            names = ["" if wordy else line.name for line in lines]
+            end_labels(top, means, names, shades, line_marks(len(lines)))
         owner_ticks(shown[-1], "x", participants)
         shown[-1].set_xlabel("owner $i$")
         if n_owners <= FEW_OWNERS:
             run = zip(participants.labels, table["records"], strict=False)
             shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in run])
             shown[-1].set_xlabel("owner $i$, with $n_i$ training rows")
-        handles, labels = shown[-1].get_legend_handles_labels()
+        handles, _ = shown[-1].get_legend_handles_labels()
         if not both:
             handles.append(key("private model, mean of replicates", color="#666666", linewidth=1.3))
-            labels.append(handles[-1].get_label())
-        figure.legend(handles, labels, loc="outside upper left", ncols=2)
+            handles += line_keys(lines, shades)[0] if wordy else []
+        legend(figure, handles, 2)
     gain = [int(np.count_nonzero(alone > mean)) for mean in means]
     caption = (
         "Crosses: the optimum θ_i* of each owner alone. Above: its ψ; lines: ψ of the private "
@@ -122,7 +131,8 @@ def _unseen(
         text = f"private, {line.name}" if line.name else "private"
         axes.plot(at, values, mark, color=shade, markersize=4, label=text)
     in_units = f" ({unit})" if score.in_units and unit else ""
-    axes.set_ylabel(f"{score.words}{in_units},\nown held-out rows")
+    better = "(higher is better)" if score.more_is_better else BETTER
+    axes.set_ylabel(f"{score.words}{in_units},\nown held-out rows\n{better}")
     return {
         f"{name}_optimum": np.tile(best, len(lines)),
         f"{name}_alone": np.tile(alone, len(lines)),

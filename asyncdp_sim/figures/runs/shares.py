@@ -15,7 +15,6 @@ from asyncdp_sim.theory.predict.update_order import selection
 from asyncdp_sim.theory.prediction import Unknown
 
 LEVEL = 0.99
-MANY = 30  # owners whose marks are smaller
 
 
 def _counts(result: Result) -> Array:
@@ -54,12 +53,12 @@ def _shares(axes: Axes, result: Result) -> tuple[Columns, str]:
         standing = "clock rates differ, so the law is λ_i/Σλ"
     owners = np.arange(1, n_owners + 1)
     axes.axhspan(low, high, color=BAND, alpha=0.35, linewidth=0, label="99 % under uniform choice")
-    dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+    dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2, "zorder": 3}
     axes.axhline(1 / n_owners, label="uniform choice, $1/N$", **dashed)
     if unequal:
         mark: dict[str, Any] = {"color": VERMILION, "markersize": 20, "markeredgewidth": 1.6}
         axes.plot(owners, law, "_", label=r"law $\lambda_i / \Sigma\lambda$", **mark)
-    size = 5 if n_owners <= MANY else 3
+    size = float(np.clip(250 / n_owners, 0.8, 5))
     axes.plot(owners, share, "o", color=BLUE, markersize=size, label="measured")
     reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
     axes.set(
@@ -90,5 +89,5 @@ FIGURE = NetworkFigure(
     _shares,
     _why_not,
     height=3.0,
-    one_scale=True,
+    one_scale="y",
 )

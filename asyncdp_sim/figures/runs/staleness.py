@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import strokes
 from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, no_updates
-from asyncdp_sim.figures.kit.style import BLUE, DARK_BLUE, THEORY
+from asyncdp_sim.figures.kit.style import DARK_BLUE, THEORY, per_cent
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
@@ -38,13 +38,10 @@ def _histogram(axes: Axes, result: Result) -> tuple[Columns, str]:
     last = max(int(np.searchsorted(np.cumsum(share), 1 - RARE)), LEAST)
     many = last > FEW
     axes.bar(values, share, 1.0 if many else 0.8, color=BAR, label="measured")
-    if many:
-        look: dict[str, Any] = {"color": BLUE, "alpha": 0.4, "linewidth": 0, "step": "mid"}
-        axes.fill_between(values, low, high, label=INTERVAL, **look)
-    elif np.isfinite(low).all():
+    if np.isfinite(low).all():
         axes.errorbar(
             values, share, yerr=strokes(share, low, high), fmt="none", color=DARK_BLUE,
-            elinewidth=1.2, capsize=2, label=INTERVAL,
+            elinewidth=0.5 if many else 1.2, capsize=0 if many else 2, label=INTERVAL,
         )  # fmt: skip
     if isinstance(law, StalenessLaw):
         table["law"] = law.chance(reach)
@@ -55,9 +52,9 @@ def _histogram(axes: Axes, result: Result) -> tuple[Columns, str]:
     top = np.nanmax([share, high])
     axes.set(xlim=(-0.6, last + 0.6), ylim=(0, min(1.0, 1.05 * float(top))))
     axes.grid(axis="y")
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set(xlabel="staleness: other updates between read and use", ylabel="updates")
+    axes.yaxis.set_major_formatter(per_cent)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    axes.set(xlabel="staleness: other updates\nbetween read and use", ylabel="updates")
     return table, _said(stale, law) + _beyond(stale, last)
 
 
@@ -116,5 +113,5 @@ FIGURE = NetworkFigure(
     _histogram,
     _why_not,
     height=3.0,
-    one_scale=True,
+    one_scale="y",
 )

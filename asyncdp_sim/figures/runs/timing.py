@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.units import unit_of
@@ -42,6 +43,7 @@ def _by_update(axes: Axes, result: Result) -> tuple[Columns, str]:
     if not few:
         axes.grid(axis="y")
     owner_ticks(axes, "y", result.participants)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     axes.set(xlabel="update $k$", ylabel="owner $i_k$")
     return rows, text
 

@@ -123,7 +123,7 @@ def panels(found: Sequence[Case], _: Sequence[Columns]) -> Figure:
         axes.set_xlabel("$n_1$", labelpad=-6)
         axes.set_ylabel("$\\epsilon_1$", labelpad=-6)
         axes.set_zlabel(f"{PSI}\n{BETTER}", labelpad=-4)
-        axes.tick_params(labelsize=6, pad=-2)
+        axes.tick_params(labelsize=7, pad=-2)
         axes.set_zlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             ticks(axis)

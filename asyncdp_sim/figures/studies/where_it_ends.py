@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.figures.kit.axes import key, legend
 from asyncdp_sim.figures.kit.layout import MAY_GO
-from asyncdp_sim.figures.kit.style import THEORY, canvas, colours
+from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, per_cent
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
@@ -143,7 +143,7 @@ def panels(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Figure:
         axes.plot(table["predicted"], [place], **diamond)
     for value, share in found[0].own:
         axes.plot([value], [len(found)], "s", color=own, markersize=4 + 8 * share)
-        axes.annotate(f"{share:.0%}", (value, len(found)), (0, -9), textcoords="offset points",
+        axes.annotate(per_cent(share), (value, len(found)), (0, -9), textcoords="offset points",
                       ha="center", va="top", fontsize="small", gid=MAY_GO)  # fmt: skip
     axes.axvline(found[0].best, color=THEORY, linewidth=1.0)
     axes.margins(x=0.08)

@@ -106,7 +106,7 @@ def panels(found: Sequence[Series], rows: Sequence[Columns]) -> Figure:
 
 def _price(axes: Axes, rows: Sequence[Columns], column: str, drawn: Sequence[Any]) -> None:
     """Draw a price over m; what never gets there is above it all, and the least is ringed."""
-    axes.margins(y=0.14)
+    axes.margins(y=0.2)
     tasks, paid = (np.concatenate([table[name] for table in rows]) for name in ("tasks", column))
     never = 1.7 * float(paid[np.isfinite(paid)].max())
     for place, (table, look) in enumerate(zip(rows, drawn, strict=True)):

@@ -30,6 +30,7 @@ from asyncdp_sim.results import Cell, Result, Sweep
 EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
 MOST_SERIES = 7
+FEW_LINES = 30  # owners whose own models' lines do not fill the frame
 OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
 
@@ -128,10 +129,12 @@ def panels(found: list[JointModels], own: Array | None) -> Figure:
         if own is not None and line.at[0] < line.half < np.inf:
             axes.axvline(line.half, **(half | ({"color": look["color"]} if len(found) > 1 else {})))
     if own is not None:
+        thin = OWN | ({"linewidth": 0.4} if len(own) > FEW_LINES else {})
         for level in own:
-            axes.axhline(level, zorder=0, **OWN)
+            axes.axhline(level, zorder=0, **thin)
         keys.append(key("own models: one line per owner, without noise", **OWN))
-        keys.append(key("from this $\\epsilon$ on, half of the owners gain", **half))
+        if any(line.at[0] < line.half < np.inf for line in found):
+            keys.append(key("from this $\\epsilon$ on, half of the owners gain", **half))
         axes.set_title(decision(found).replace(". ", ".\n"), loc="left", fontsize=9)
     scale(axes, "xy", ylabel=f"mean $\\psi$: loss above the least\n{BETTER}")
     axes.set_xlabel("privacy budget $\\epsilon$ per owner")

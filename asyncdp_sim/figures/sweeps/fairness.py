@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.axes import BETTER, draw_line, key, legend, looks, scale
 from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import THEORY, canvas
+from asyncdp_sim.figures.kit.style import THEORY, canvas, per_cent
 from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 
@@ -85,7 +84,7 @@ def panels(found: Sequence[SeedSeries], rows: Sequence[Columns]) -> Figure:
     wide = losses.min() > 0 and losses.max() > WIDE * losses.min()
     scale(axes, "y" if wide else "", ylabel=f"loss on own held-out rows,\nover that of θ* {BETTER}")
     axes.set_xlabel("share of the time that the owner is online")
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.xaxis.set_major_formatter(per_cent)
     axes.set_xticks(sorted(set(online.tolist())))
     legend(figure, keys)
     return figure

@@ -90,7 +90,7 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Figure:
     path, shown = found[0].path, _shown(rows)
     lines = looks(len(found), markersize=4, linewidth=1.1)
     names = [wrapped(series.name) for series in found]
-    at_ends = len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
+    at_ends = len(found) > 1 and len(shown) == 1 and max(map(len, names)) <= LONGEST_AT_END
     keyed = len(found) > 1 and not at_ends
     room = 0.16 * sum(name.count("\n") + 1 for name in names) if keyed else 0.0
     height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
@@ -108,7 +108,8 @@ def panels(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Figure:
         axes.set_xlabel(axis(path))
     if at_ends:
         last = [float(table[shown[0]][-1]) for table in rows]
-        end_labels(several[0], last, names, [str(look["color"]) for look in lines])
+        tones, signs = ([str(look[part]) for look in lines] for part in ("color", "marker"))
+        end_labels(several[0], last, names, tones, signs)
     elif keyed:
         keys = [key(name, **look) for name, look in zip(names, lines, strict=True)]
         legend(figure, keys, columns(names))

@@ -236,6 +236,8 @@ def panels(grids: Sequence[Grid], _: Sequence[Columns]) -> Figure:
             look = {"color": shade, "linewidth": 0.7}
             draw_mesh(axes, across, along, found.of(reference.at), **look)
             keys.append(key(lettered(reference.name), **look))
+    if not found.inside.all():
+        keys.append(measured_key("model at the bounds of $\\Theta$", face="white"))
     for axis, path, values in ((axes.xaxis, x, found.x), (axes.yaxis, y, found.y)):
         axis.set_label_text(axis_name(path))
         ticks(axis, np.log10(values))
@@ -245,10 +247,10 @@ def panels(grids: Sequence[Grid], _: Sequence[Columns]) -> Figure:
     return figure
 
 
-def measured_key() -> Line2D:
+def measured_key(name: str = "measured, mean over replicates", face: str = BLUE) -> Line2D:
     """Return the legend text of the markers."""
     look: dict[str, Any] = {"marker": "o", "markersize": 4, "linestyle": "none"}
-    return key("measured, mean over replicates", color=BLUE, **look)
+    return key(name, color=BLUE, markerfacecolor=face, **look)
 
 
 def draw_surface(axes: Any, x: Array, y: Array, psi: Array) -> tuple[Array, Array, Array]:

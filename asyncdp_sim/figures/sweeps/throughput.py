@@ -111,7 +111,7 @@ def panels(found: Sequence[Channel], rows: Sequence[Columns]) -> Figure:
         at = {name: column[:many] for name, column in table.items()}
         xerr, yerr = (strokes(*ends(at, of)) for of in (LOAD, DELIVERED))
         look: dict[str, Any] = {"color": shade, "marker": marker, "linestyle": "none"}
-        look |= {"markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.6}
+        look |= {"markersize": 6, "markeredgecolor": "white", "markeredgewidth": 0.6}
         axes.errorbar(at[LOAD], at[DELIVERED], xerr=xerr, yerr=yerr, elinewidth=1.2, zorder=4,
                       **look)  # fmt: skip
         points.append(key(wrapped(f"{channel.name}: measured"), **look))

@@ -116,8 +116,8 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
         known = line.result.manifest | {"target_unit": "days"}
         named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
     picture = profit.by_owner(named)
-    assert "RMSE (days),\nown held-out rows" in texts(picture)
-    assert "RMSE,\nown held-out rows" in texts(profit.by_owner(lines))
+    assert "RMSE (days),\nown held-out rows\n(lower is better)" in texts(picture)
+    assert "RMSE,\nown held-out rows\n(lower is better)" in texts(profit.by_owner(lines))
     table = picture.table
     for line in lines:
         owners = read_table(line.result.directory, "owners").groupby("owner")

@@ -1,6 +1,7 @@
 """The check that every picture is held to sees cut-off text and overlaps."""
 
-from asyncdp_sim.figures.kit.style import panels
+from asyncdp_sim.figures.kit.printed import fit
+from asyncdp_sim.figures.kit.style import canvas, panels
 from tests.unit.figures.looks import faults
 
 
@@ -14,3 +15,26 @@ def test_faults_are_seen() -> None:
     assert any("Text" in each and " and " in each for each in said)
     other.set_position(axes.get_position())
     assert len(faults(figure)) > len(said)
+
+
+def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go() -> None:
+    figure, axes = canvas(height=1.4)
+    axes.set_yticks(range(30), ["a name", *map(str, range(1, 30))])
+    figure.draw_without_rendering()
+    names, *numbers = (tick.label1 for tick in axes.yaxis.get_major_ticks())
+    assert names.get_visible()
+    assert not all(text.get_visible() for text in numbers)
+    figure.set_size_inches(6.5, 8.0)
+    figure.draw_without_rendering()
+    assert all(text.get_visible() for text in numbers)
+
+
+def test_printed_names_are_broken_by_the_letters_that_are_seen() -> None:
+    figure, axes = canvas()
+    axes.set(xlabel=r"$\psi(\theta_{L,k})$ of these, below", title="first half of it,\nwhere n = 5")
+    fit(figure, 2.4)
+    assert axes.get_xlabel() == r"$\psi(\theta_{L,k})$ of these, below"
+    assert axes.get_title() == "first half of it,\nwhere n = 5"
+    axes.set_title("one half of this, and quite a lot\nmore, n = 5")
+    fit(figure, 2.0)
+    assert axes.get_title() == "one half of this, and\nquite a lot more, n = 5"

@@ -102,3 +102,12 @@ def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path: Path) ->
         alone, among = figure.of(result), figure.picture([Panel(result)])
         assert alone.caption == among.caption
         assert "network" not in alone.table
+
+
+def test_panels_have_one_scale_unless_one_would_be_too_small(tmp_path: Path) -> None:
+    few, some = (updated(tmp_path / f"{n}", [1, 2, 1], n, f"{n}") for n in (2, 3))
+    many = updated(tmp_path / "many", list(range(1, 401)), 400, "many")
+    first, second = shares.FIGURE.picture([Panel(few, "a"), Panel(some, "b")]).figure.axes
+    assert first.get_ylim() == second.get_ylim()
+    first, second = shares.FIGURE.picture([Panel(few, "a"), Panel(many, "b")]).figure.axes
+    assert first.get_ylim()[1] > 20 * second.get_ylim()[1]

@@ -59,7 +59,8 @@ def test_table_caption_and_legend_say_what_is_drawn(tmp_path: Path) -> None:
     assert "ψ ∝ n_i^-2.00 · ε^-1.00" in picture.caption
     assert "open: 1 of 9 cells" in picture.caption
     [legend] = picture.figure.legends
-    assert len(legend.get_texts()) == 3
+    assert len(legend.get_texts()) == 4
+    assert legend.get_texts()[-1].get_text() == "model at the bounds of $\\Theta$"
     [axes] = picture.figure.axes
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["10", "100", "1,000"]
 
