@@ -52,8 +52,13 @@ def test_the_list_is_not_empty() -> None:
 
 
 LARGE = (
-    "accuracy-by-routing", "async-05", "async-06", "async-08", "async-10", "async-11", "collab-02",
-    "collab-07", "fraud-svm", "hospital-sound", "lending-convergence", "lending-timing",
+    "accuracy-by-routing", "async-05", "async-06", "async-07", "async-08", "async-10", "async-11",
+    "budgets-per-answer", "channel-load", "collab-02", "collab-03", "collab-06", "collab-07",
+    "collab-08", "collab-11", "correlated-noise", "data-market", "exclude-the-small-and-shy",
+    "fraud-svm", "hospital-sound", "joules-against-accuracy", "lending-convergence",
+    "lending-timing", "owners-that-lie", "price-of-a-collision", "price-of-soundness",
+    "statistics-or-gradients", "sync-or-async", "unlike-owners", "value-of-collaboration",
+    "vary-owners", "whom-to-ask",
 )  # fmt: skip
 """Entries whose check draws many rows, or searches for long."""
 

@@ -25,11 +25,8 @@ def result(old: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(old, tmp_path / old.name))
 
 
-@pytest.mark.parametrize(
-    "old",
-    [pytest.param(old, id=old.name, marks=[] if old is OLD[0] else [pytest.mark.long])
-     for old in OLD],
-)  # fmt: skip
+@pytest.mark.long
+@EACH
 def test_it_is_reported_plotted_and_compared(command: Command, result: Path) -> None:
     command.done("report", result)
     page = (result / "report.html").read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
+from tests.one_in import one_in
 from tests.together import together
 
 ORACLE = pytest.mark.oracle(
@@ -179,7 +180,7 @@ def test_replicates_do_not_touch_each_other(algorithm: AnyAlgorithm, quadratic: 
 
 @ORACLE
 @EACH
-@pytest.mark.parametrize("every", [1, 7])
+@one_in(2, "every", [1, 7])
 def test_live_equals_replay(algorithm: AnyAlgorithm, quadratic: Quadratic, every: int) -> None:
     path = replayed(algorithm, quadratic, every)
     for r, scope in enumerate(scopes()):

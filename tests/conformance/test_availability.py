@@ -25,6 +25,7 @@ from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from tests.conformance.members import DATA, examples, said
+from tests.one_in import one_in
 from tests.together import together
 
 KINDS = [kind_of(member) for member in members(Availability)]
@@ -253,7 +254,7 @@ def test_a_bare_run_has_the_same_tables(availability: Availability) -> None:
 
 
 @EACH
-@pytest.mark.parametrize("more", [1, 40])
+@one_in(2, "more", [1, 40])
 def test_adding_owners_leaves_the_others_availability_unchanged(
     availability: Availability, more: int
 ) -> None:

@@ -22,6 +22,7 @@ from tests.conformance.test_mechanisms import (
     ready,
     scenario,
 )
+from tests.one_in import one_in
 from tests.verification.zscores import Score, require, seen
 
 LINED = 0.99
@@ -38,7 +39,7 @@ def judged(given: Scenario, noise: Any, runs: int = RUNS) -> tuple[float, list[S
     return most / may, [found for shift in each for found in shift.followed(runs, may)]
 
 
-@pytest.mark.parametrize("epsilon", CHARGES)
+@one_in(2, "epsilon", CHARGES)
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
 def test_a_density_loses_what_is_claimed_and_answers_follow_it(
     mechanism: MechanismKind, epsilon: float

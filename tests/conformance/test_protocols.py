@@ -19,6 +19,7 @@ from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.conformance.members import examples, said
+from tests.one_in import one_in
 
 ORACLE = pytest.mark.oracle(
     "budgets, outcomes and messages of every protocol over every channel",
@@ -259,7 +260,7 @@ def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
 
 @EACH
 @OVER
-@pytest.mark.parametrize("budget", [3, 10**6])
+@one_in(2, "budget", [3, 10**6])
 def test_learning_is_told_of_each_query_once_and_of_its_end_once(
     protocol: Protocol, channel: dict[str, Any], budget: int
 ) -> None:

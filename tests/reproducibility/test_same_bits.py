@@ -8,6 +8,7 @@ import tomli_w
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import dump
 from tests.cli.command import Command, program
+from tests.one_in import one_in
 from tests.reproducibility.runs import rows, scenario, tables, written
 
 ALL = {f"{name}.parquet" for name in ("updates", "curve", "owners", "events", "models", "optimum")}
@@ -155,7 +156,7 @@ OF_LEARNING_ALONE = {
 }
 
 
-@pytest.mark.parametrize("changes", OF_LEARNING_ALONE.values(), ids=OF_LEARNING_ALONE)
+@one_in(3, "changes", OF_LEARNING_ALONE.values(), ids=OF_LEARNING_ALONE)
 def test_what_the_network_does_not_know_changes_no_update(changes: dict, tmp_path: Path) -> None:
     before = written(scenario(), tmp_path / "before")
     after = written(scenario(**changes), tmp_path / "after")

@@ -240,6 +240,7 @@ def test_a_run_states_what_the_last_model_tells() -> None:
     assert run(scene("privacy.observer.sees=all")).summary["epsilon_true"] > 1.0
 
 
+@pytest.mark.long
 def test_a_run_without_a_round_tells_nothing() -> None:
     none = scene("channel={kind='aloha', airtime=1.0}", "run.until=0.5")
     outcome = run(none)

@@ -136,6 +136,7 @@ def test_a_poisson_source():
     require(found["tail"], error=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.no_evidence
 def test_the_formula_of_an_infinite_population_is_seen():
     found = measure("exponential", (1.0,) * 10, poisson_source(10.0, 0.1), count=20, updates=1800)

@@ -15,6 +15,7 @@ from asyncdp_sim.data import (
     Swap,
     TableData,
 )
+from tests.one_in import one_in
 
 N_I = (30, 25, 20)
 PROJECTED = {"preprocessing": "eigen-uncentred", "features": 3, "public_records": 20}
@@ -95,7 +96,7 @@ def flat(data):
     return np.concatenate(data.features), np.concatenate(data.targets)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@one_in(3, "name", NAMES)
 def test_only_the_record_changes_under_no_preprocessing(kinds, name):
     spec = kinds[name](**AS_THEY_ARE)
     before, after = build(spec), build(spec, Swap(row=33, by=8, factor=2.5))
@@ -110,7 +111,7 @@ def test_only_the_record_changes_under_no_preprocessing(kinds, name):
     assert after.features[1].flags.f_contiguous
 
 
-@pytest.mark.parametrize("name", TABLES)
+@one_in(3, "name", TABLES)
 def test_a_private_record_moves_no_other_by_a_bit(kinds, name):
     spec = kinds[name](**PROJECTED)
     before, after = build(spec), build(spec, Swap(row=33, by=8))
@@ -134,7 +135,7 @@ def test_a_public_record_moves_the_projection_of_all(kinds, monkeypatch, name):
         assert np.all(np.any(x != x_after, axis=0))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@one_in(3, "name", NAMES)
 def test_rows_are_those_of_the_features(kinds, name):
     spec = kinds[name](**AS_THEY_ARE).model_copy(update={"held_out": 0.3})
     data, whole = build(spec), build(spec.model_copy(update={"held_out": 0.0}))

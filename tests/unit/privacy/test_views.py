@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from asyncdp_sim.privacy.observers import node as views
 from asyncdp_sim.privacy.observers.node import Round, all_at_once, leverages, meeting
+from tests.one_in import one_in
 
 Rows = list[list[Fraction]]
 N, BITS = 24, 1000
@@ -142,7 +143,7 @@ def of_length_one(row: Any) -> tuple[Any, int]:
     return (row << BITS) // max(length, 1), length
 
 
-@EACH
+@one_in(4, "name", GRAPHS)
 def test_a_fixed_matrix_gives_its_formula_in_many_digits(name: str) -> None:
     """Twenty steps, after which floats have long lost what is new."""
     weights, parts = averaged(GRAPHS[name])
@@ -250,7 +251,7 @@ def test_where_digits_do_not_suffice_more_is_taken_for_known(
     assert np.abs(leverages(rounds, LOUDNESS, alone(N)) - exact).max() < 1e-8
 
 
-@pytest.mark.parametrize("numbers", [2**10, 2**13])
+@one_in(2, "numbers", [2**10, 2**13])
 def test_pools_that_are_looked_at_apart_know_the_same(
     monkeypatch: pytest.MonkeyPatch, numbers: int
 ) -> None:
