@@ -14,6 +14,7 @@ from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command
 from tests.tables import table
+from tests.together import together
 
 ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
@@ -63,6 +64,7 @@ LARGE = (
 """Entries whose check draws many rows, or searches for long."""
 
 
+@together
 @EACH
 def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
     scenario = found.scenario()
@@ -73,6 +75,7 @@ def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
     assert getattr(scenario.data, "path", None) is None  # no file of ours is needed
 
 
+@together
 @EACH
 def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
     """T, ε and the step have no default where a paper or a user must choose."""

@@ -12,7 +12,6 @@ from scenarios.beyond import muffliato, pairwise
 from scenarios.papers.claims import judge
 from scenarios.papers.figure import AS_PUBLISHED
 from scenarios.papers.verify import verify
-from tests.one_in import one_in
 
 [FIGURE] = pairwise.RESULTS
 N = 8
@@ -67,8 +66,8 @@ def test_what_has_not_met_is_the_cause(tmp_path: Path) -> None:
     assert 1 <= factors[1] < 2
 
 
-@one_in(
-    3,
+@pytest.mark.long
+@pytest.mark.parametrize(
     ("fault", "seen"),
     [
         ("signs", "complete graph of 16: loss of a step"),

@@ -334,6 +334,7 @@ def test_a_seed_that_is_none(
     assert ended.lines == [f"asyncdp: Invalid value for '{words[-1]}': given {said}"]
 
 
+@pytest.mark.long
 def test_no_report_is_written_over_a_directory(command: Command, here: Path) -> None:
     command.done("run", "small.toml", "--out", "result")
     Path("pages").mkdir()
@@ -397,8 +398,6 @@ def test_help_of_a_command(name: str, command: Command) -> None:
 @pytest.mark.parametrize(
     "doing",
     [
-        "import asyncdp_sim",
-        "import asyncdp_sim.cli",
         "import asyncdp_sim.runs, asyncdp_sim.sweeps, asyncdp_sim.scenario",
         "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)",
     ],

@@ -121,6 +121,7 @@ def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: 
     assert "given fewer than two owners of 5 private records" in said.err
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path: Path, command: Command) -> None:
     table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)

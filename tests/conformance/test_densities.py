@@ -23,6 +23,7 @@ from tests.conformance.test_mechanisms import (
     scenario,
 )
 from tests.one_in import one_in
+from tests.together import together
 from tests.verification.zscores import Score, require, seen
 
 LINED = 0.99
@@ -51,6 +52,7 @@ def test_a_density_loses_what_is_claimed_and_answers_follow_it(
     require(followed, error=0.01)
 
 
+@together
 @pytest.mark.parametrize("fault", [*FAULTS, "quieter than it says"])
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
 def test_a_fault_is_seen_in_the_density_or_against_it(mechanism: MechanismKind, fault: str) -> None:

@@ -74,7 +74,7 @@ def test_the_number_of_workers_changes_nothing(
     for workers in (1, 2):
         place = tmp_path / f"{verb}-{workers}"
         words = (verb, f"{verb}.toml", "--out", place, "--workers", workers, *more)
-        apart = (verb, workers) == ("run", 2)
+        apart = (verb, workers) == ("sweep", 2)
         said = program(*words, folder=tmp_path) if apart else command(*words)
         assert said.code == 0, said.err
         found.append((tables(place), (place / "manifest.json").read_bytes()))

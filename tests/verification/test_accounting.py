@@ -24,6 +24,7 @@ from asyncdp_sim.privacy.budgets import (
     pure_total,
 )
 from tests.one_in import one_in
+from tests.together import together
 
 pytestmark = pytest.mark.oracle(
     "ε of a thousand answers, Gaussian or pure",
@@ -78,6 +79,7 @@ def test_noise_or_answers_one_percent_off_are_seen(wrong):
     assert not 1 <= stated(50.0, 1e-9, released) / exact <= 1 + 2e-6
 
 
+@together
 @pytest.mark.parametrize("delta", [1e-10, 1e-6, 0.01])
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0, 20.0])
 def test_a_multiplier_gives_its_epsilon_by_the_formula(epsilon, delta):
@@ -182,6 +184,7 @@ def shared_by(owners, mechanism, delta, budget):
     return privacy.accountant_for(len(UNEQUAL), 50)
 
 
+@together
 @pytest.mark.parametrize(("mechanism", "delta"), MECHANISMS)
 @pytest.mark.parametrize("owners", [1, 2, 3, 4])
 @pytest.mark.parametrize("budget", BUDGETS, ids=["cap", "until-spent", "price"])

@@ -194,8 +194,8 @@ def _whole_budget(reply: AnswerModel) -> AnswerModel:
     return replace(reply, noise=replace(reply.noise, scale=reply.noise.scale * (1 - SHARE) ** 0.5))
 
 
-@one_in(
-    4,
+@pytest.mark.long
+@pytest.mark.parametrize(
     ("pull", "planted"),
     [
         ("there or not", _bare_counts),

@@ -36,6 +36,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.spec.base import per_owner
 from tests.one_in import one_in
+from tests.together import together
 
 from .networks import network
 from .shared import shared
@@ -369,6 +370,7 @@ def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
 SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds")
 
 
+@together
 @COSTS
 @pytest.mark.parametrize(
     ("settings", "said"),

@@ -121,6 +121,7 @@ def test_rate_busy_fraction_and_refusals(law, n_owners):
     require(found["pairs"], error=CELL)
 
 
+@pytest.mark.long
 def test_unequal_rates():
     found = sound_unequal()
     require(found["mean"], error=0.003)

@@ -7,6 +7,7 @@ from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network import compatibility
 from tests.one_in import one_in
 from tests.theory.ticks import mean_gap, repeated
+from tests.together import together
 
 from .networks import network, own_seed, runs
 from .shared import shared
@@ -74,6 +75,7 @@ def test_times_that_are_not_rounded_are_seen():
     assert all(abs(each.z) > LIMIT for each in plain)
 
 
+@together
 @pytest.mark.parametrize("n_owners", [1, 2, 3, 10, 60])
 @pytest.mark.parametrize("met", [compatibility.NOTICED, compatibility.REFUSED])
 def test_the_limits_say_how_far_off_figures_are(n_owners, met):

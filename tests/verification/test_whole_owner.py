@@ -139,7 +139,7 @@ PAIRS = [
 WAYS = pytest.mark.parametrize(("observer", "adjacency"), PAIRS)
 
 
-@one_in(4, ("observer", "adjacency"), PAIRS)
+@one_in(6, ("observer", "adjacency"), PAIRS)
 def test_losses_of_neighbouring_populations_have_their_exact_law(
     observer: str, adjacency: str
 ) -> None:

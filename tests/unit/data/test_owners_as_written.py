@@ -53,7 +53,7 @@ def owners(folder: Path, rows: pd.DataFrame, form: str, public: int = PUBLIC) ->
 
 @EACH
 @FORMS
-@pytest.mark.parametrize("public", [0, PUBLIC])
+@one_in(2, "public", [0, PUBLIC])
 def test_each_text_is_an_owner_in_any_file(
     tmp_path: Path, names: tuple[str, ...], form: str, public: int
 ) -> None:

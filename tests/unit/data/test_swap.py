@@ -16,6 +16,7 @@ from asyncdp_sim.data import (
     TableData,
 )
 from tests.one_in import one_in
+from tests.together import together
 
 N_I = (30, 25, 20)
 PROJECTED = {"preprocessing": "eigen-uncentred", "features": 3, "public_records": 20}
@@ -212,6 +213,7 @@ def test_a_gaussian_record_may_come_from_another_owner_and_be_its_own():
         assert y_after[swap.row] == y[swap.by]
 
 
+@together
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("swap", "named"), [(Swap(5000, 0), "row"), (Swap(0, -1), "by")])
 def test_rows_that_are_not_in_the_table(kinds, name, swap, named):

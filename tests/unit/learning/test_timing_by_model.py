@@ -301,7 +301,7 @@ def test_the_result_directory(tmp_path: Path) -> None:
     assert "withheld" not in pq.read_table(tmp_path / "plain" / "owners.parquet").column_names
 
 
-@one_in(2, "parts", [TRIGGER, {"run": {"target": 0.3}}], ids=["trigger", "target"])
+@one_in(2, "parts", [{"run": {"target": 0.3}}, TRIGGER], ids=["target", "trigger"])
 def test_cells_share_no_traces(parts: Parts, tmp_path: Path) -> None:
     """Other noise makes other models and thereby other traces, though the network is the same."""
     swept = {"privacy.epsilon": [20.0, 500.0]}

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from asyncdp_sim.privacy.observers import node as views
 from asyncdp_sim.privacy.observers.node import Round, all_at_once, leverages, meeting
 from tests.one_in import one_in
+from tests.together import together
 
 Rows = list[list[Fraction]]
 N, BITS = 24, 1000
@@ -100,6 +101,7 @@ def alone(n_nodes: int) -> Any:
     return np.eye(n_nodes, dtype=bool)
 
 
+@together
 @EACH
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_a_fixed_matrix_gives_its_matrix_formula(name: str, steps: int) -> None:

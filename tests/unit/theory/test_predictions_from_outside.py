@@ -36,6 +36,7 @@ from asyncdp_sim.theory.predict.staleness import lateness, never_stale, stalenes
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
 from tests.one_in import one_in
+from tests.together import together
 
 N, RATE, AIRTIME, RATIO = 8, 0.5, 0.2, 0.3
 
@@ -102,6 +103,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
 }
 
 
+@together
 @pytest.mark.parametrize("parts", FOREIGN.values(), ids=FOREIGN)
 @pytest.mark.parametrize("shared", [True, False])
 def test_nothing_is_inherited(parts: dict[str, Any], shared: bool) -> None:
