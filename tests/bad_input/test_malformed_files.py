@@ -14,6 +14,7 @@ from asyncdp_sim.scenario import load
 from tests.bad_input.transcript import FILES, Transcript, agrees, leaked, transcript
 from tests.cli.command import Command, program
 from tests.one_in import one_in
+from tests.together import together
 
 EACH = [transcript(file) for file in sorted(FILES.glob("*.toml"))]
 LONGEST_WAIT = 1.0
@@ -59,6 +60,7 @@ def test_there_are_enough_of_them() -> None:
             assert line.startswith((f"{case.name}: ", "asyncdp: ")), line
 
 
+@together
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.name.removesuffix(".toml"))
 def test_what_is_said(
     case: Transcript,

@@ -22,12 +22,8 @@ TABLE = table(__file__, "catalogue.toml")
 FEW = ("run.replicates=2", "run.updates=20")
 SMALL = ("owners.records=400", *FEW)
 """Settings that make an entry quick."""
-DRAWN = {
-    "lending-convergence": (),
-    "channel-load": pytest.mark.long,
-    "sync-or-async": pytest.mark.long,
-}
-"""Entries whose pictures are drawn by a run of tests or a long one; of others at night."""
+DRAWN = ("lending-convergence", "channel-load", "sync-or-async")
+"""Entries whose pictures are drawn by a long run of tests; of others at night."""
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""
 
 
@@ -117,7 +113,7 @@ def carried_out(found: Entry, directory: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [each.name for each in ENTRIES if DRAWN.get(each.name) != ()])
+@pytest.mark.parametrize("name", [each.name for each in ENTRIES if each.name not in DRAWN])
 def test_runs_small(name: str, tmp_path: Path) -> None:
     carried_out(entry(name), tmp_path / "result")
 
@@ -125,7 +121,9 @@ def test_runs_small(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(found.name, marks=DRAWN.get(found.name, pytest.mark.nightly))
+        pytest.param(
+            found.name, marks=pytest.mark.long if found.name in DRAWN else pytest.mark.nightly
+        )
         for found in ENTRIES
     ],
 )
