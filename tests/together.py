@@ -19,7 +19,7 @@ Case = tuple[str, dict[str, Any]]
 def together(test: Callable[..., None]) -> Callable[..., None]:
     """Return a parametrised test as a single one, which fails with all cases that fail.
 
-    It stands above ``pytest.mark.parametrize``, and is for cases of about a millisecond, without
+    It stands above ``pytest.mark.parametrize``, and is for cases of some milliseconds, without
     fixtures that one case could leave changed for the next.
 
     Raises

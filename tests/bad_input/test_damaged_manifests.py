@@ -16,6 +16,7 @@ from asyncdp_sim.results.summary import notes, result_lines
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, TABLE, rates
 from tests.fresh import Record, none_escapes
+from tests.one_in import one_in
 
 OTHER = (None, [], {}, "x", -1, True, [None], {"x": None})
 GONE = type("Gone", (), {"__repr__": lambda _: "gone"})()
@@ -183,7 +184,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("made", ["run", "sweep", "cell"])
+@one_in(3, "made", ["run", "sweep", "cell"])
 def test_places_are_refused_by_name_or_read(made: str, command: Command) -> None:
     """One in seven, by what reads no table: the manifest itself, and its figures on screen."""
     scene = Scene(made, SMALL, command)

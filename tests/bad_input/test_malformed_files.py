@@ -13,6 +13,8 @@ import pytest
 from asyncdp_sim.scenario import load
 from tests.bad_input.transcript import FILES, Transcript, agrees, leaked, transcript
 from tests.cli.command import Command, program
+from tests.one_in import one_in
+from tests.together import together
 
 EACH = [transcript(file) for file in sorted(FILES.glob("*.toml"))]
 LONGEST_WAIT = 1.0
@@ -58,6 +60,7 @@ def test_there_are_enough_of_them() -> None:
             assert line.startswith((f"{case.name}: ", "asyncdp: ")), line
 
 
+@together
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.name.removesuffix(".toml"))
 def test_what_is_said(
     case: Transcript,
@@ -86,9 +89,7 @@ def test_what_is_said_by_the_program(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "name", [case.name for case in EACH if case.arguments == ("run", case.name)]
-)
+@one_in(4, "name", [case.name for case in EACH if case.arguments == ("run", case.name)])
 def test_check_says_the_same_unless_drawn_data_are_wrong(
     name: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

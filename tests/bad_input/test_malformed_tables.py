@@ -11,6 +11,7 @@ import pytest
 
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Command
+from tests.one_in import one_in
 
 HEAD = "who,age,pay,rate"
 PRIVATE = [f"{'ab'[j % 2]},{30 + 7 * j % 11},{1.5 * j},{j % 4}" for j in range(8)]
@@ -310,7 +311,7 @@ def test_there_are_enough_of_them() -> None:
     assert len(CASES) >= 40
 
 
-@pytest.mark.parametrize("name", CASES)
+@one_in(3, "name", CASES)
 def test_check_and_run_say_the_same_in_one_line_each(
     name: str, command: Command, here: Path
 ) -> None:

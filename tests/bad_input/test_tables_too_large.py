@@ -101,6 +101,7 @@ def test_cells_that_are_not_written_count(tmp_path: Path, monkeypatch: pytest.Mo
     assert said_of(tmp_path / "t.csv").startswith("more than 3,999,999 bytes")
 
 
+@pytest.mark.long
 def test_rows_of_a_parquet(tmp_path: Path) -> None:
     many_rows(tmp_path / "t.parquet", 20 * 2**20)
     assert (tmp_path / "t.parquet").stat().st_size < 300_000

@@ -1,5 +1,7 @@
 """The growth page has what its script measures, and a picture; nothing is timed here."""
 
+import pytest
+
 from tests.benchmarks.growth import AXES, GROWTH, PICTURE, measured, table
 from tests.benchmarks.page import PAGE
 
@@ -20,6 +22,7 @@ def test_exponents_are_of_the_two_largest_sizes():
     assert len(rows) == len(AXES)
 
 
+@pytest.mark.long
 def test_a_size_is_run_with_cells_and_without():
     for sizes in ({"owners": 3, "updates": 10}, {"cells": 2, "updates": 10}):
         seconds, peak = measured(sizes)

@@ -14,6 +14,7 @@ from asyncdp_sim.runs.account import owner_figures
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
+from tests.one_in import one_in
 
 
 def of_cells(name: str, *settings: str, data: bool = True, **wanted: Any) -> list[RunResult]:
@@ -28,6 +29,7 @@ def of_cells(name: str, *settings: str, data: bool = True, **wanted: Any) -> lis
     return [run(scenario.cell(each), dataset=dataset) for each in chosen]
 
 
+@pytest.mark.long
 def test_banks_profit_under_budgets_of_their_own_answers_where_nobody_does_for_the_horizon() -> (
     None
 ):
@@ -83,7 +85,8 @@ def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares() ->
     assert abs(inverse[5] - inverse[0]) < (uniform[5] - uniform[0]) / 2
 
 
-@pytest.mark.parametrize(
+@one_in(
+    5,
     ("kind", "low", "high"),
     [
         ("ideal", 1, 1),
@@ -114,6 +117,7 @@ def test_servers_that_ask_their_neighbours_alone_are_quicker_and_learn_nearly_as
         assert each["psi_final"]["mean"] < 2 * complete["psi_final"]["mean"]
 
 
+@pytest.mark.long
 def test_copies_for_every_owner_cost_what_its_description_says() -> None:
     scenario = entry("every-owner-a-learner").scenario()
     chosen = {each["variant"]["name"]: each for each in scenario.grid()}

@@ -14,6 +14,7 @@ from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command
 from tests.tables import table
+from tests.together import together
 
 ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
@@ -21,12 +22,8 @@ TABLE = table(__file__, "catalogue.toml")
 FEW = ("run.replicates=2", "run.updates=20")
 SMALL = ("owners.records=400", *FEW)
 """Settings that make an entry quick."""
-DRAWN = {
-    "lending-convergence": (),
-    "channel-load": pytest.mark.long,
-    "sync-or-async": pytest.mark.long,
-}
-"""Entries whose pictures are drawn by a run of tests or a long one; of others at night."""
+DRAWN = ("lending-convergence", "channel-load", "sync-or-async")
+"""Entries whose pictures are drawn by a long run of tests; of others at night."""
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""
 
 
@@ -52,12 +49,18 @@ def test_the_list_is_not_empty() -> None:
 
 
 LARGE = (
-    "accuracy-by-routing", "async-05", "async-06", "async-08", "async-10", "async-11", "collab-02",
-    "collab-07", "fraud-svm", "hospital-sound", "lending-convergence", "lending-timing",
+    "accuracy-by-routing", "async-05", "async-06", "async-07", "async-08", "async-10", "async-11",
+    "budgets-per-answer", "channel-load", "collab-02", "collab-03", "collab-06", "collab-07",
+    "collab-08", "collab-11", "correlated-noise", "data-market", "exclude-the-small-and-shy",
+    "fraud-svm", "hospital-sound", "joules-against-accuracy", "lending-convergence",
+    "lending-timing", "owners-that-lie", "price-of-a-collision", "price-of-soundness",
+    "statistics-or-gradients", "sync-or-async", "unlike-owners", "value-of-collaboration",
+    "vary-owners", "whom-to-ask",
 )  # fmt: skip
 """Entries whose check draws many rows, or searches for long."""
 
 
+@together
 @EACH
 def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
     scenario = found.scenario()
@@ -68,6 +71,7 @@ def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
     assert getattr(scenario.data, "path", None) is None  # no file of ours is needed
 
 
+@together
 @EACH
 def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
     """T, ε and the step have no default where a paper or a user must choose."""
@@ -109,7 +113,7 @@ def carried_out(found: Entry, directory: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [each.name for each in ENTRIES if DRAWN.get(each.name) != ()])
+@pytest.mark.parametrize("name", [each.name for each in ENTRIES if each.name not in DRAWN])
 def test_runs_small(name: str, tmp_path: Path) -> None:
     carried_out(entry(name), tmp_path / "result")
 
@@ -117,7 +121,9 @@ def test_runs_small(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(found.name, marks=DRAWN.get(found.name, pytest.mark.nightly))
+        pytest.param(
+            found.name, marks=pytest.mark.long if found.name in DRAWN else pytest.mark.nightly
+        )
         for found in ENTRIES
     ],
 )

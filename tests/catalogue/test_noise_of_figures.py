@@ -15,6 +15,8 @@ from scenarios.papers.claims import SENTENCES, Judged, judge
 from scenarios.papers.figure import SOUND, PaperFigure
 from scenarios.papers.lending.reasons import CONSTANT, LAW_WITHIN
 from scenarios.papers.noise import DRAWS, scale_claims
+from tests.one_in import one_in
+from tests.together import together
 
 WITHOUT = {"async-01", "async-02", "async-04", "async-09", "collab-optimum"}
 """Figures of who talks when, and of no noise at all."""
@@ -38,6 +40,7 @@ def rows(figure: PaperFigure, variant: str, folder: Path, *more: str) -> list[Ju
     return judge("", variant, claims, {variant: Sweep(folder, (), (cell,), ())})
 
 
+@together
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_every_figure_with_noise_judges_its_scale(figure: PaperFigure) -> None:
     of_noise = [claim for claim in figure.claims if claim.quantity.startswith("mean |w|")]
@@ -63,7 +66,7 @@ def test_noise_is_the_theorems(name: str, tmp_path: Path) -> None:
         assert (row.verdict, row.published) == ("agrees", 1.0), row
 
 
-@pytest.mark.parametrize("factor", [0.5, 2.0])
+@one_in(2, "factor", [0.5, 2.0])
 @pytest.mark.parametrize("name", TABLES)
 def test_other_noise_is_red(
     name: str, factor: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

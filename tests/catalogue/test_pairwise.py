@@ -45,6 +45,7 @@ def test_the_noise_of_all_is_what_pairs_that_are_drawn_make() -> None:
     assert pairwise.seen_by_all(graph, 1.0, squared) == pytest.approx(drawn, rel=0.02)
 
 
+@pytest.mark.long
 def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(sweep: Sweep) -> None:
     for name in ("ring", "complete"):
         losses = muffliato.of(sweep, name)
@@ -66,6 +67,7 @@ def test_what_has_not_met_is_the_cause(tmp_path: Path) -> None:
     assert 1 <= factors[1] < 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "seen"),
     [

@@ -137,6 +137,7 @@ def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_
     assert "private              yes (ε = 1 per owner)" in ran
 
 
+@pytest.mark.long
 def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f").mkdir()

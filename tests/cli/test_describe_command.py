@@ -43,6 +43,7 @@ def test_an_unknown_name_is_one_line_with_the_nearest(command: Command) -> None:
     assert line.startswith("describe: given 'privacy.epsilom'; did you mean privacy.epsilon, ")
 
 
+@pytest.mark.long
 def test_the_schema_is_printed_or_written(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

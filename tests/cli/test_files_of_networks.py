@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Command
+from tests.one_in import one_in
 
 SCENE = """
 schema = 1
@@ -55,7 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("verb", "result"), [("run", "r"), ("sweep", "s")])
+@one_in(2, ("verb", "result"), [("run", "r"), ("sweep", "s")])
 def test_a_result_is_made_again_wherever_its_files_lie(
     verb: str, result: str, command: Command, folder: Path
 ) -> None:
@@ -70,6 +71,7 @@ def test_a_result_is_made_again_wherever_its_files_lie(
     assert "reproduced" in command.done("replay", f"deep/{result}").out
 
 
+@pytest.mark.long
 def test_each_file_is_found_where_its_field_is_set(command: Command, folder: Path) -> None:
     """Under other names, and far away; a file that several fields name is told of one of them."""
     command.done("sweep", "scene.toml", "--out", "s")

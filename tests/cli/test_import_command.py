@@ -204,6 +204,7 @@ def test_a_wrong_log_is_one_line(text: str, line: str, command: Command, folder:
     assert not (folder / "t.toml").exists()
 
 
+@pytest.mark.long
 def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(
     command: Command, folder: Path
 ) -> None:

@@ -14,6 +14,7 @@ from asyncdp_sim.figures.draw import Drawing
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 from tests.fresh import Record, fresh_seed
+from tests.one_in import one_in
 
 AT_IMPORT = """
 import os, runpy, signal, sys
@@ -63,8 +64,8 @@ def interrupted_at(
     return subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=said)
 
 
-@pytest.mark.parametrize("place", [40, 400])
-@pytest.mark.parametrize("program", [RUN, CATALOGUE])
+@one_in(2, "place", [40, 400])
+@one_in(2, "program", [RUN, CATALOGUE])
 def test_while_it_starts_it_ends_without_a_traceback(
     program: Sequence[str], place: int, here: Path
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.runs.differences import directories
 from tests.cli.command import Command
+from tests.one_in import one_in
 
 OLD = sorted((Path(__file__).parent / "old_results").iterdir())
 LOOPS = [old for old in OLD if old.name in ("compiled", "merged")]
@@ -25,11 +26,8 @@ def result(old: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(old, tmp_path / old.name))
 
 
-@pytest.mark.parametrize(
-    "old",
-    [pytest.param(old, id=old.name, marks=[] if old is OLD[0] else [pytest.mark.long])
-     for old in OLD],
-)  # fmt: skip
+@pytest.mark.long
+@EACH
 def test_it_is_reported_plotted_and_compared(command: Command, result: Path) -> None:
     command.done("report", result)
     page = (result / "report.html").read_text(encoding="utf-8")
@@ -41,7 +39,7 @@ def test_it_is_reported_plotted_and_compared(command: Command, result: Path) -> 
     assert [each.name for each in others if f"{each.name} against {result.name}" not in said] == []
 
 
-@EACH
+@one_in(3, "old", OLD, ids=lambda old: old.name)
 def test_it_is_read_from_python(result: Path) -> None:
     found = ad.open(result)
     assert isinstance(found, ad.Result)

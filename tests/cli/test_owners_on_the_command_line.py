@@ -153,6 +153,7 @@ def test_a_purchase_and_a_tuning_are_saved(command: Command) -> None:
     command.done("check", "bought.toml", "tuned.toml")
 
 
+@pytest.mark.long
 def test_what_was_chosen_from_private_records_says_so(command: Command) -> None:
     why = "settings chosen from private records, not accounted"
     command.done("forecast", "table.toml", "--tune", "--private", "--save", "tuned.toml")

@@ -102,6 +102,7 @@ def test_audits_forecasts_and_searches_tell(small):
     assert (done[0], done[-1]) == (0, total)
 
 
+@pytest.mark.long
 def test_a_result_and_a_sweep_made_again_tell_as_they_did_at_first(small, tmp_path):
     write(run(small), tmp_path / "r")
     told, first = Told(), Told()

@@ -18,6 +18,7 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import PROGRAM, Command
 from tests.cli.scenes import SMALL, SWEEP
+from tests.one_in import one_in
 
 ROUNDED = "reproduced (other linear algebra: equal to "
 AGREES = "reproduced (manifest, scenario and every table agree"
@@ -71,7 +72,7 @@ OF_MODELS = [
 ]
 
 
-@pytest.mark.parametrize(("table", "column"), OF_MODELS)
+@one_in(4, ("table", "column"), OF_MODELS)
 @pytest.mark.usefixtures("here")
 def test_models_and_curves_are_compared_to_the_tolerance(
     table: str, column: str, command: Command
@@ -207,7 +208,8 @@ def program(folder: Path, kernel: str | None, *words: str) -> str:
     return ended.stdout
 
 
-@pytest.mark.parametrize("learning", ["replay", pytest.param("live", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("learning", ["replay", "live"])
 def test_a_result_of_haswell_is_reproduced_by_the_kernel_here(
     learning: str, tmp_path: Path
 ) -> None:

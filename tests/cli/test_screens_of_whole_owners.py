@@ -46,6 +46,7 @@ SECTIONS = re.compile(
 MARKUP = re.compile(r"<(svg|script|style).*?</\1>|<[^>]*>", re.S)
 
 
+@pytest.mark.long
 def test_a_screen_says_record_only_where_it_means_one(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def test_closed_streams_take_what_is_printed(here: Path) -> None:
     assert (here / "out" / "manifest.json").exists()
 
 
+@pytest.mark.long
 def test_a_reader_that_has_gone(here: Path) -> None:
     def into_a_closed_pipe() -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)

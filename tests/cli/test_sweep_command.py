@@ -15,6 +15,7 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
+from tests.one_in import one_in
 from tests.unit.sweeps.told import whole_cells
 
 CELL = {
@@ -226,7 +227,7 @@ def test_swept_data_tables_resolve_paths_against_the_file(
     command.done("replay", here / "result" / "cell-0000")
 
 
-@pytest.mark.parametrize("stop_after", [1, 4])
+@one_in(2, "stop_after", [1, 4])
 def test_an_interrupted_sweep_goes_on_to_the_same_result(
     stop_after: int, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,17 +169,9 @@ SPARSE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 }  # fmt: skip
 
 
-AT_ONCE = (
-    "owners of eight rows and one class", "two classes, one of them public alone",
-    "a number, the same in all private rows",
-)  # fmt: skip
-
-
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[] if name in AT_ONCE else [pytest.mark.long]) for name in SPARSE],
-)
+@pytest.mark.parametrize("name", SPARSE)
 def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path, name: str) -> None:
     """Some scores have no meaning then, such as AUC where held-out rows have one label alone."""
     SPARSE[name](flowers(300)).to_csv(tmp_path / "t.csv", index=False)

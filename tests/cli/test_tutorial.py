@@ -63,6 +63,7 @@ def test_private_rows_have_no_say_in_what_is_told_and_written(
     assert told[0] == told[1]
 
 
+@pytest.mark.long
 def test_a_look_at_private_rows_is_not_for_release(command: Command, here: Path) -> None:
     asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
     said = command.done(*asked, "--private", "--write", "s.toml")

@@ -11,6 +11,7 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data.table_profile import TableLook, look
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
+from tests.one_in import one_in
 
 ROWS, PUBLIC = 240, 120
 
@@ -56,7 +57,7 @@ COLUMNS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", COLUMNS)
+@one_in(3, "name", COLUMNS)
 def test_a_column_is_what_its_public_cells_say(tmp_path: Path, name: str) -> None:
     cells, encoding, told = COLUMNS[name]
     found = next(c for c in seen(tmp_path, table(x=cells)).columns if c.name == "x")
@@ -75,7 +76,7 @@ def test_what_is_proposed_is_accepted(tmp_path: Path, command: Command, name: st
     command.done("check", tmp_path / "s.toml")
 
 
-@pytest.mark.parametrize("cell", ["unknown", "<0.5", "", "2024-01-01", "x" * 50])
+@one_in(2, "cell", ["unknown", "<0.5", "", "2024-01-01", "x" * 50])
 def test_a_private_word_changes_no_look(tmp_path: Path, cell: str) -> None:
     before = seen(tmp_path, table()).lines()
     ages = table()["age"].tolist()
@@ -120,6 +121,7 @@ def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: 
     assert "given fewer than two owners of 5 private records" in said.err
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path: Path, command: Command) -> None:
     table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)
@@ -168,7 +170,7 @@ def test_durations_and_times_of_a_parquet_are_in_days(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("coarse")
-@pytest.mark.parametrize("target", ["days", "classes"])
+@one_in(2, "target", ["days", "classes"])
 def test_private_targets_that_cannot_be_read_are_counted_apart(
     tmp_path: Path, command: Command, target: str
 ) -> None:

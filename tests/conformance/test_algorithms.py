@@ -21,6 +21,7 @@ from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
+from tests.one_in import one_in
 from tests.together import together
 
 ORACLE = pytest.mark.oracle(
@@ -117,6 +118,7 @@ def replayed(
     return replay(traces, steps, reply_of(algorithm, quadratic), scopes(count), every)
 
 
+@together
 @EACH
 def test_shapes(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     steps = steps_of(algorithm, quadratic)
@@ -133,6 +135,7 @@ def test_shapes(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     assert np.isfinite(state.central).all()
 
 
+@together
 @EACH
 def test_a_query_is_a_copy_and_changes_nothing(
     algorithm: AnyAlgorithm, quadratic: Quadratic
@@ -148,13 +151,14 @@ def test_a_query_is_a_copy_and_changes_nothing(
     assert np.array_equal(steps.query(state, turn), kept)
 
 
-@EACH
+@one_in(2, "algorithm", ALGORITHMS, ids=said)
 def test_the_same_answers_give_the_same_bits(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     one, two = (replayed(algorithm, quadratic, 1) for _ in range(2))
     assert np.array_equal(one.central, two.central)
     assert np.array_equal(one.final, two.final)
 
 
+@together
 @EACH
 def test_models_stay_in_the_box_and_projections_are_counted(
     algorithm: AnyAlgorithm, quadratic: Quadratic
@@ -169,6 +173,7 @@ def test_models_stay_in_the_box_and_projections_are_counted(
     assert not wide.clipped.any()
 
 
+@together
 @EACH
 def test_replicates_do_not_touch_each_other(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     together = replayed(algorithm, quadratic, 1)
@@ -179,7 +184,7 @@ def test_replicates_do_not_touch_each_other(algorithm: AnyAlgorithm, quadratic: 
 
 @ORACLE
 @EACH
-@pytest.mark.parametrize("every", [1, 7])
+@one_in(2, "every", [1, 7])
 def test_live_equals_replay(algorithm: AnyAlgorithm, quadratic: Quadratic, every: int) -> None:
     path = replayed(algorithm, quadratic, every)
     for r, scope in enumerate(scopes()):
@@ -193,6 +198,7 @@ def test_live_equals_replay(algorithm: AnyAlgorithm, quadratic: Quadratic, every
         assert found.clipped[0] == path.clipped[r]
 
 
+@together
 @ORACLE
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
 def test_live_equals_replay_on_each_of_its_protocols(
@@ -216,6 +222,7 @@ def test_the_traces_end_at_different_updates(algorithm: AnyAlgorithm) -> None:
     assert len({trace.n_updates for trace in traces_of(algorithm)}) > 1
 
 
+@together
 @EACH
 def test_models_start_in_the_box(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
     """Or the first query would be where no bound on a gradient holds."""

@@ -25,6 +25,7 @@ from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace
 from tests.conformance.members import DATA, examples, said
+from tests.one_in import one_in
 from tests.together import together
 
 KINDS = [kind_of(member) for member in members(Availability)]
@@ -124,7 +125,7 @@ def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availabil
     setting="three owners; kinds without a long-run share are left out",
     kinds="Always, Bernoulli, OnOff, Diurnal, Outages",
 )
-@EACH
+@one_in(2, "availability", AVAILABILITIES, ids=said)
 def test_the_long_run_share_of_ticks_is_the_declared_one(availability: Availability) -> None:
     """z-test, |z| < 4 (fixed seed), over R = 30 replicates of 30 time units at rate 4.
 
@@ -148,6 +149,7 @@ def test_the_long_run_share_of_ticks_is_the_declared_one(availability: Availabil
     assert np.all(4 * error < 0.09)  # the test can fail
 
 
+@together
 @EACH
 def test_the_online_column_is_the_share_of_time_or_of_ticks(availability: Availability) -> None:
     """From the events alone, at several horizons."""
@@ -191,6 +193,7 @@ def test_a_share_of_no_ticks_is_not_a_number(availability: Availability) -> None
     assert isnan(trace.owners["online"][0])
 
 
+@together
 @EACH
 def test_only_online_owners_act(availability: Availability) -> None:
     trace = traced(availability)
@@ -206,6 +209,7 @@ def test_only_online_owners_act(availability: Availability) -> None:
                 assert online == (event["detail"] != Detail.offline)
 
 
+@together
 @EACH
 def test_the_seed_decides(availability: Availability) -> None:
     one = traced(availability)
@@ -244,6 +248,7 @@ class Noted(Streams):
         self.names.add(said)
 
 
+@together
 @EACH
 def test_a_bare_run_has_the_same_tables(availability: Availability) -> None:
     kept = traced(availability)
@@ -253,7 +258,7 @@ def test_a_bare_run_has_the_same_tables(availability: Availability) -> None:
 
 
 @EACH
-@pytest.mark.parametrize("more", [1, 40])
+@one_in(2, "more", [1, 40])
 def test_adding_owners_leaves_the_others_availability_unchanged(
     availability: Availability, more: int
 ) -> None:
@@ -294,6 +299,7 @@ def test_members_of_one_group_come_and_go_together_and_groups_apart() -> None:
     assert not set(times[0]) & set(times[1])
 
 
+@together
 @EACH
 def test_availability_does_not_move_the_clocks(availability: Availability) -> None:
     """An owner that has left for good is no longer followed; until then all its ticks are seen."""

@@ -77,6 +77,7 @@ def test_no_number_of_allowed_answers_costs_more_than_the_budget(
         assert np.all(over > accountant.epsilon)
 
 
+@together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
 def test_every_budget_has_a_noise_that_grows_with_the_bound_alone(
@@ -110,6 +111,7 @@ def test_without_privacy_answers_are_exact_and_no_number_of_them_is_too_large(
     assert np.isinf(privacy.accountant_for(N, T).spent(np.ones(N, dtype=int))).all()
 
 
+@together
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
 def test_traits_of_a_budget_are_what_it_does(budget: Budget) -> None:
     longer = [budget.answers_allowed(N, updates) for updates in (T, 2 * T)]

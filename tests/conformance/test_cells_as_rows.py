@@ -13,7 +13,9 @@ from asyncdp_sim.learning.replay_cells import CellTask, alike
 from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from tests.conformance.members import said
 from tests.conformance.test_algorithms import (
+    ALGORITHMS,
     BOX,
     EACH,
     NOISE,
@@ -28,6 +30,8 @@ from tests.conformance.test_algorithms import (
     scopes,
     traces_of,
 )
+from tests.one_in import one_in
+from tests.together import together
 from tests.unit.learning.problems import same_path
 
 FACTORS = (1.0, 0.7, 1.3, 0.9)
@@ -79,12 +83,13 @@ def held_to_each_alone(traces: list[Any], cells: list[CellTask], asks: Any = "av
     assert len(finals) == len(cells), "cells that end alike show nothing"
 
 
-@EACH
+@one_in(2, "algorithm", ALGORITHMS, ids=said)
 def test_a_mixed_batch_has_the_bits_of_each_cell_alone(algorithm: AnyAlgorithm) -> None:
     for count in (1, 2, R):
         held_to_each_alone(traces_of(algorithm)[:count], cells_of(algorithm))
 
 
+@together
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
 def test_on_each_of_its_protocols(algorithm: AnyAlgorithm, kind: str) -> None:
     network = network_of(algorithm, kind)
@@ -92,6 +97,7 @@ def test_on_each_of_its_protocols(algorithm: AnyAlgorithm, kind: str) -> None:
     held_to_each_alone(traces, cells_of(algorithm, network.protocol), network.protocol.asks)
 
 
+@together
 @EACH
 def test_every_number_of_a_step_may_differ(algorithm: AnyAlgorithm) -> None:
     """But for those by which randomness is drawn, and a solver's."""

@@ -161,6 +161,7 @@ def test_a_lone_owner_never_collides_and_never_overlaps_itself(channel: Channel)
     assert all(a.interval[1] <= b.interval[0] for a, b in pairwise(sent))
 
 
+@together
 @ORACLE
 @EACH
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -193,6 +194,7 @@ def test_what_overlaps_collides_and_nothing_else(channel: Channel, seed: int) ->
     assert touching > 0 or gaps or slack  # half-open: the test above can fail
 
 
+@together
 @EACH
 def test_two_that_begin_at_one_tick_collide_unless_they_are_kept_apart(channel: Channel) -> None:
     """A hundred times, far apart; where a coin decides who begins, those that begin together."""
@@ -249,6 +251,7 @@ def test_an_owner_that_thinks_better_of_it_leaves_nothing_on_the_air(channel: Ch
     assert station.medium.on_air_ticks(station.kernel.now) == 0
 
 
+@together
 @ORACLE
 @EACH
 def test_time_on_the_air_is_the_sum_of_all_transmissions(channel: Channel) -> None:
@@ -268,6 +271,7 @@ def test_time_on_the_air_is_the_sum_of_all_transmissions(channel: Channel) -> No
     assert short.medium.on_air_ticks(horizon) == total
 
 
+@together
 @EACH
 def test_transmissions_begin_where_the_channel_lets_them(channel: Channel) -> None:
     station = Station(channel)
@@ -350,6 +354,7 @@ def test_capture_spares_the_strongest_at_most() -> None:
     assert sum(survivors(4.0)) < sum(survivors(1.0))
 
 
+@together
 @EACH
 def test_the_seed_decides_and_others_do_not_disturb(channel: Channel) -> None:
     """What an owner draws for itself stays its own when owners are added."""

@@ -22,6 +22,8 @@ from tests.conformance.test_mechanisms import (
     ready,
     scenario,
 )
+from tests.one_in import one_in
+from tests.together import together
 from tests.verification.zscores import Score, require, seen
 
 LINED = 0.99
@@ -38,7 +40,7 @@ def judged(given: Scenario, noise: Any, runs: int = RUNS) -> tuple[float, list[S
     return most / may, [found for shift in each for found in shift.followed(runs, may)]
 
 
-@pytest.mark.parametrize("epsilon", CHARGES)
+@one_in(2, "epsilon", CHARGES)
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
 def test_a_density_loses_what_is_claimed_and_answers_follow_it(
     mechanism: MechanismKind, epsilon: float
@@ -50,6 +52,7 @@ def test_a_density_loses_what_is_claimed_and_answers_follow_it(
     require(followed, error=0.01)
 
 
+@together
 @pytest.mark.parametrize("fault", [*FAULTS, "quieter than it says"])
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
 def test_a_fault_is_seen_in_the_density_or_against_it(mechanism: MechanismKind, fault: str) -> None:

@@ -10,6 +10,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.laws import Law, NoTime
 from tests.conformance.members import examples, said
+from tests.one_in import one_in
 from tests.together import together
 
 LAWS = examples(Law)
@@ -28,6 +29,7 @@ def test_none_gives_none() -> None:
     assert (NoTime().mean, NoTime().variance) == (0, 0)
 
 
+@together
 @pytest.mark.oracle(
     "mean and variance of durations",
     "the declared mean and variance",
@@ -55,7 +57,7 @@ def test_mean_and_variance_against_a_hundred_thousand_draws(law: Law) -> None:
         assert 4 * variance_error < 0.2 * law.variance
 
 
-@EACH
+@one_in(2, "law", [law for law in LAWS if not law.instant], ids=said)
 def test_length_biased_draws_have_the_exact_mean_and_law(law: Law) -> None:
     """z-tests on 10⁵ draws, |z| < 4 (fixed seed): P(biased ≤ x) = E[X; X ≤ x]/E X.
 
@@ -95,6 +97,7 @@ def test_durations_are_integers_from_zero_on(law: Law) -> None:
     assert len(ticks) == 5000  # without end
 
 
+@together
 @EACH
 def test_the_block_size_never_changes_the_values(law: Law) -> None:
     whole = drawn(law, 1000, 1000)

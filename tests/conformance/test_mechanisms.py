@@ -31,6 +31,7 @@ from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.conformance.planted import FAULTS
 from tests.conformance.spherical import SphericalMechanism
+from tests.one_in import one_in
 from tests.verification.zscores import require, score, seen
 
 ORACLE = pytest.mark.oracle(
@@ -101,7 +102,7 @@ def attacked(given: Scenario, problem: Problem) -> Any:
 
 
 @ORACLE
-@pytest.mark.parametrize("epsilon", CHARGES)
+@one_in(2, "epsilon", CHARGES)
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
 def test_a_mechanism_is_sound_at_its_claim(mechanism: MechanismKind, epsilon: float) -> None:
     """And is seen nearly as far as it goes, so that the attack is worth something."""
@@ -113,7 +114,7 @@ def test_a_mechanism_is_sound_at_its_claim(mechanism: MechanismKind, epsilon: fl
 
 
 @ORACLE
-@pytest.mark.parametrize("fault", FAULTS)
+@one_in(2, "fault", FAULTS)
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
 def test_a_fault_in_a_mechanism_is_refuted(mechanism: MechanismKind, fault: str) -> None:
     given = under_attack(mechanism)
@@ -344,7 +345,7 @@ def learning(mechanism: MechanismKind) -> Scenario:
     return parse(Scenario, raw)
 
 
-@pytest.mark.parametrize("mechanism", NOISY, ids=said)
+@one_in(3, "mechanism", NOISY, ids=said)
 def test_forecasts_by_moments_are_what_runs_come_to(mechanism: MechanismKind) -> None:
     given = learning(mechanism)
     found = forecast(given)

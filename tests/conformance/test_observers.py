@@ -23,6 +23,7 @@ from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
+from tests.one_in import one_in
 from tests.together import together
 
 _NODE = next(each for each in examples(Observer) if each.kind == "node")
@@ -111,7 +112,7 @@ def outcome(
     kinds="every observer",
 )
 @EACH
-@pytest.mark.parametrize("graph", ["ring", "star", "complete"])
+@one_in(3, "graph", ["ring", "star", "complete"])
 def test_nobody_learns_more_than_who_hears_all(observer: ObserverKind, graph: str) -> None:
     if observer.sees_sums:
         assert_sums_cost_no_more(observer)

@@ -19,6 +19,8 @@ from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.conformance.members import examples, said
+from tests.one_in import one_in
+from tests.together import together
 
 ORACLE = pytest.mark.oracle(
     "budgets, outcomes and messages of every protocol over every channel",
@@ -151,6 +153,7 @@ def _one_job(protocol: Protocol) -> bool:
     return getattr(protocol, "own_tick", "drop") == "drop" and not protocol.restarts_immediately
 
 
+@together
 @OVER
 @pytest.mark.parametrize("protocol", PERFECT, ids=said)
 def test_what_loses_nothing_refuses_channels_that_do(
@@ -162,6 +165,7 @@ def test_what_loses_nothing_refuses_channels_that_do(
         network(protocol, channel, latency=Latency(), clock=PoissonClock())
 
 
+@together
 @ORACLE
 @EACH
 @OVER
@@ -187,6 +191,7 @@ def test_a_run_ends_and_no_budget_is_exceeded(protocol: Protocol, channel: dict[
     assert trace.released.sum() == np.isin(trace.exchanges["outcome"], RELEASED).sum()
 
 
+@together
 @EACH
 @OVER
 def test_a_run_ends_with_update_t(protocol: Protocol, channel: dict[str, Any]) -> None:
@@ -196,6 +201,7 @@ def test_a_run_ends_with_update_t(protocol: Protocol, channel: dict[str, Any]) -
     assert trace.end_tick == trace.updates["tick"][-1]
 
 
+@together
 @ORACLE
 @EACH
 @OVER
@@ -238,6 +244,7 @@ def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, 
         assert set(sent.values()) == {1}  # a fresh answer is an exchange of its own
 
 
+@together
 @EACH
 @OVER
 def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
@@ -259,7 +266,7 @@ def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
 
 @EACH
 @OVER
-@pytest.mark.parametrize("budget", [3, 10**6])
+@one_in(2, "budget", [3, 10**6])
 def test_learning_is_told_of_each_query_once_and_of_its_end_once(
     protocol: Protocol, channel: dict[str, Any], budget: int
 ) -> None:
@@ -278,6 +285,7 @@ def test_learning_is_told_of_each_query_once_and_of_its_end_once(
     assert set(told.asked) == set(rows["message"][cut_short].tolist())
 
 
+@together
 @EACH
 @OVER
 def test_the_tables_do_not_depend_on_the_events_being_kept(
@@ -291,6 +299,7 @@ def test_the_tables_do_not_depend_on_the_events_being_kept(
     assert (bare.end_tick, bare.on_air_ticks) == (kept.end_tick, kept.on_air_ticks)
 
 
+@together
 @EACH
 @OVER
 def test_a_promise_of_one_at_a_time_is_kept(protocol: Protocol, channel: dict[str, Any]) -> None:
@@ -304,6 +313,7 @@ def test_a_promise_of_one_at_a_time_is_kept(protocol: Protocol, channel: dict[st
     assert trace.one_each == _one_job(protocol)
 
 
+@together
 @pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if not p.sends_requests], ids=said)
 @pytest.mark.parametrize("name", ["aloha, fresh", "slots side by side"])
 def test_time_on_the_air_is_airtime_by_transmissions(protocol: Protocol, name: str) -> None:

@@ -245,6 +245,7 @@ def test_an_algorithm_that_is_new_in_the_union_is_not_exact(
     assert {each["basis"] for each in made if "FedAsync" in each["kinds"]} > bases
 
 
+@together
 @ORACLE
 @pytest.mark.parametrize("algorithm", WHOLE, ids=said)
 def test_without_noise_it_equals_its_reference(algorithm: AnyAlgorithm) -> None:

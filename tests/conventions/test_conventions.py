@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,11 +28,16 @@ SEVERAL = {
 """Names of several classes, with what the one is of the other."""
 
 
+@cache
+def modules() -> list[ast.Module]:
+    """Return the package's modules as trees."""
+    files = (ROOT / "asyncdp_sim").rglob("*.py")
+    return [ast.parse(file.read_text("utf-8")) for file in files]
+
+
 def test_a_name_is_of_one_class():
     """One word per thing: a query is no protocol, and a graph is no topology."""
-    files = (ROOT / "asyncdp_sim").rglob("*.py")
-    bodies = (ast.parse(file.read_text("utf-8")).body for file in files)
-    names = Counter(n.name for body in bodies for n in body if isinstance(n, ast.ClassDef))
+    names = Counter(n.name for each in modules() for n in each.body if isinstance(n, ast.ClassDef))
     shared = {name for name, count in names.items() if count > 1 and not name.startswith("_")}
     assert shared == SEVERAL.keys()
 
@@ -118,8 +124,7 @@ def test_a_module_says_first_what_it_is():
 
 
 def test_a_class_says_first_what_it_is():
-    files = (ROOT / "asyncdp_sim").rglob("*.py")
-    nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text("utf-8"))))
+    nodes = (node for each in modules() for node in ast.walk(each))
     said = [(n.name, ast.get_docstring(n) or "") for n in nodes if isinstance(n, ast.ClassDef)]
     assert len(said) > 600
     assert {name for name, first in said if ASKS.match(first) is not None} == STILL

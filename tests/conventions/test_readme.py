@@ -59,6 +59,7 @@ def test_both_commands_are_where_the_ci_script_looks():
     assert command.endswith("-m pytest -n 2")
 
 
+@pytest.mark.long
 def test_the_main_command_draws_the_picture_and_its_sentence(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -24,6 +24,7 @@ def differ(before: dict, after: dict) -> set[str]:
     return {layer for layer in ALL if one[layer] != other[layer]}
 
 
+@pytest.mark.long
 def test_an_entry_has_one_fingerprint() -> None:
     [cell, *_] = cells("async-02")
     found = recorded("async-02", cell)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.mutants.hunt import hunt
 from tests.mutants.mutant import MUTANTS, ROOT, Mutant
+from tests.together import together
 
 PACKAGES = (
     "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecasts",
@@ -14,6 +15,7 @@ PACKAGES = (
 )  # fmt: skip
 
 
+@together
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_mutant_can_be_planted(mutant: Mutant) -> None:
     text = (ROOT / mutant.file).read_text(encoding="utf-8")

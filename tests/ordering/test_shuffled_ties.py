@@ -24,6 +24,7 @@ from asyncdp_sim.trace import EventKind, EventRecorder, Trace
 from tests.ordering.cases import CASES
 from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid
 from tests.ordering.scene import Case
+from tests.together import together
 
 SEEDS = range(1, 21)
 FEW = range(1, 9)
@@ -151,6 +152,7 @@ def named(names: set[str]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.name)
 
 
+@together
 @named({case.name for case in CASES} - DEPENDENT - UNORDERED - RENUMBERED)
 def test_order_independent_scenarios_do_not_change(case: Case) -> None:
     declared = told(declared_order(case))
@@ -169,6 +171,7 @@ def test_only_the_notes_of_coming_and_going_change_order(case: Case) -> None:
     assert len({tuple(trace.events["owner"].tolist()) for trace in traces}) > 1
 
 
+@together
 @named(RENUMBERED)
 def test_only_numbers_and_the_order_of_notes_change(case: Case) -> None:
     declared = declared_order(case)
@@ -177,6 +180,7 @@ def test_only_numbers_and_the_order_of_notes_change(case: Case) -> None:
     assert any(told(trace) != told(declared) for trace in traces)
 
 
+@together
 @named(DEPENDENT)
 def test_order_dependent_scenarios_are_exposed(case: Case) -> None:
     first = {tuple(shuffled(case, seed).updates["owner"].tolist()) for seed in SEEDS}

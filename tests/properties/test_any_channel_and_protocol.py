@@ -40,7 +40,7 @@ from tests.unit.learning.problems import records
 
 K = EventKind
 ROUGH = settings(FIXED, max_examples=30)
-FEW, MANY = 100, 300
+FEW, MANY = 50, 300
 """What happens in one of 20 networks is met by the few in all but 1 of 169 tries."""
 TRIED = pytest.mark.parametrize(
     "examples", [FEW, pytest.param(MANY, marks=pytest.mark.long)], ids=["few", "some"]

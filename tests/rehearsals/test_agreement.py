@@ -18,6 +18,7 @@ from tests.rehearsals.agreement import (
     scenes,
     share_difference,
 )
+from tests.together import together
 
 BUSY = "request, refused, N = 10"
 
@@ -30,6 +31,7 @@ def traces(name: str, mean: float | None = None) -> list[Trace]:
     return [simulate(played.network, streams.within("replicate", r)) for r in range(1, 7)]
 
 
+@together
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_each_can_be_rehearsed(name: str) -> None:
     require_rehearsable(scenes(name, 20, 2)[0].base())

@@ -16,10 +16,12 @@ from asyncdp_sim.trace import Ending
 from tests.cli.command import Command
 from tests.rehearsals.scenes import WAYS, scenario
 from tests.tables import table
+from tests.together import together
 
 REFUSED = table(__file__, "refused.toml")
 
 
+@together
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_is_named(name: str) -> None:
     with pytest.raises(SpecError) as refused:
@@ -60,6 +62,7 @@ def test_all_is_named_at_once_and_nothing_begins(command: Command, tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
+@together
 @pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
 def test_what_is_rehearsed_in_tests_may_be(changes: dict[str, Any]) -> None:
     require_rehearsable(scenario(**changes))

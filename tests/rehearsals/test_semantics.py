@@ -21,6 +21,7 @@ from asyncdp_sim.rehearsals.serving import Arrived
 from asyncdp_sim.rehearsals.transport import run_here
 from asyncdp_sim.runs.traces import learn_released
 from asyncdp_sim.trace import Ending, ExchangeOutcome
+from tests.one_in import one_in
 from tests.rehearsals.scenes import WAYS, order_of, rehearsed, scenario, talking
 from tests.rehearsals.timeless import timeless
 
@@ -34,13 +35,13 @@ def require_sound(order: Order, found: Rehearsed) -> None:
     assert (released <= order.network.answers_allowed).all()
 
 
-@pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
+@one_in(4, "changes", WAYS.values(), ids=WAYS.keys())
 def test_every_way_to_talk(changes: dict[str, Any]) -> None:
     order = order_of(scenario(**changes))
     require_kept(order, timeless(order))
 
 
-@pytest.mark.parametrize("way", ["refuse", "queue", "fresh answers", "push", "rounds"])
+@one_in(5, "way", ["refuse", "queue", "fresh answers", "push", "rounds"])
 def test_whatever_the_pace(way: str) -> None:
     order = order_of(scenario(**WAYS[way]))
     require_kept(order, rehearsed(order))

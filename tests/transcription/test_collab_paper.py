@@ -10,6 +10,7 @@ from scenarios import entry
 from scenarios.papers.claims import Claim
 from scenarios.papers.collab import FIGURES
 from scenarios.papers.figure import PaperFigure
+from tests.one_in import one_in
 from tests.transcription import collab_paper as paper
 
 LENDING = ("collab-02", "collab-03", "collab-06")
@@ -113,7 +114,7 @@ def test_the_largest_first_owner() -> None:
     assert max(given[0] for given in scenario.sweep["owners.records"]) == paper.LARGE_FIRST
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
+@one_in(5, "figure", FIGURES, ids=lambda figure: figure.name)
 def test_the_algorithm_s_loop(figure: PaperFigure) -> None:
     scenario = figure.scenario("as-written", full=True)
     assert scenario.run.updates == paper.UPDATES_IN_THE_LOOP

@@ -10,6 +10,7 @@ from scenarios.papers import FIGURES
 from scenarios.papers.claims import OURS, SENTENCES, Printed
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 from tests.mutants.mutant import ROOT
+from tests.together import together
 
 PAPERS = ROOT.parent / "shared" / "papers"
 ASYNC, ASYNC_FIRST = "004_a58cdd6b6f400488.txt", "001_700a027017646420.txt"
@@ -43,6 +44,7 @@ def test_it_stands_in_its_file(name: str) -> None:
         assert place >= 0, part
 
 
+@together
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 def test_every_row_names_one_of_its_own_paper(figure: PaperFigure) -> None:
     files = FILES[figure.source.partition(",")[0]]

@@ -5,8 +5,10 @@ import pytest
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import agreed, aligned
+from tests.together import together
 
 
+@together
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

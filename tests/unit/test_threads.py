@@ -10,6 +10,7 @@ from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.runs.workers import processes
 
 
+@pytest.mark.long
 def test_a_worker_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """In NumPy's BLAS and in SciPy's, whenever its work first needs them."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")

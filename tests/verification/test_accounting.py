@@ -23,6 +23,8 @@ from asyncdp_sim.privacy.budgets import (
     pure_answers,
     pure_total,
 )
+from tests.one_in import one_in
+from tests.together import together
 
 pytestmark = pytest.mark.oracle(
     "ε of a thousand answers, Gaussian or pure",
@@ -54,7 +56,7 @@ def composed(accountant, multiplier, delta):
     return made.get_epsilon(delta)
 
 
-@pytest.mark.parametrize(("multiplier", "delta"), CASES)
+@one_in(3, ("multiplier", "delta"), CASES)
 def test_a_thousand_gaussian_answers_cost_what_their_loss_distribution_says(multiplier, delta):
     """Within a millionth of it (1 % would do), and never below."""
     exact = composed(PLDAccountant, multiplier, delta)
@@ -77,6 +79,7 @@ def test_noise_or_answers_one_percent_off_are_seen(wrong):
     assert not 1 <= stated(50.0, 1e-9, released) / exact <= 1 + 2e-6
 
 
+@together
 @pytest.mark.parametrize("delta", [1e-10, 1e-6, 0.01])
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 4.0, 20.0])
 def test_a_multiplier_gives_its_epsilon_by_the_formula(epsilon, delta):
@@ -181,6 +184,7 @@ def shared_by(owners, mechanism, delta, budget):
     return privacy.accountant_for(len(UNEQUAL), 50)
 
 
+@together
 @pytest.mark.parametrize(("mechanism", "delta"), MECHANISMS)
 @pytest.mark.parametrize("owners", [1, 2, 3, 4])
 @pytest.mark.parametrize("budget", BUDGETS, ids=["cap", "until-spent", "price"])

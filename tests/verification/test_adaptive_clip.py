@@ -17,6 +17,7 @@ from asyncdp_sim.privacy.mechanisms import GaussianNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.one_in import one_in
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
 
 from .zscores import LIMIT, Score, require, score
@@ -80,7 +81,7 @@ def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(
     assert path[-1, 0] == pytest.approx(sought, rel=0.2)
 
 
-@pytest.mark.parametrize(("start", "votes"), [(1e-6, -0.5), (1e9, 0.5)])
+@one_in(2, ("start", "votes"), [(1e-6, -0.5), (1e9, 0.5)])
 def test_far_from_all_norms_the_bound_is_a_gaussian_walk(start: float, votes: float) -> None:
     rate, quantile, noise, rounds = 0.2, 0.3, 3.0, 25
     path, _ = walk(AdaptiveBound(start, quantile, rate, noise, "l2"), NORMS, rounds, RUNS)
@@ -178,7 +179,7 @@ def losses(pull: str, changed: Any = lambda reply: reply) -> list[Score]:
     return scores
 
 
-@pytest.mark.parametrize("pull", PULLS)
+@one_in(3, "pull", PULLS)
 def test_losses_of_sums_and_counts_have_their_exact_law(pull: str) -> None:
     require(losses(pull), error=0.1)
 
@@ -193,6 +194,7 @@ def _whole_budget(reply: AnswerModel) -> AnswerModel:
     return replace(reply, noise=replace(reply.noise, scale=reply.noise.scale * (1 - SHARE) ** 0.5))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pull", "planted"),
     [

@@ -7,6 +7,7 @@ from scipy.stats import binom
 from asyncdp_sim.audits.check import Claim, Pair, attack
 from asyncdp_sim.privacy.accountants.attacker import delta_of, epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from tests.together import together
 
 pytestmark = pytest.mark.oracle(
     "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
@@ -48,6 +49,7 @@ def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
     assert count > 0  # the hardest case comes near
 
 
+@together
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0, 300.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.2])
 def test_the_textbooks_gaussian_is_the_accountants(epsilon: float, delta: float) -> None:

@@ -61,12 +61,14 @@ def test_the_four_cases_of_collab_are_forecast_as_they_are_simulated(case, first
         assert score("alone", lone - best.mean(), 0.0, 1.0).z > 3
 
 
+@pytest.mark.long
 def test_the_cases_come_in_the_papers_order_for_a_small_first_owner():
     cost = [found(collab(case, (1000, 1.0)))[-1].cost for case in CASES]
     assert cost == sorted(cost, reverse=True)  # (i) is hopeless, (iv) phenomenal
     assert cost[0] > 1000 * cost[3]
 
 
+@pytest.mark.long
 def test_no_budget_of_the_first_owner_mends_reluctant_small_others():
     shy, free = (found(collab("i", (1000, epsilon)))[-1].cost for epsilon in (1.0, 100.0))
     assert free == pytest.approx(shy, rel=0.02)

@@ -261,6 +261,7 @@ def excesses(bands: int | None, runs: int, claimed: int | None) -> Score:
     return score(f"excess, {bands} bands", objective.excess(found), exact)
 
 
+@pytest.mark.long
 def test_what_the_noise_costs_is_exact() -> None:
     require([excesses(None, 3000, None), excesses(5, 3000, 5)], error=0.03)
 

@@ -42,6 +42,7 @@ from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.one_in import one_in
 from tests.tables import table
 
 pytestmark = pytest.mark.oracle(
@@ -165,7 +166,7 @@ def met_everywhere(way: str, model: str, privacy: Parts) -> RunResult:
     return outcome
 
 
-@pytest.mark.parametrize("way", WAYS)
+@one_in(4, "way", WAYS)
 def test_the_pruned_pass_is_the_brute_force_one(way: str) -> None:
     """One model for each way to talk and learn; all of them nightly."""
     model = list(MODELS)[list(WAYS).index(way) % len(MODELS)]

@@ -94,5 +94,6 @@ def test_the_mean_model_is_that_of_gradient_descent():
     require(sound_mean(8), error=0.003)
 
 
+@pytest.mark.long
 def test_the_noise_of_an_update_is_that_of_a_mean():
     require(sound_spread(9), error=0.03)

@@ -25,6 +25,7 @@ from asyncdp_sim.privacy.observers.model import Descent, Rounds, _hidden, _minor
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
+from tests.together import together
 
 pytestmark = pytest.mark.oracle(
     "ε of the last model of learning in rounds, for one record",
@@ -240,6 +241,7 @@ def test_a_run_states_what_the_last_model_tells() -> None:
     assert run(scene("privacy.observer.sees=all")).summary["epsilon_true"] > 1.0
 
 
+@pytest.mark.long
 def test_a_run_without_a_round_tells_nothing() -> None:
     none = scene("channel={kind='aloha', airtime=1.0}", "run.until=0.5")
     outcome = run(none)
@@ -248,6 +250,7 @@ def test_a_run_without_a_round_tells_nothing() -> None:
     assert audit_models(none, 1e-3)[0].finding.epsilon == 0
 
 
+@together
 @pytest.mark.parametrize(
     ("settings", "why"),
     [

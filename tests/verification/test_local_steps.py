@@ -35,6 +35,8 @@ from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.spec.base import per_owner
+from tests.one_in import one_in
+from tests.together import together
 
 from .networks import network
 from .shared import shared
@@ -182,7 +184,7 @@ EACH = pytest.mark.parametrize("name", CASES)
 
 
 @MODELS
-@EACH
+@one_in(3, "name", CASES)
 def test_mean_and_covariance_are_those_of_the_linear_recursion(name):
     found = sound(name, 5)
     require([each for each in found if each.name.startswith("θ")], error=0.003)
@@ -232,6 +234,7 @@ def sampled(seed, runs=5000):
     return found
 
 
+@pytest.mark.long
 @MODELS
 def test_each_step_has_a_sample_of_its_own():
     require(sampled(11), error=0.03)
@@ -367,6 +370,7 @@ def test_the_curve_of_a_budget_and_zcdp_are_of_all_gradients():
 SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds")
 
 
+@together
 @COSTS
 @pytest.mark.parametrize(
     ("settings", "said"),
@@ -420,6 +424,7 @@ def test_of_gaussian_gradients_at_one_point_the_sum_tells_all():
     assert told == pytest.approx(ratio(whole, answers.sum(axis=0)[None], count * apart), rel=1e-12)
 
 
+@pytest.mark.long
 @MODELS
 def test_noise_of_another_law_has_the_moments_of_its_variance():
     found = measure("fedasync", 6, 4000, LaplaceNoise)

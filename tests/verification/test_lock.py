@@ -121,6 +121,7 @@ def test_rate_busy_fraction_and_refusals(law, n_owners):
     require(found["pairs"], error=CELL)
 
 
+@pytest.mark.long
 def test_unequal_rates():
     found = sound_unequal()
     require(found["mean"], error=0.003)
@@ -136,6 +137,7 @@ def test_a_poisson_source():
     require(found["tail"], error=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.no_evidence
 def test_the_formula_of_an_infinite_population_is_seen():
     found = measure("exponential", (1.0,) * 10, poisson_source(10.0, 0.1), count=20, updates=1800)

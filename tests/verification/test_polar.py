@@ -20,6 +20,7 @@ from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.theory.formulas.polar import smallest_entry
+from tests.one_in import one_in
 from tests.theory.polar import (
     Obfuscation,
     disagreement,
@@ -193,7 +194,7 @@ def apart(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("graph", [Ring(), PAIRS], ids=["ring", "pairs in turn"])
+@one_in(2, "graph", [Ring(), PAIRS], ids=["ring", "pairs in turn"])
 def test_on_a_graph_it_converges_within_lemma_3(small, graph, monkeypatch):
     """As section V-A has it: the mean converges, and servers are as near as products of B say."""
     found, window = apart(monkeypatch), 10
@@ -231,6 +232,7 @@ def test_figure_3_in_full():
     print(f"iterations to 1e-2 of the start, by window: {first}")
 
 
+@pytest.mark.long
 def test_the_first_server_to_answer_costs_time_and_nothing_else(small):
     """Five servers, the slowest 16 times slower: the same iterations in a fraction of the time."""
     latency = [Exponential(mean=0.05 * 2**j) for j in range(S)]
@@ -279,5 +281,6 @@ def measure(seed, runs=1000):
 sound = shared(measure)
 
 
+@pytest.mark.long
 def test_the_mean_path_with_a_consensus_after_every_step_is_exact():
     require(sound(4), error=0.01)

@@ -14,6 +14,7 @@ import pytest
 from asyncdp_sim.network import simulate
 from asyncdp_sim.rehearsals.serving import ServingAlone
 from asyncdp_sim.trace import Exchange, Trace
+from tests.one_in import one_in
 from tests.rehearsals.scenes import WAYS, order_of, scenario
 from tests.rehearsals.timeless import timeless
 
@@ -61,7 +62,7 @@ def differences(changes: dict[str, Any]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
+@one_in(4, "changes", WAYS.values(), ids=WAYS.keys())
 def test_sockets_and_the_event_queue_agree(changes: dict[str, Any]) -> None:
     assert differences(changes) == []
 

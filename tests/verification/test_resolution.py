@@ -5,7 +5,9 @@ import pytest
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network import compatibility
+from tests.one_in import one_in
 from tests.theory.ticks import mean_gap, repeated
+from tests.together import together
 
 from .networks import network, own_seed, runs
 from .shared import shared
@@ -51,7 +53,7 @@ def sound(name):
         return measure(*CASES[name], seed=own_seed("resolution", name))
 
 
-@pytest.mark.parametrize("name", CASES)
+@one_in(3, "name", CASES)
 def test_rounded_gaps_and_who_repeats(name):
     require(sound(name), error=0.01)
 
@@ -63,6 +65,7 @@ def test_fresh_seeds(name, monkeypatch):
     two_stages(lambda seed, factor: measure(*CASES[name], seed=seed, count=RUNS * factor))
 
 
+@pytest.mark.long
 @pytest.mark.no_evidence
 def test_times_that_are_not_rounded_are_seen():
     """P = 1/N and the exact mean would be far off here."""
@@ -72,6 +75,7 @@ def test_times_that_are_not_rounded_are_seen():
     assert all(abs(each.z) > LIMIT for each in plain)
 
 
+@together
 @pytest.mark.parametrize("n_owners", [1, 2, 3, 10, 60])
 @pytest.mark.parametrize("met", [compatibility.NOTICED, compatibility.REFUSED])
 def test_the_limits_say_how_far_off_figures_are(n_owners, met):

@@ -13,6 +13,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.trace import Trace
+from tests.one_in import one_in
 
 pytestmark = pytest.mark.no_evidence
 
@@ -45,7 +46,8 @@ def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings: tuple[
     assert anew == pytest.approx(2 * stated[0], rel=1e-4)
 
 
-@pytest.mark.parametrize(
+@one_in(
+    4,
     "settings",
     [
         (),

@@ -18,6 +18,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.one_in import one_in
 
 pytestmark = pytest.mark.no_evidence
 
@@ -295,7 +296,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
+@one_in(3, "name", ROWS)
 def test_what_is_said_is_true(name: str) -> None:
     said, case, fact, silent_cases = ROWS[name]
     chosen = scenario(case)

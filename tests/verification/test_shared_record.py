@@ -18,6 +18,7 @@ from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.writing import manifest
+from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
 
 pytestmark = pytest.mark.no_evidence
@@ -74,8 +75,9 @@ def beyond(power: float, bound: float) -> bool:
     return power > bound + 4 * np.sqrt((bound + exp(2) * F) / RUNS)
 
 
-@pytest.mark.parametrize("owners", [2, 3])
-@pytest.mark.parametrize(
+@one_in(2, "owners", [2, 3])
+@one_in(
+    3,
     ("answers", "changes"),
     [(1, {}), (4, {}), (1, GAUSSIAN), (4, GAUSSIAN), (4, COMPOSED)],
     ids=["laplace", "four", "gaussian", "four gaussian", "composed"],

@@ -12,6 +12,7 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.learning.objectives.softmax import probabilities
 from asyncdp_sim.runs.problem import build_dataset, prepare
+from tests.one_in import one_in
 
 ROWS, PUBLIC = 240, 60
 CLIP = '{ kind = "clip", bound = 1.0 }'
@@ -114,7 +115,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("model", "target", "options"), CASES)
+@one_in(4, ("model", "target", "options"), CASES)
 def test_it_predicts_raw_held_out_rows_as_the_run(tmp_path, model, target, options):
     found = result(tmp_path, model, target, **options)
     rows, expected = held_out(found)
@@ -157,6 +158,7 @@ def test_it_holds_nothing_of_private_rows(tmp_path):
     assert not any(text.encode() in kept for text in ("mauve", *private))
 
 
+@pytest.mark.long
 def test_what_it_cannot_do_is_one_line(tmp_path, monkeypatch):
     found = result(tmp_path, 'kind = "huber", delta = 1.0', "number")
     with pytest.raises(ad.SpecError, match=r"model\.kind: .*'huber'; allowed is ridge, log"):

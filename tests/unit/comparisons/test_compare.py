@@ -17,6 +17,7 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from tests.one_in import one_in
 from tests.scenes import text
 
 SMALL = text(
@@ -126,7 +127,7 @@ ENDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("end", ENDS)
+@one_in(5, "end", ENDS)
 def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path: Path, end: str) -> None:
     """Whatever ends the run: ratios are of sums over replicates, in time up to the end of each."""
     (tmp_path / "s.toml").write_text(SMALL)
@@ -253,6 +254,7 @@ def test_what_is_absent_or_infinite_has_no_mean() -> None:
     assert contrast(ours[:2], theirs[:1], in_pairs=False).low is None
 
 
+@pytest.mark.long
 def test_pictures_lie_over_each_other(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

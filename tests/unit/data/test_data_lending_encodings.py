@@ -21,6 +21,7 @@ def published(name):
     return table.matrix[:, table.columns.index(name)].tolist()
 
 
+@together
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -66,6 +66,7 @@ def test_the_shipped_file_is_small_and_holds_no_rows():
                 assert len(v.values) <= 151
 
 
+@pytest.mark.long
 @ORACLE
 def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
     monkeypatch.setattr(calibrate, "SAMPLE", 50_000)

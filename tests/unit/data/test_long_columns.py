@@ -7,6 +7,7 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData, TableData
 from asyncdp_sim.data.tables.read import read_table
+from tests.one_in import one_in
 
 ROWS = 70_001
 VALUES = 1 / (3.0 + np.arange(ROWS))
@@ -30,7 +31,7 @@ def written(folder, form):
 FORMS = ["csv", "csv with commas", "parquet"]
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet"])
+@one_in(2, "form", ["csv", "parquet"])
 def test_a_table_is_read_to_the_last_digit(form, tmp_path):
     place, _ = written(tmp_path, form)
     found = read_table(place)

@@ -8,6 +8,7 @@ from asyncdp_sim.data.column_profile import looked_at, ordered, percent
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
+from tests.together import together
 
 ROWS = 200
 DRAW = np.random.default_rng(5)
@@ -24,6 +25,7 @@ def cycle(*values):
     return [values[j * j % 7 % len(values)] for j in range(ROWS)]
 
 
+@together
 @pytest.mark.parametrize(
     ("name", "values", "kind", "encoding", "suspicious"),
     [

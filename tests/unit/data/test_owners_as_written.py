@@ -9,6 +9,7 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
+from tests.one_in import one_in
 
 SETS = {
     "long ids": ("9007199254740992", "9007199254740993", "9007199254740994"),
@@ -52,7 +53,7 @@ def owners(folder: Path, rows: pd.DataFrame, form: str, public: int = PUBLIC) ->
 
 @EACH
 @FORMS
-@pytest.mark.parametrize("public", [0, PUBLIC])
+@one_in(2, "public", [0, PUBLIC])
 def test_each_text_is_an_owner_in_any_file(
     tmp_path: Path, names: tuple[str, ...], form: str, public: int
 ) -> None:
@@ -63,7 +64,7 @@ def test_each_text_is_an_owner_in_any_file(
 
 
 @EACH
-@FORMS
+@one_in(3, "form", ["csv", "csv.gz", "parquet"])
 def test_an_empty_cell_is_nobodys_and_changes_no_other_owner(
     tmp_path: Path, names: tuple[str, ...], form: str
 ) -> None:
@@ -73,7 +74,7 @@ def test_an_empty_cell_is_nobodys_and_changes_no_other_owner(
 
 
 @EACH
-@pytest.mark.parametrize("cell", [None, "x", "1e400", "7.5", "9" * 30])
+@one_in(5, "cell", [None, "x", "1e400", "7.5", "9" * 30])
 def test_a_cell_of_another_column_changes_no_owner(
     tmp_path: Path, names: tuple[str, ...], cell: str | None
 ) -> None:

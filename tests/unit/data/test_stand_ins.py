@@ -72,6 +72,7 @@ def test_redraws_draw_owners_rows_anew():
     assert abs(np.corrcoef(first, again)[0, 1]) < 4.5 / np.sqrt(len(first))
 
 
+@pytest.mark.long
 @ORACLE
 def test_moments_are_those_of_the_public_rows(tmp_path):
     """A mean of draws with replacement has the public mean; standard error s/√n."""

@@ -15,6 +15,8 @@ from asyncdp_sim.data import (
     Swap,
     TableData,
 )
+from tests.one_in import one_in
+from tests.together import together
 
 N_I = (30, 25, 20)
 PROJECTED = {"preprocessing": "eigen-uncentred", "features": 3, "public_records": 20}
@@ -95,7 +97,7 @@ def flat(data):
     return np.concatenate(data.features), np.concatenate(data.targets)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@one_in(3, "name", NAMES)
 def test_only_the_record_changes_under_no_preprocessing(kinds, name):
     spec = kinds[name](**AS_THEY_ARE)
     before, after = build(spec), build(spec, Swap(row=33, by=8, factor=2.5))
@@ -110,7 +112,7 @@ def test_only_the_record_changes_under_no_preprocessing(kinds, name):
     assert after.features[1].flags.f_contiguous
 
 
-@pytest.mark.parametrize("name", TABLES)
+@one_in(3, "name", TABLES)
 def test_a_private_record_moves_no_other_by_a_bit(kinds, name):
     spec = kinds[name](**PROJECTED)
     before, after = build(spec), build(spec, Swap(row=33, by=8))
@@ -134,7 +136,7 @@ def test_a_public_record_moves_the_projection_of_all(kinds, monkeypatch, name):
         assert np.all(np.any(x != x_after, axis=0))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@one_in(3, "name", NAMES)
 def test_rows_are_those_of_the_features(kinds, name):
     spec = kinds[name](**AS_THEY_ARE).model_copy(update={"held_out": 0.3})
     data, whole = build(spec), build(spec.model_copy(update={"held_out": 0.0}))
@@ -211,6 +213,7 @@ def test_a_gaussian_record_may_come_from_another_owner_and_be_its_own():
         assert y_after[swap.row] == y[swap.by]
 
 
+@together
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(("swap", "named"), [(Swap(5000, 0), "row"), (Swap(0, -1), "by")])
 def test_rows_that_are_not_in_the_table(kinds, name, swap, named):

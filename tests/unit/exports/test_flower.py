@@ -22,6 +22,7 @@ from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
+from tests.one_in import one_in
 from tests.unit.exports.banks import BANKS, banks, north
 
 ROUNDS = {"protocol": {"kind": "rounds"}}
@@ -51,7 +52,7 @@ def scenario(tmp_path: Path) -> Scenario:
     return banks(tmp_path)
 
 
-@pytest.mark.parametrize("changes", [
+@one_in(3, "changes", [
     {},
     {"data": {"preprocessing": "eigen-uncentred"}},
     {"data": {"held_out": 0.2}},
@@ -72,7 +73,7 @@ def test_a_client_reads_what_the_simulation_reads(
         assert len(y) == owner["records"]
 
 
-@pytest.mark.parametrize("scale", [0.1, 1.0, 1e6, 1e200])
+@one_in(2, "scale", [0.1, 1.0, 1e6, 1e200])
 def test_gradients_are_those_of_the_simulation_and_never_move_by_more_than_is_paid_for(
     scenario: Scenario, tmp_path: Path, scale: float
 ) -> None:
@@ -91,7 +92,7 @@ def test_gradients_are_those_of_the_simulation_and_never_move_by_more_than_is_pa
         assert np.isfinite(moved).all()
 
 
-@pytest.mark.parametrize("changes", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+@one_in(3, "changes", ALGORITHMS.values(), ids=ALGORITHMS.keys())
 def test_steps_are_those_of_the_simulation(scenario: Scenario, changes: dict) -> None:
     scenario = scenario.replace(**changes)
     plan = plan_of(scenario, 1.0)
@@ -157,7 +158,7 @@ class World:
         return self.clock
 
 
-@pytest.mark.parametrize("changes", ALGORITHMS.values(), ids=ALGORITHMS.keys())
+@one_in(7, "changes", ALGORITHMS.values(), ids=ALGORITHMS.keys())
 def test_a_new_run_goes_on_from_the_checkpoint(
     scenario: Scenario, tmp_path: Path, changes: dict
 ) -> None:

@@ -54,6 +54,7 @@ def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> Non
     assert len(picture.figure.legends) == 0
 
 
+@pytest.mark.long
 def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coincide(
     tmp_path: Path,
 ) -> None:

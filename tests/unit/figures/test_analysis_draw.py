@@ -265,6 +265,7 @@ def test_time_is_logarithmic_where_lines_end_far_apart(
     assert ("logarithmic axis from t = " in picture.caption) == (scale == "log")
 
 
+@pytest.mark.long
 def test_without_updates_the_rest_is_drawn(result: Path) -> None:
     (result / "updates.parquet").unlink()
     drawing = draw_all(result)

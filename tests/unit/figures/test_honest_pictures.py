@@ -13,6 +13,7 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
+from tests.one_in import one_in
 from tests.scenes import text
 from tests.unit.figures.made import texts
 
@@ -44,9 +45,7 @@ def changed(line: CurveLine, **summary: object) -> CurveLine:
     return CurveLine(type(result)(result.directory, manifest), line.name)
 
 
-@pytest.mark.parametrize(
-    ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)]
-)
+@one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
 def test_long_names_stand_above_the_axes_and_leave_them_wide(
     name: str, at_ends: bool, lines: list[CurveLine]
 ) -> None:

@@ -78,6 +78,7 @@ def test_in_a_page_too(drawn_result: Path, drawings: list[Figure]) -> None:
 LEAST, COLUMN = 7.0, 3.4
 
 
+@pytest.mark.long
 def test_for_print_letters_are_large_enough_and_nothing_overlaps(
     outcome: RunResult, tmp_path: Path
 ) -> None:

@@ -13,6 +13,7 @@ from asyncdp_sim.forecasts.words import as_json, lines
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.scenario import load
+from tests.one_in import one_in
 
 SCENE = Path(__file__).parents[2] / "verification" / "scenes" / "last-model.toml"
 MANY = "owners.records=2000"
@@ -42,7 +43,7 @@ def test_each_observer_has_its_epsilon_its_noise_and_its_winners() -> None:
     assert above == [1, 2, 3, 2]
 
 
-@pytest.mark.parametrize("sees", ["all", "last"])
+@one_in(2, "sees", ["all", "last"])
 def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(sees: str) -> None:
     budgets = "privacy.epsilon=[1.0, 2.0, 3.0]"
     scenario = load(SCENE, (MANY, budgets, f"privacy.observer.sees={sees}"))[0]
@@ -98,6 +99,7 @@ def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them() -> None:
     assert [each.name for each in applying(gossip)] == ["transcript", "node", "node"]
 
 
+@pytest.mark.long
 def test_sums_have_the_noise_that_would_do_against_all_models() -> None:
     """Of three equal owners a sum hides as much as models of sums do: 1/√3 of an answer's noise."""
     rounds = "algorithm={kind='collab-1', rho=320.0}"

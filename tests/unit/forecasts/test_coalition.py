@@ -25,6 +25,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
 from asyncdp_sim.theory.moments.per_update import moments
 from asyncdp_sim.theory.moments.synchronous import moments as descended
+from tests.one_in import one_in
 from tests.unit.forecasts.banks import banks
 from tests.verification.gossip_cases import correlated
 
@@ -133,7 +134,7 @@ NOT_WORTH_IT = {
 }
 
 
-@pytest.mark.parametrize("case", NOT_WORTH_IT)
+@one_in(3, "case", NOT_WORTH_IT)
 def test_nobody_is_invited_where_every_owner_does_worse(case):
     """A bank alone needs no collaboration: it has its own model, without noise."""
     scenario = Scenario.model_validate(NOT_WORTH_IT[case])
@@ -147,8 +148,8 @@ def test_nobody_is_invited_where_every_owner_does_worse(case):
     assert told[2] == f"gains     0 of {size} owners ({size} do worse, 0 undecided), by {by}"
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0, 1000.0])
-@pytest.mark.parametrize("records", [(400, 400), (30_000, 40, 40), (3000, 900, 300, 100)])
+@one_in(2, "epsilon", [0.1, 1.0, 20.0, 1000.0])
+@one_in(2, "records", [(400, 400), (30_000, 40, 40), (3000, 900, 300, 100)])
 def test_who_is_invited_gains_and_is_not_alone(records, epsilon):
     """With the verdict that a forecast of the scenario it ends with gives."""
     asked = Scenario.model_validate(banks(records, (epsilon,) * len(records)))

@@ -41,7 +41,11 @@ def exactly(setting, asked):
 )
 @pytest.mark.parametrize(
     ("rho", "updates"),
-    [(3.0, 60), (1e-9, 4), pytest.param(1e4, 300, marks=pytest.mark.long)],
+    [
+        (3.0, 60),
+        pytest.param(1e-9, 4, marks=pytest.mark.long),
+        pytest.param(1e4, 300, marks=pytest.mark.long),
+    ],
 )  # fmt: skip
 def test_no_step_and_length_nearby_are_better(records, rho, updates):
     asked = scenario(records, algorithm={"rho": rho}, run={"updates": updates})

@@ -16,6 +16,7 @@ from asyncdp_sim.measures.scores import ACCURACY, RMSE
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from tests.cli.command import Command
+from tests.one_in import one_in
 from tests.scenes import fields
 
 RAW = fields(
@@ -159,7 +160,7 @@ def on_a_table(folder, split, *, times=1):
     return Scenario.model_validate({**raw, "owners": owners, "data": data, "privacy": privacy})
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@one_in(3, "split", SPLITS)
 def test_more_records_of_a_table_are_as_true(tmp_path, split):
     """The same table with its private rows four times, forecast from the same public rows."""
     known = population(on_a_table(tmp_path, split), None, private=False)

@@ -46,6 +46,7 @@ def skewed(trial, runs=60):
     return np.random.default_rng([7, trial]).gamma(4 / 9, size=runs)
 
 
+@pytest.mark.long
 def test_means_of_skewed_runs_and_their_ratios_are_covered():
     """Student's t is seen to be too narrow."""
     trials, mean = 3000, 4 / 9

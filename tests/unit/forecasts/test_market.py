@@ -10,6 +10,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.market import Demand, buy, cheapest
 from asyncdp_sim.scenario import Scenario, load
+from tests.together import together
 from tests.unit.forecasts.banks import banks, demand
 
 WANTED = Demand(0.05, np.array([0.4, 0.02, 0.1, 0.003]))
@@ -26,6 +27,7 @@ def water(wanted, prices, target):
     return epsilon
 
 
+@together
 @pytest.mark.parametrize("seed", range(12))
 def test_they_are_what_a_bisection_on_the_multiplier_finds(seed):
     g = np.random.default_rng(seed)

@@ -5,11 +5,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.words import as_json, lines
 from asyncdp_sim.scenario import Scenario
+from tests.one_in import one_in
 from tests.unit.forecasts.test_errors import RAW, on_a_table
 
 APART = {"heterogeneity": 0.3, "noise": 0.3}
@@ -27,7 +26,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@one_in(3, "case", CASES)
 def test_on_rows_of_their_own(case: str) -> None:
     scenario = Scenario.model_validate(RAW).replace(**CASES[case])
     found = forecast(scenario)

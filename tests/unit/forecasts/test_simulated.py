@@ -14,6 +14,7 @@ from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.one_in import one_in
 
 CURVE = np.array(
     [(1, 8.0), (1, 4.0), (1, 2.0), (2, 6.0), (2, 3.0)],
@@ -42,7 +43,7 @@ DIVERGING: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("parts", DIVERGING.values(), ids=DIVERGING)
+@one_in(2, "parts", DIVERGING.values(), ids=DIVERGING)
 def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(
     parts: dict[str, Any],
 ) -> None:

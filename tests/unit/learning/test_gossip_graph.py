@@ -20,6 +20,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.one_in import one_in
 from tests.unit.learning.problems import records
 
 N, P, T, SIGMA, RHO = 4, 3, 25, 0.3, 60.0
@@ -56,7 +57,7 @@ def scenario(protocol: dict[str, Any], algorithm: dict[str, Any], **parts: Any) 
     ],
     ids=["clipped noise", "no noise", "in a box", "logistic", "latency", "availability"],
 )
-@pytest.mark.parametrize("initial", ["zeros", "uniform"])
+@one_in(2, "initial", ["zeros", "uniform"])
 def test_the_star_is_the_published_algorithm(parts: dict[str, Any], initial: str) -> None:
     """The same wake-ups and rows of noise, so the same models at every update, to 1e-12."""
     if parts.get("compute") == {}:

@@ -5,6 +5,7 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Setting
+from tests.together import together
 
 N, P, T, SIGMA, RHO = 3, 4, 7, 0.3, 20.0
 SHARE = np.array([0.5, 0.2, 0.3])
@@ -29,6 +30,7 @@ def algorithm_1(theta_L, copies, i, answer, central_step, theta_max):  # noqa: N
     return touched
 
 
+@together
 @pytest.mark.parametrize("initial", ["zeros", "ones", "uniform"])
 @pytest.mark.parametrize("theta_max", [None, 0.4])
 @pytest.mark.parametrize("central_step", ["proof", "text"])

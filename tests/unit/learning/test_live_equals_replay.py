@@ -10,6 +10,7 @@ import pytest
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.one_in import one_in
 
 CASES = tomllib.loads(Path(__file__).with_name("live_is_replay.toml").read_text(encoding="utf-8"))
 BASE = CASES.pop("base")
@@ -21,7 +22,7 @@ def learned(case: str, learning: str = "replay", **parts: Any) -> RunResult:
     return run(parse(Scenario, raw | {"run": raw["run"] | {"learning": learning}}), events=True)
 
 
-@pytest.mark.parametrize("case", CASES)
+@one_in(3, "case", CASES)
 def test_live_equals_replay(case: str) -> None:
     replayed, lived = (learned(case, how) for how in ("replay", "live"))
     assert lived.fingerprints == replayed.fingerprints
@@ -35,6 +36,7 @@ def test_live_equals_replay(case: str) -> None:
     assert (stale > 0) is CASES[case]["stale"]
 
 
+@pytest.mark.long
 def test_some_models_were_projected_and_some_runs_cut_short() -> None:
     outcomes = [learned(case) for case in CASES]
     assert sum(int(outcome.learned.clipped.sum()) for outcome in outcomes) > 0

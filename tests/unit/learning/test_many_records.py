@@ -9,6 +9,7 @@ import pytest
 from asyncdp_sim.learning.objectives import Model, Quadratic
 from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members
+from tests.together import together
 
 RECORDS, PARTS = 60_001, 7
 GENERATOR = np.random.default_rng(5)
@@ -29,6 +30,7 @@ def records(model, some, clip):
     return model.records(features, targets, clip, "l1")
 
 
+@together
 @pytest.mark.parametrize("clip", [None, 0.8])
 @pytest.mark.parametrize("model", examples())
 def test_gradients_are_the_means_of_their_parts(model, clip):

@@ -12,6 +12,7 @@ from asyncdp_sim.privacy import Domain
 from asyncdp_sim.runs import manifest, run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
+from tests.one_in import one_in
 
 FILE = """schema = 1
 id = "net"
@@ -56,7 +57,7 @@ def scenario(folder: Path, text: str = FILE):
     return load(file)[0]
 
 
-@pytest.mark.parametrize("text", [FILE, LABELS], ids=["squared", "logistic"])
+@one_in(2, "text", [FILE, LABELS], ids=["squared", "logistic"])
 def test_noise_free_learning_descends(text: str, tmp_path: Path) -> None:
     """Gradients, step and θ* belong together: f falls, and ψ to a small part of its start."""
     outcome = run(scenario(tmp_path, text))

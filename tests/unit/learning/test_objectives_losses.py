@@ -112,6 +112,7 @@ def exact(loss, step, z, y, slope):
     return float(value(z + step) - value(z) - slope * step)
 
 
+@together
 @pytest.mark.parametrize("size", [1e-8, 1e-4, 2.9e-3, 3.1e-3, 0.1, 1.0, 29.0, 40.0])
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_the_distance_from_the_tangent_keeps_its_digits(loss, size):

@@ -14,6 +14,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
+from tests.one_in import one_in
 
 MODELS = examples(Model)
 SENSITIVITIES: list[dict[str, Any]] = [
@@ -57,7 +58,7 @@ PAIRS = [(m, s) for m in MODELS for s in range(4) if not boundless(m, s)]
     kinds="every model",
     basis="replay",
 )
-@pytest.mark.parametrize(("model", "sensitivity"), PAIRS, ids=[f"{said(m)}-{s}" for m, s in PAIRS])
+@one_in(4, ("model", "sensitivity"), PAIRS, ids=[f"{said(m)}-{s}" for m, s in PAIRS])
 def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
     recorded = scenario(model, sensitivity)
     replayed = run(recorded)
@@ -73,7 +74,8 @@ def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
     assert {int(s) for t in replayed.traces for s in t.updates["staleness"]} > {0}
 
 
-@pytest.mark.parametrize(
+@one_in(
+    3,
     "model",
     [
         Logistic(regularisation=0.05),

@@ -16,6 +16,7 @@ from asyncdp_sim.learning.objectives import (
     Squared,
 )
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
+from tests.together import together
 from tests.unit.learning.problems import records
 
 ORACLE = pytest.mark.oracle(
@@ -60,6 +61,7 @@ def slope_of(objective, theta):
     return objective.sigma * theta + objective.weights @ means
 
 
+@together
 @pytest.mark.parametrize("theta_max", BOXES)
 @pytest.mark.parametrize("loss", SMOOTH, ids=name)
 def test_no_feasible_direction_descends_from_a_smooth_optimum(loss, theta_max):
@@ -140,6 +142,7 @@ def test_an_svm_agrees_with_a_general_solver_of_the_quadratic_program(theta_max)
     assert np.allclose(objective.optimum, found.x[:p], atol=1e-4)
 
 
+@together
 @pytest.mark.parametrize("theta_max", BOXES)
 @pytest.mark.parametrize("loss", LOSSES, ids=name)
 def test_excess_is_the_difference_of_fitness(loss, theta_max):

@@ -17,6 +17,7 @@ from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.privacy import Domain
+from tests.together import together
 from tests.unit.learning.problems import records
 
 ORDER = {"l1": 1, "l2": 2}
@@ -43,6 +44,7 @@ def data(loss, sizes=(50, 9), p=4):
     return x, [np.where(t < 0, -1.0, 1.0) for t in y] if loss.classifies else y
 
 
+@together
 @pytest.mark.parametrize("norm", ["l1", "l2-as-published"])
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("loss", LOSSES, ids=name)

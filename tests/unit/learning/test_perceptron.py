@@ -13,6 +13,7 @@ from asyncdp_sim.learning.objectives import (
     Squared,
 )
 from asyncdp_sim.learning.objectives.rows import largest
+from tests.together import together
 from tests.unit.learning.problems import records
 
 LOSSES = [Squared(), LogisticLoss()]
@@ -50,6 +51,7 @@ def test_the_layout_by_hand():
     assert Perceptron(10, 8).numbers == 10 * 8 + 8 + 8 + 1
 
 
+@together
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("theta_max", [0.2, 1.5, 6.0])
 @pytest.mark.parametrize("loss", LOSSES, ids=name)

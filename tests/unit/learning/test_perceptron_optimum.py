@@ -7,6 +7,7 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearObjective, LogisticLoss, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.perceptron import PerceptronRecords
+from tests.one_in import one_in
 from tests.unit.learning.test_perceptron import LOSSES, NET, data, models, name, objective
 
 BOXES = [None, 100.0, 0.4]
@@ -19,7 +20,7 @@ def slope_of(here, theta):
 
 
 @pytest.mark.parametrize("theta_max", BOXES)
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@one_in(2, "loss", LOSSES, ids=name)
 def test_no_feasible_direction_descends_from_the_optimum(loss, theta_max):
     here = objective(loss, theta_max)
     best, bound = here.optimum, np.inf if theta_max is None else theta_max
@@ -32,7 +33,7 @@ def test_no_feasible_direction_descends_from_the_optimum(loss, theta_max):
     assert np.all(here.excess(np.clip(around, -bound, bound)) > 0)
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@one_in(2, "loss", LOSSES, ids=name)
 def test_the_optimum_is_the_same_every_time_and_beats_other_descents(loss):
     from scipy.optimize import minimize
 
@@ -67,7 +68,7 @@ def test_a_network_beats_the_linear_model_where_the_truth_bends():
     assert here.least < line.least / 10
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=name)
+@one_in(2, "loss", LOSSES, ids=name)
 def test_units_of_features_and_targets_do_no_harm(loss):
     x, y = data(loss, (60,))
     scale = np.array([1e-3, 1.0, 1e4, 1.0])

@@ -14,6 +14,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.trace import Ending
+from tests.one_in import one_in
 from tests.unit.learning.problems import records
 
 C, P, T, SIGMA, BOX = 5, 3, 13, 0.2, 0.8
@@ -75,7 +76,7 @@ def compare(net, count, batch=True, every=3):
     return traces, path
 
 
-@pytest.mark.parametrize("read", READS)
+@one_in(3, "read", READS)
 def test_live_equals_replay(read):
     """And when messages arrive matters only to those who take the first model to come."""
     finals = []

@@ -16,6 +16,7 @@ from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.theory.formulas.polar import disagreement_left
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import EventKind
+from tests.one_in import one_in
 from tests.unit.learning.test_polar_live import C, P, T, compare, reply, scopes, steps_of
 
 S, READS = 5, ["minimum-wait", "client-averaged", "basic"]
@@ -93,7 +94,7 @@ SLOW = (*[NoTime()] * (S - 1), Lognormal(mean=4.0, cv=2.0))
 
 
 @EACH
-@pytest.mark.parametrize("read", READS)
+@one_in(3, "read", READS)
 def test_live_is_replay_though_servers_are_windows_apart(graph, read):
     """Servers only wait for neighbours; what all learn is as if they went in step."""
     traces, path = compare(network(graph, read, latency=SLOW), 2)

@@ -24,6 +24,8 @@ from asyncdp_sim.learning.objectives import (
     Squared,
 )
 from asyncdp_sim.learning.objectives.rows import largest
+from tests.one_in import one_in
+from tests.together import together
 from tests.unit.learning.problems import records
 
 GRADIENTS = pytest.mark.oracle(
@@ -207,6 +209,7 @@ def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(case: Case) -> 
         assert np.allclose(found, numeric, rtol=1e-6, atol=1e-6 * np.abs(numeric).max())
 
 
+@together
 @GRADIENTS
 @NORMS
 @pytest.mark.parametrize("clip", [None, 0.01, 0.5, 1e6])
@@ -242,7 +245,7 @@ def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(case: Case) -> No
 
 
 @pytest.mark.oracle("change of an answer by one record, under clipping")
-@NORMS
+@one_in(2, "norm", ORDER)
 @EACH
 def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(
     case: Case, norm: Any
@@ -263,7 +266,7 @@ def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(
     assert 0.2 / 6 < worst <= 2 * 0.2 / 6 * (1 + 1e-12)
 
 
-@NORMS
+@one_in(2, "norm", ORDER)
 @EACH
 def test_the_largest_gradient_is_that_of_brute_force(case: Case, norm: Any) -> None:
     """Before clipping; of many records, too, which are bounded over balls of models first."""
@@ -293,6 +296,7 @@ def test_the_largest_gradient_is_one_of_every_record(count: int, row: int) -> No
     assert largest(LinearRecords(x, y), 0, theta) == pytest.approx(slow, rel=1e-12)
 
 
+@together
 @NORMS
 @pytest.mark.parametrize("clip", [None, 0.5])
 @EACH

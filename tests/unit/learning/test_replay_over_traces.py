@@ -10,6 +10,7 @@ from asyncdp_sim.learning.replay import Trajectory, replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import Trace
+from tests.one_in import one_in
 from tests.unit.learning.problems import records, traces
 
 SIZES = (40, 7, 23)
@@ -38,14 +39,14 @@ def hundred() -> list[Trace]:
     return found
 
 
-@pytest.mark.parametrize("p", [1, 2, 10, 50, 65, 200])
+@one_in(2, "p", [1, 2, 10, 50, 65, 200])
 def test_bits_do_not_depend_on_the_number_of_replicates_with_moments(
     hundred: list[Trace], p: int
 ) -> None:
     _compare(hundred, p, moments=True, clip=None)
 
 
-@pytest.mark.parametrize("clip", [None, 5.0])
+@one_in(2, "clip", [None, 5.0])
 @pytest.mark.parametrize("p", [1, 10, 50])
 def test_bits_do_not_depend_on_the_number_of_replicates_with_records(
     hundred: list[Trace], p: int, clip: float | None

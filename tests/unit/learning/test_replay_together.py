@@ -24,6 +24,7 @@ from asyncdp_sim.privacy.mechanisms import (
     NoNoise,
 )
 from asyncdp_sim.trace import Trace
+from tests.one_in import one_in
 from tests.unit.learning.problems import records, same_path, traces
 
 SIZES = (40, 7, 23)
@@ -94,7 +95,7 @@ PAIRS: dict[str, Callable[[int], CellTask]] = {
 """Two cells that are alike: of a number 0 or 1, by what differs."""
 
 
-@pytest.mark.parametrize("cell", PAIRS.values(), ids=PAIRS)
+@one_in(2, "cell", PAIRS.values(), ids=PAIRS)
 def test_two_cells(hundred: list[Trace], cell: Callable[[int], CellTask]) -> None:
     cells = [cell(0), cell(1)]
     assert alike(cells[0]) == alike(cells[1]) is not None

@@ -28,6 +28,7 @@ from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.trace import Ending, ExchangeOutcome
+from tests.one_in import one_in
 from tests.unit.learning.problems import records
 
 Parts = dict[str, Any]
@@ -57,7 +58,6 @@ WAYS: dict[str, Parts] = {
     "fedasync": {"protocol": {"kind": "push"}, **CENTRAL},
     "fedbuff": {"protocol": {"kind": "push"}, **BUFFERED},
 }  # fmt: skip
-EACH = pytest.mark.parametrize("parts", WAYS.values(), ids=WAYS)
 TRIGGER = {"trigger": {"kind": "large-gradient", "threshold": 1.0}}
 
 
@@ -99,7 +99,7 @@ def replayed(outcome: RunResult) -> np.ndarray:
     kinds="LargeGradient",
     basis="replay",
 )
-@EACH
+@one_in(3, "parts", WAYS.values(), ids=WAYS)
 def test_live_is_the_replay_of_its_trace(parts: Parts) -> None:
     outcome = learned(**parts, **TRIGGER)
     withheld = sum(int(trace.ended(ExchangeOutcome.withheld).sum()) for trace in outcome.traces)
@@ -110,7 +110,7 @@ def test_live_is_the_replay_of_its_trace(parts: Parts) -> None:
     assert np.array_equal(replayed(ended), ended.learned.models)
 
 
-@EACH
+@one_in(4, "parts", WAYS.values(), ids=WAYS)
 def test_a_threshold_that_nothing_falls_below_changes_nothing(parts: Parts) -> None:
     low = {"kind": "large-gradient", "threshold": 1e-300}
     never = {"target": 1e-300}
@@ -301,7 +301,7 @@ def test_the_result_directory(tmp_path: Path) -> None:
     assert "withheld" not in pq.read_table(tmp_path / "plain" / "owners.parquet").column_names
 
 
-@pytest.mark.parametrize("parts", [TRIGGER, {"run": {"target": 0.3}}], ids=["trigger", "target"])
+@one_in(2, "parts", [{"run": {"target": 0.3}}, TRIGGER], ids=["target", "trigger"])
 def test_cells_share_no_traces(parts: Parts, tmp_path: Path) -> None:
     """Other noise makes other models and thereby other traces, though the network is the same."""
     swept = {"privacy.epsilon": [20.0, 500.0]}

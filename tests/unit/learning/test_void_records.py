@@ -14,6 +14,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.one_in import one_in
 
 GAP = 7
 """Of owner 1's 12 records."""
@@ -66,7 +67,7 @@ def scenario(path: str, model: Model, sensitivity: dict[str, Any], **data: Any) 
     return found
 
 
-@pytest.mark.parametrize("gap", ["maybe", 1e153], ids=str)
+@one_in(2, "gap", ["maybe", 1e153], ids=str)
 @pytest.mark.parametrize("bound", SENSITIVITIES)
 @pytest.mark.parametrize("name", MODELS)
 def test_gradient_and_fitness_are_those_of_the_others(
@@ -129,7 +130,8 @@ SIZES = (1e153, 1e49, 1e20, 1e9, 1e6)
 FEW = {("ridge", 1e153), ("ridge", 1e20), ("ridge in a box", 1e49), ("svm", 1e9), ("mlp", 1e153)}
 
 
-@pytest.mark.parametrize(
+@one_in(
+    2,
     ("name", "number"),
     [
         pytest.param(name, number, marks=[] if (name, number) in FEW else pytest.mark.nightly)

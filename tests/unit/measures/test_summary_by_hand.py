@@ -19,6 +19,7 @@ from asyncdp_sim.measures.summary import POSITIVE, RANGES, RATIOS
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+from tests.one_in import one_in
 
 UNIT = 10**9
 O = ExchangeOutcome  # noqa: E741
@@ -137,7 +138,7 @@ def test_every_interval_has_the_range_of_its_figure_in_the_dictionary() -> None:
             assert summary()[f"{name}_{end}"].domain == summary()[name].domain
 
 
-@pytest.mark.parametrize("within", [POSITIVE, SHARE, (1.0, inf)])
+@one_in(3, "within", [POSITIVE, SHARE, (1.0, inf)])
 @given(parts=lists(tuples(integers(0, 20), integers(1, 20)), min_size=2, max_size=6))
 def test_an_interval_lies_within_its_range_and_holds_the_ratio(
     within: tuple[float, float], parts: list[tuple[int, int]]

@@ -11,6 +11,7 @@ from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.network.protocols.server_processes import Server, Stage
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome
+from tests.together import together
 from tests.unit.network.server_networks import (
     READS,
     by_recursion,
@@ -30,6 +31,7 @@ ORACLE = pytest.mark.oracle(
 )
 
 
+@together
 @ORACLE
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("seed", range(8))

@@ -72,6 +72,7 @@ class Told:
         assert min(self.steps.values()) >= self.k
 
 
+@together
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("seed", range(4))
 def test_learning_is_told_in_an_order_that_can_be_computed(seed, read):

@@ -20,6 +20,7 @@ from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, di
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
+from tests.one_in import one_in
 from tests.together import together
 
 DEAF = Ideal(loss_query=(1.0, 0.0))
@@ -122,7 +123,7 @@ ENDLESS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("fields", ENDLESS.values(), ids=ENDLESS)
+@one_in(3, "fields", ENDLESS.values(), ids=ENDLESS)
 def test_attempts_that_fail_at_one_tick_without_end_end_the_run(fields: dict[str, Any]) -> None:
     trace = ended(compute=Constant(value=1.0), **fields)
     assert trace.ending is Ending.stalled
@@ -143,6 +144,7 @@ def test_outages_within_outages_are_comings_and_goings(monkeypatch: pytest.Monke
     assert trace.end_tick < 40 * 10**9
 
 
+@pytest.mark.long
 def test_the_real_patience_is_a_hundred_thousand_attempts() -> None:
     trace = ended(channel=DEAF)
     assert trace.ending is Ending.stalled

@@ -23,6 +23,7 @@ from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import load
+from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
 from tests.verification.test_audit_faults import SCENE
 
@@ -91,6 +92,7 @@ def test_nothing_is_told_by_nothing_and_everything_by_exact_answers() -> None:
         assert found.advantage == pytest.approx(np.array([[0.0, 1.0]]))
 
 
+@pytest.mark.long
 def test_the_best_test_of_composed_answers_reaches_the_curve_and_does_not_cross_it() -> None:
     """The likelihood ratio of 40 Laplace answers, moved by all that a record may move them."""
     charge, answers, runs = 0.3, 40, 200_000
@@ -198,7 +200,8 @@ def test_owners_curves_are_written_where_answers_are_composed(tmp_path: Path) ->
     assert not (tmp_path / "plain" / "spending.parquet").exists()
 
 
-@pytest.mark.parametrize(
+@one_in(
+    2,
     "settings",
     [(), ("privacy.mechanism=gaussian", "privacy.delta=1e-5")],
     ids=["laplace", "gaussian"],

@@ -37,6 +37,7 @@ from asyncdp_sim.privacy.accountants.pairs import (
     sampled_gaussian,
 )
 from asyncdp_sim.scenario import load
+from tests.one_in import one_in
 from tests.verification.optimism import forgotten
 from tests.verification.pure_law import delta_of as pure_delta
 from tests.verification.test_audit_faults import SCENE
@@ -193,7 +194,8 @@ def one_is_large(epsilon: float, pair: SampledGaussianPair, answers: int) -> flo
 
 
 @OVER_SAMPLES
-@pytest.mark.parametrize(
+@one_in(
+    3,
     ("mu", "q", "answers", "delta", "close"),
     [
         (4.0, 1e-5, 10**5, 1e-12, 1e-3),
@@ -347,7 +349,7 @@ def test_the_ledger_grows_with_answers_up_to_the_budget() -> None:
 
 
 @OVER_SAMPLES
-@pytest.mark.parametrize("q", ["0.2", "1e-4", "1e-5", "1e-9"])
+@one_in(4, "q", ["0.2", "1e-4", "1e-5", "1e-9"])
 def test_sampled_gaussian_answers_at_a_small_delta_take_no_time(q: str) -> None:
     begun = time.process_time()
     asked = (f"privacy.sampling={q}", "privacy.budget.answers=200", "run.updates=200")

@@ -124,6 +124,7 @@ def test_noise_of_copies_is_independent():
     assert np.abs(found).max() < 4 / 6000**0.5
 
 
+@pytest.mark.long
 def test_the_audit_holds_a_copy_to_its_part():
     """Of 7 for three copies a copy claims 7/3, and a sixth of that for each of T answers."""
     found = audit(copies()[1], answers=100, runs=8, confidence=0.99)

@@ -18,6 +18,7 @@ from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.tables import table
+from tests.together import together
 from tests.whole_owners import RECORDS
 from tests.whole_owners import WHOLE_OWNERS as BASE
 
@@ -47,6 +48,7 @@ UNKNOWN = [{"epsilon": 0.3}, {"delta": None}, {"sensitivity": None}, {"epsilon":
 """What leaves it unknown how many answers at a price a budget holds, or lets it hold none."""
 
 
+@together
 @pytest.mark.parametrize("observer", ["model", "aggregate", "transcript"])
 @pytest.mark.parametrize("accountant", [None, "pld"])
 @pytest.mark.parametrize("unknown", UNKNOWN)
@@ -134,6 +136,7 @@ def test_live_learning_is_its_replay(algorithm: Any, observer: str) -> None:
 REFUSED = table(__file__, "owner_unit.toml")["refused"]
 
 
+@together
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_not_known_to_hide_an_owner_is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(SpecError, match=re.escape(case["why"])):

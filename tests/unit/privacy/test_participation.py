@@ -16,6 +16,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
+from tests.together import together
 from tests.whole_owners import WHOLE_OWNERS
 
 ONE = {"kind": "rounds", "owners": 1}
@@ -61,6 +62,7 @@ def test_rounds_draw_owners_that_are_due() -> None:
         assert all(len(set(order[k : k + 3])) == 3 for k in range(6))
 
 
+@together
 @pytest.mark.parametrize(
     ("rule", "changed", "said"),
     [

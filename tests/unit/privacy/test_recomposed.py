@@ -15,6 +15,7 @@ from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, toget
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
+from tests.one_in import one_in
 from tests.verification.pure_law import delta_of as pure_delta
 from tests.verification.test_audit_faults import SCENE
 
@@ -50,7 +51,7 @@ def test_samples_of_all_records_are_not_above_the_exact_gaussian_curve() -> None
         assert delta_of(least * (1 + 1e-3), mu * answers**0.5) < delta
 
 
-@pytest.mark.parametrize(("kind", "law"), PURE, ids=["laplace", "any"])
+@one_in(2, ("kind", "law"), PURE, ids=["laplace", "any"])
 @pytest.mark.parametrize(
     ("shape", "close"),
     [
@@ -68,7 +69,8 @@ def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(
     assert most * (1 - close) <= least <= most
 
 
-@pytest.mark.parametrize(
+@one_in(
+    2,
     "settings",
     [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")],
     ids=["pure", "sampled"],

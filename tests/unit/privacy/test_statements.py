@@ -26,6 +26,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.one_in import one_in
 
 Parts = dict[str, Any]
 CLIP = {"kind": "clip", "bound": 2.0}
@@ -109,7 +110,8 @@ ADDS_UP = "holds for each replicate of each cell; the ε of all published ones a
 SHARED = "holds for each replicate of each cell; cells share noise: publish only one"
 
 
-@pytest.mark.parametrize(
+@one_in(
+    2,
     ("cells", "said"),
     [
         ((ALONE, copy(1), copy(2)), ADDS_UP),

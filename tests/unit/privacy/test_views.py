@@ -12,6 +12,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from asyncdp_sim.privacy.observers import node as views
 from asyncdp_sim.privacy.observers.node import Round, all_at_once, leverages, meeting
+from tests.one_in import one_in
+from tests.together import together
 
 Rows = list[list[Fraction]]
 N, BITS = 24, 1000
@@ -99,6 +101,7 @@ def alone(n_nodes: int) -> Any:
     return np.eye(n_nodes, dtype=bool)
 
 
+@together
 @EACH
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_a_fixed_matrix_gives_its_matrix_formula(name: str, steps: int) -> None:
@@ -142,7 +145,7 @@ def of_length_one(row: Any) -> tuple[Any, int]:
     return (row << BITS) // max(length, 1), length
 
 
-@EACH
+@one_in(4, "name", GRAPHS)
 def test_a_fixed_matrix_gives_its_formula_in_many_digits(name: str) -> None:
     """Twenty steps, after which floats have long lost what is new."""
     weights, parts = averaged(GRAPHS[name])
@@ -250,7 +253,7 @@ def test_where_digits_do_not_suffice_more_is_taken_for_known(
     assert np.abs(leverages(rounds, LOUDNESS, alone(N)) - exact).max() < 1e-8
 
 
-@pytest.mark.parametrize("numbers", [2**10, 2**13])
+@one_in(2, "numbers", [2**10, 2**13])
 def test_pools_that_are_looked_at_apart_know_the_same(
     monkeypatch: pytest.MonkeyPatch, numbers: int
 ) -> None:

@@ -9,6 +9,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.reference import page_text, pages, topics
 from asyncdp_sim.reference.lookup import RESULTS, labels
 from asyncdp_sim.reference.pages import topic
+from tests.together import together
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -18,6 +19,7 @@ def test_every_page_has_a_topic():
     assert page_text("privacy") == (DOCS / "privacy" / "README.md").read_text("utf-8")
 
 
+@together
 @pytest.mark.parametrize("page", sorted({RESULTS, *labels()["pages"].values()}))
 def test_what_descriptions_name_is_printed(page):
     text = page_text(topic(page))

@@ -9,6 +9,7 @@ import pytest
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse
+from tests.one_in import one_in
 from tests.unit.scenario.test_out_of_range import scenario
 
 ROUNDS = {"kind": "rounds"}
@@ -32,8 +33,8 @@ STEPS: dict[str, dict[str, Any]] = {
 MORE = {"run": {"updates": 60, "alone": True}, "data": {"held_out": 0.2}, "owners": {"records": 20}}
 
 
-@pytest.mark.parametrize("learning", ["replay", "live"])
-@pytest.mark.parametrize("bound", ["clip", "declared"])
+@one_in(2, "learning", ["replay", "live"])
+@one_in(2, "bound", ["clip", "declared"])
 @pytest.mark.parametrize("parts", STEPS.values(), ids=STEPS)
 def test_a_run_that_diverges_is_told_as_such(
     parts: dict[str, Any], bound: str, learning: str, tmp_path: Path

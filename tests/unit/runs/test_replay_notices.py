@@ -20,6 +20,7 @@ from asyncdp_sim.runs.differences import leaves
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import ON_A_TABLE, rates
+from tests.one_in import one_in
 
 RICH = ON_A_TABLE.replace("updates = 12", "updates = 12\nalone = true\nsplit = true")
 SWEPT = RICH + '\n[sweep]\n"privacy.epsilon" = [1.0, inf]\n'
@@ -186,7 +187,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@one_in(5, "damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_file_is_one_line(damage: Callable[[bytes], bytes | None], two: Path) -> None:
     for file in list((two / "kept").rglob("*")):
         if file.is_file() and file.name != README:

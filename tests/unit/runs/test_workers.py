@@ -25,6 +25,7 @@ def killed(_: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_a_killed_worker_is_named() -> None:
     with pytest.raises(MachineError, match="a worker process was killed"), processes(2) as mapped:
         mapped(killed, [1, 2])

@@ -6,6 +6,7 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario, parse
+from tests.together import together
 from tests.unit.scenario.test_out_of_range import scenario
 
 WAITS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -46,6 +47,7 @@ def read(protocol: dict[str, Any], part: dict[str, Any]) -> Scenario:
     return parse(Scenario, scenario(3, {"algorithm": algorithm, "protocol": protocol}, part))
 
 
+@together
 @pytest.mark.parametrize(("key", "protocol"), WAITS.values(), ids=WAITS)
 @pytest.mark.parametrize("what", taking(1.0))
 def test_it_is_refused_where_no_answer_can_be_in_time(

@@ -12,6 +12,7 @@ from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import members
 from tests.tables import table
+from tests.together import together
 
 OUT_OF_RANGE = table(__file__, "out_of_range.toml")
 
@@ -44,6 +45,7 @@ def written(member: Any) -> dict[str, Any]:
     return found
 
 
+@together
 @pytest.mark.parametrize("n_owners", [1, 3])
 @pytest.mark.parametrize("part", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
 def test_it_is_refused_beside_whatever_else(part: dict[str, Any], n_owners: int) -> None:

@@ -72,6 +72,7 @@ def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
         sweep(scenario, folder / "lost", address=address)
 
 
+@pytest.mark.long
 def test_a_cluster_that_is_not_there(
     command: Command, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.command import Command
+from tests.one_in import one_in
 from tests.unit.sweeps.conftest import contents
 from tests.unit.sweeps.told import whole_cells
 
@@ -95,7 +96,7 @@ def test_one_of_several_that_learn_together_fails_alone(
     assert found.done == 4
 
 
-@pytest.mark.parametrize("after", [0, 5, 20, 33, 46])
+@one_in(5, "after", [0, 5, 20, 33, 46])
 def test_a_full_disk_is_said_and_loses_nothing(
     after: int, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

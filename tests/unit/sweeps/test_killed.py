@@ -17,6 +17,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import SMALL
 from tests.fresh import Record, fresh_seed
+from tests.one_in import one_in
 from tests.unit.sweeps.conftest import contents
 from tests.unit.sweeps.told import whole_cells
 
@@ -74,7 +75,7 @@ def finished(out: Path) -> list[Path]:
     return [p for p in files if ".partial" not in str(p.parent) and p.suffix != ".tmp"]
 
 
-@pytest.mark.parametrize("moment", ["cells.parquet", "manifest.json"])
+@one_in(2, "moment", ["cells.parquet", "manifest.json"])
 def test_killed_while_the_last_files_are_written(
     moment: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

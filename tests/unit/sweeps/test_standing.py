@@ -16,6 +16,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
+from tests.one_in import one_in
 from tests.unit.sweeps.conftest import contents
 from tests.unit.sweeps.told import whole_cells
 
@@ -172,7 +173,7 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(
     ]
 
 
-@pytest.mark.parametrize("faulty", ["target = 'nothing'", "public_records = 100000"])
+@one_in(2, "faulty", ["target = 'nothing'", "public_records = 100000"])
 def test_nothing_is_left_where_every_cell_fails_on_its_input(
     faulty: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
+from tests.together import together
 
 ROUNDS = {
     "name": "in rounds",
@@ -112,6 +113,7 @@ def cells(n_records, each, size=8):
     return [Cell(number, {}, None, 1, "n", data, size) for number, data in enumerate(of)]
 
 
+@together
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize(("n_records", "each"), [(1, 1), (1, 40), (7, 10), (20, 10)])
 def test_each_cell_is_in_one_batch_with_its_records(n_records, each, workers):

@@ -5,6 +5,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
 from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
 from asyncdp_sim.theory.moments.synchronous import moments
+from tests.together import together
 from tests.verification.gossip_cases import correlated
 
 P, T = 3, 12
@@ -43,6 +44,7 @@ def in_full(name, variance, noise, initial):
         yield mean, second
 
 
+@together
 @pytest.mark.parametrize(("name", "noise", "initial"), BIASED)
 def test_directions_on_their_own_are_the_recursion_of_full_matrices(name, noise, initial):
     found = moments(

@@ -17,6 +17,7 @@ from asyncdp_sim.theory.formulas.closed_network import whereabouts
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.prediction import Unknown
+from tests.together import together
 
 ENERGY = Energy(idle=1, listening=1, computing=1, sending=1, receiving=1)
 TRAVELS = Latency(query=Exponential(mean=0.05), answer=Constant(value=0.1))
@@ -54,6 +55,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@together
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_is_not_known_is_refused_by_name(why):
     found = expected(ENERGY, network(**REFUSED[why]))

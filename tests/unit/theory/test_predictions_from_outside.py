@@ -35,6 +35,8 @@ from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
+from tests.one_in import one_in
+from tests.together import together
 
 N, RATE, AIRTIME, RATIO = 8, 0.5, 0.2, 0.3
 
@@ -101,6 +103,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
 }
 
 
+@together
 @pytest.mark.parametrize("parts", FOREIGN.values(), ids=FOREIGN)
 @pytest.mark.parametrize("shared", [True, False])
 def test_nothing_is_inherited(parts: dict[str, Any], shared: bool) -> None:
@@ -148,6 +151,7 @@ def test_what_is_stated_is_a_number(value: object, monkeypatch: pytest.MonkeyPat
         predict(network(channel=Stating(airtime=AIRTIME)))
 
 
+@pytest.mark.long
 def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not() -> None:
     capturing = network(channel=Stating(airtime=AIRTIME), until=2000.0, updates=10**6)
     rates = [
@@ -162,7 +166,7 @@ def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not() -> N
     assert abs(np.mean(rates) - inherited) > 20 * error
 
 
-@pytest.mark.parametrize("channel", [Capturing(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
+@one_in(2, "channel", [Capturing(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
 def test_a_forecast_of_a_channel_from_outside_simulates_it(channel: Aloha) -> None:
     fields = {
         "id": "captured",

@@ -17,6 +17,7 @@ from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean, always_busy_mean_of
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
+from tests.one_in import one_in
 
 WORK = Exponential(mean=1.0)
 SHORT = 30
@@ -91,7 +92,7 @@ def test_a_mean_for_ever_says_from_which_length_on(parts: dict[str, Any]) -> Non
     assert predicted(network(first, parts), "mean_staleness") == value
 
 
-@pytest.mark.parametrize("name", ["tasks that wait", "constant times", "clocks that tick"])
+@one_in(3, "name", ["tasks that wait", "constant times", "clocks that tick"])
 def test_from_that_length_on_it_is_within_a_few_per_cent(name: str) -> None:
     value = predicted(network(10**6, UNKNOWN[name]), "mean_staleness")
     assert not isinstance(value, Unknown)

@@ -44,7 +44,7 @@ MEASURED: dict[str, tuple[Scenario, bool]] = {
 @pytest.mark.parametrize(
     ("scenario", "events"),
     [
-        pytest.param(*each, id=name, marks=[pytest.mark.long] * (name in ("at once", "lossy")))
+        pytest.param(*each, id=name, marks=[pytest.mark.long] * (name != "rounds"))
         for name, each in MEASURED.items()
     ],
 )

@@ -13,6 +13,7 @@ from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, invariants
 from asyncdp_sim.trace.occupation import OCCUPATION
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OWNERS
+from tests.together import together
 
 K = EventKind
 
@@ -195,6 +196,7 @@ def test_the_draft_is_valid() -> None:
     assert trace.released.tolist() == [2, 1]
 
 
+@together
 @pytest.mark.parametrize(("broken", "spoil"), BREAKS, ids=[broken for broken, _ in BREAKS])
 def test_each_invariant_is_named_when_broken(broken: str, spoil: Callable[[Draft], None]) -> None:
     draft = Draft()
