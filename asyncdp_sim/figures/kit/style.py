@@ -204,7 +204,7 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def per_cent(share: float, _: int | None = None) -> str:
+def per_cent(share: float, _: object = None) -> str:
     """Return a share as a tick shows it."""
     return f"{100 * share:.3g} %"
 
