@@ -338,9 +338,10 @@ def test_a_seed_that_is_none(
 def test_no_report_is_written_over_a_directory(command: Command, here: Path) -> None:
     command.done("run", "small.toml", "--out", "result")
     Path("pages").mkdir()
-    ended = command("report", "result", "-o", "pages")
-    assert (ended.code, len(ended.lines)) == (2, 1)
-    assert "Is a directory" in ended.lines[0]
+    for place in ("", "pages"):
+        ended = command("report", "result", "-o", place)
+        assert (ended.code, len(ended.lines)) == (2, 1)
+        assert "Is a directory" in ended.lines[0]
     assert list(here.glob("*.tmp")) == list(here.glob(".*tmp")) == []
 
 
