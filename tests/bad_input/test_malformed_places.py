@@ -40,12 +40,7 @@ TAKEN = "allowed is a directory that does not exist yet: name another with --out
 UNWRITABLE = "allowed is a place that can be written to"
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "good.toml").write_text(GOOD, encoding="utf-8")
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    return tmp_path
+FILES = {"good.toml": GOOD, "sweep.toml": SWEEP}
 
 
 def refused(said: Said, *expected: str) -> None:
@@ -75,9 +70,7 @@ UNREADABLE = {
 @pytest.mark.parametrize("verb", ["run", "sweep", "check"])
 def test_bytes(verb: str, content: tuple[bytes, str], command: Command, here: Path) -> None:
     (here / "bad.toml").write_bytes(content[0])
-    said = command(verb, "bad.toml")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused(verb, "bad.toml")
     assert line.startswith(f"bad.toml: {content[1]}")
     assert names(here) == ["bad.toml", "good.toml", "sweep.toml"]
 
@@ -112,9 +105,7 @@ def test_unreadable_data(command: Command, here: Path) -> None:
         data = f'{table}path = "{name}"'
         text = GOOD.replace('kind = "gaussian"\nfeatures = 2', data)
         (here / "bad.toml").write_text(text, encoding="utf-8")
-        said = command("run", "bad.toml")
-        assert said.code == 2
-        [line] = said.lines
+        line = command.refused("run", "bad.toml")
         assert line.startswith(f"bad.toml: data.path: given '{here / name}'; there is no such file")
 
 
@@ -153,9 +144,7 @@ def test_places_that_cannot_be(verb: str, command: Command, here: Path) -> None:
     assert names(here) == ["good.toml", "sweep.toml"]
 
 
-def test_an_impossible_place_is_refused_before_the_work(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_impossible_place_is_refused_before_the_work(command, here, monkeypatch):
     monkeypatch.setattr(
         "asyncdp_sim.runs.outcome.prepare", lambda *_: pytest.fail("it began to work")
     )
@@ -189,9 +178,7 @@ def test_wrong_commands_and_options(command: Command, here: Path) -> None:
 @pytest.mark.parametrize("value", ["one", "1.5", ""])
 @pytest.mark.parametrize("option", ["--seed", "--replicates", "--workers"])
 def test_options_that_are_no_numbers(option: str, value: str, command: Command, here: Path) -> None:
-    said = command("run", "good.toml", option, value)
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("run", "good.toml", option, value)
     assert line.startswith("asyncdp: ")
     assert option in line
     assert leaked(line) == []
@@ -211,9 +198,7 @@ def test_replay_of_what_is_no_result(command: Command, here: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["run", "sweep"])
 def test_a_url_is_no_directory(verb: str, command: Command, here: Path) -> None:
-    said = command(verb, "sweep.toml", "--out", "s3://bucket/results")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused(verb, "sweep.toml", "--out", "s3://bucket/results")
     assert "given 's3://bucket/results', a URL; allowed is a directory" in line
     assert names(here) == ["good.toml", "sweep.toml"]
 
@@ -221,8 +206,7 @@ def test_a_url_is_no_directory(verb: str, command: Command, here: Path) -> None:
 @pytest.mark.usefixtures("here")
 def test_settings_nested_without_end_are_refused(command: Command) -> None:
     for setting in (f"run.updates={'[' * 5000}{']' * 5000}", f"{'a.' * 5000}b=1"):
-        said = command("check", "good.toml", "--set", setting)
-        assert (said.code, len(said.lines)) == (2, 1)
+        command.refused("check", "good.toml", "--set", setting)
 
 
 def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
@@ -315,9 +299,7 @@ def test_a_name_that_no_file_can_have_is_one_line(name: str, command: Command) -
     ],
     ids=lambda words: words[0],
 )  # fmt: skip
-def test_a_place_that_no_file_can_have_is_one_line(
-    words: tuple[str, ...], command: Command
-) -> None:
+def test_a_place_that_no_file_can_have_is_one_line(words, command):
     said = command(*words, *(() if words[-1] == "--out" else ("--out",)), LONG)
     assert (said.code, len(said.lines)) == (2, 1), said.err[-300:]
     assert leaked(said.err) == []

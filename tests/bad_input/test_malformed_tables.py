@@ -300,20 +300,12 @@ LET_PASS = {
 """What is a cell's own matter, and the note that says so."""
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_there_are_enough_of_them() -> None:
     assert len(CASES) >= 40
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_check_and_run_say_the_same_in_one_line_each(
-    name: str, command: Command, here: Path
-) -> None:
+def test_check_and_run_say_the_same_in_one_line_each(name, command, here):
     case = CASES[name]
     asked = {"target": '"rate"', "features": "2", "public_records": "4", "drop": '["who"]'}
     data = "\n".join(f"{key} = {value}" for key, value in (asked | case.data).items())

@@ -19,15 +19,13 @@ pytestmark = pytest.mark.usefixtures("here")
 QUICK = ("--thorough", "--answers", "2000", "--runs", "100")
 
 
+FILES = {"sound.toml": SOUND, "exact.toml": EXACT, "sweep.toml": SWEEP, "table.toml": ON_A_TABLE}
+
+
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sound.toml").write_text(SOUND, encoding="utf-8")
-    (tmp_path / "exact.toml").write_text(EXACT, encoding="utf-8")
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    (tmp_path / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
-    rates(tmp_path / "rates.csv")
-    return tmp_path
+def here(here: Path) -> Path:
+    rates(here / "rates.csv")
+    return here
 
 
 @pytest.mark.long
@@ -116,9 +114,7 @@ def test_a_forecast_on_the_screen_and_as_json(command: Command) -> None:
     assert len(found["owners"]) == 3
 
 
-def test_a_forecast_begins_with_its_decision_and_keeps_the_rest_for_details(
-    command: Command,
-) -> None:
+def test_a_forecast_begins_with_its_decision_and_keeps_the_rest_for_details(command):
     shown = command.done("forecast", "exact.toml").out.splitlines()
     assert shown[0].startswith("Decision ")
     assert len(shown) == 16
@@ -157,9 +153,7 @@ def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:
 
 
 @pytest.mark.long
-def test_private_records_are_read_only_where_that_is_asked_for(
-    command: Command,
-) -> None:
+def test_private_records_are_read_only_where_that_is_asked_for(command):
     public = command.done("forecast", "table.toml", "--details").out
     assert "rows drawn from the table's public ones\n" in public
     assert ": 8 random halves of the public rows\n" in public
@@ -186,9 +180,7 @@ def test_advice(command: Command) -> None:
 
 
 @pytest.mark.long
-def test_advice_on_clipped_gradients_is_by_runs_and_names_what_moments_are_worth(
-    command: Command,
-) -> None:
+def test_advice_on_clipped_gradients_is_by_runs_and_names_what_moments_are_worth(command):
     clip = ("--set", 'privacy.sensitivity={kind="clip",bound=3.0}')
     bought = command.done("forecast", "exact.toml", "--market", "1,1,1", "--target", "30", *clip)
     assert "(by moments, clipping taken as inactive " in bought.out
@@ -196,9 +188,7 @@ def test_advice_on_clipped_gradients_is_by_runs_and_names_what_moments_are_worth
 
 
 @pytest.mark.long
-def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(
-    command: Command, here: Path
-) -> None:
+def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(command, here):
     (here / "loans.csv").write_text("never read", encoding="utf-8")
     lending = (
         'data={kind="lending",path="loans.csv",encoding="plain",features=3,public_records=40,'

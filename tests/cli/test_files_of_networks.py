@@ -56,9 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("verb", "result"), [("run", "r"), ("sweep", "s")])
-def test_a_result_is_made_again_wherever_its_files_lie(
-    verb: str, result: str, command: Command, folder: Path
-) -> None:
+def test_a_result_is_made_again_wherever_its_files_lie(verb, result, command, folder):
     command.done(verb, "scene.toml", "--out", result)
     manifest = (folder / result / "manifest.json").read_text()
     assert "tables/" not in manifest

@@ -8,10 +8,7 @@ import pytest
 from tests.cli.command import Command
 from tests.scenes import text
 
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 SMALL = text(

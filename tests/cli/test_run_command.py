@@ -69,11 +69,7 @@ def test_the_kinds_of_events_are_the_promised_ones() -> None:
     assert {kind.name for kind in EventKind} == EVENT_KINDS
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    return tmp_path
+FILES = {"small.toml": SMALL}
 
 
 def manifest(directory: Path) -> dict:
@@ -130,9 +126,7 @@ def test_what_follows_a_figure_is_its_interval(command: Command, here: Path) -> 
     assert line.endswith(said)
 
 
-def test_result_has_exactly_the_files_and_columns_of_the_contract(
-    command: Command, here: Path
-) -> None:
+def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here):
     command.done("run", "small.toml", "--out", "bare")
     command.done("run", "small.toml", "--out", "whole", "--events")
     fixed = {"README.md", "manifest.json", "scenario.toml"}
@@ -223,9 +217,7 @@ def test_manifest(command: Command, here: Path) -> None:
     assert found["scenario"]["protocol"]["busy"] == "refuse"  # defaults are written out
 
 
-def test_manifest_names_no_host_no_user_no_path_and_no_arguments(
-    command: Command, here: Path
-) -> None:
+def test_manifest_names_no_host_no_user_no_path_and_no_arguments(command, here):
     rates(here / "rates.csv")
     (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
     command.done("run", here / "table.toml", "--out", here / "result", "--set", "run.updates=11")
@@ -256,9 +248,7 @@ def test_scenario_toml_loads_again_and_gives_the_same(command: Command, here: Pa
         assert bits[0] == bits[1]
 
 
-def test_a_data_path_is_found_from_wherever_the_scenario_lies(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_path_is_found_from_wherever_the_scenario_lies(command, here, monkeypatch):
     (here / "papers" / "data").mkdir(parents=True)
     rates(here / "papers" / "data" / "rates.csv")
     text = ON_A_TABLE.replace('path = "rates.csv"', 'path = "data/rates.csv"')
@@ -366,9 +356,7 @@ FAILING = ["updates.parquet", "optimum.parquet", "scenario.toml", "manifest.json
 
 
 @pytest.mark.parametrize("name", FAILING)
-def test_a_failure_in_writing_leaves_nothing_behind(
-    name: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_in_writing_leaves_nothing_behind(name, command, here, monkeypatch):
     def full(file: object, *how: Any) -> Any:
         if os.path.basename(str(file)) == name:
             raise OSError(28, "No space left on device")
@@ -387,9 +375,7 @@ def test_a_failure_in_writing_leaves_nothing_behind(
 @pytest.mark.parametrize(
     "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.writing.optimum_columns"]
 )
-def test_an_interruption_exits_130_and_leaves_nothing_behind(
-    where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_exits_130_and_leaves_nothing_behind(where, command, here, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -403,9 +389,7 @@ def test_an_interruption_exits_130_and_leaves_nothing_behind(
     assert [path.name for path in here.iterdir()] == ["small.toml"]
 
 
-def test_an_unfinished_file_is_never_named_parquet(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_file_is_never_named_parquet(here, monkeypatch):
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append(os.listdir(here / "folder")))
     (here / "folder").mkdir()
@@ -416,9 +400,7 @@ def test_an_unfinished_file_is_never_named_parquet(
     assert sorted(os.listdir(here / "folder")) == ["a.parquet", "b.json"]
 
 
-def test_a_result_that_appears_meanwhile_is_not_overwritten(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_that_appears_meanwhile_is_not_overwritten(command, here, monkeypatch):
     write = result.write_into
 
     def meanwhile(*content: object, **how: object) -> None:

@@ -41,11 +41,7 @@ FIGURES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    return tmp_path
+FILES = {"sweep.toml": SWEEP}
 
 
 def manifest(directory: Path) -> dict:
@@ -213,9 +209,7 @@ def test_swept_data_files_leave_no_path_behind(command: Command, here: Path) -> 
     assert folder not in str(pq.read_table("result/cells.parquet").to_pydict())
 
 
-def test_swept_data_tables_resolve_paths_against_the_file(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_swept_data_tables_resolve_paths_against_the_file(command, here, monkeypatch):
     (here / "papers").mkdir()
     rates(here / "papers" / "rates.csv")
     inline = TABLE.replace("\n", ", ")
@@ -227,9 +221,7 @@ def test_swept_data_tables_resolve_paths_against_the_file(
 
 
 @pytest.mark.parametrize("stop_after", [1, 4])
-def test_an_interrupted_sweep_goes_on_to_the_same_result(
-    stop_after: int, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_sweep_goes_on_to_the_same_result(stop_after, here, monkeypatch):
     scenario, _ = load(here / "sweep.toml")
     written: list[str] = []
 
@@ -264,9 +256,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     assert not any(".partial" in str(path) for path in (here / "broken").rglob("*"))
 
 
-def test_an_interrupted_command_keeps_its_state_and_goes_on(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monkeypatch):
     def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
         if directory.name == "cell-0003":
             raise KeyboardInterrupt

@@ -99,9 +99,7 @@ def test_who_is_left_out_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_names_that_look_alike_are_named_and_the_line_merges_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_that_look_alike_are_named_and_the_line_merges_them(tmp_path, monkeypatch):
     sites = ["Clinic A", "clinic a", "Clinic A "] * (ROWS // 3)
     lines = seen(tmp_path, table(site=sites)).lines()
     assert "owners whose names look alike: 'Clinic A', 'Clinic A ', 'clinic a'" in lines
@@ -169,9 +167,7 @@ def test_durations_and_times_of_a_parquet_are_in_days(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("target", ["days", "classes"])
-def test_private_targets_that_cannot_be_read_are_counted_apart(
-    tmp_path: Path, command: Command, target: str
-) -> None:
+def test_private_targets_that_cannot_be_read_are_counted_apart(tmp_path, command, target):
     """Beside the empty cells, which are none; of public rows nothing is said there."""
     frame = table()
     if target == "classes":

@@ -14,7 +14,6 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
-from tests.cli.command import Command
 from tests.unit.sweeps.conftest import contents
 from tests.unit.sweeps.told import whole_cells
 
@@ -36,9 +35,7 @@ def failing(epsilon: float, error: Exception = NOTHING) -> Any:
     return classmethod(of)
 
 
-def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
-    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_fails_stops_no_other_and_is_tried_again(scenario, tmp_path, monkeypatch):
     out = tmp_path / "result"
     with monkeypatch.context() as patch:
         patch.setattr(Ready, "from_scenario", failing(2.5))
@@ -63,9 +60,7 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
     assert contents(out) == contents(tmp_path / "whole")
 
 
-def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(
-    file: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(file, command, monkeypatch):
     monkeypatch.chdir(file.parent)
     asked = ("sweep", file.name, "--out", "result", "--workers", "1")
     with monkeypatch.context() as patch:
@@ -78,9 +73,7 @@ def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(
     assert not status(None, Path("result")).machine
 
 
-def test_one_of_several_that_learn_together_fails_alone(
-    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_of_several_that_learn_together_fails_alone(scenario, tmp_path, monkeypatch):
     outcome = Ready.outcome
 
     def failing_outcome(self: Ready, *arguments: Any, **named: Any) -> Any:
@@ -96,9 +89,7 @@ def test_one_of_several_that_learn_together_fails_alone(
 
 
 @pytest.mark.parametrize("after", [0, 5, 20, 33, 46])
-def test_a_full_disk_is_said_and_loses_nothing(
-    after: int, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_said_and_loses_nothing(after, scenario, tmp_path, monkeypatch):
     synchronised: list[int] = []
     fsync = os.fsync
 

@@ -132,9 +132,7 @@ def test_cells_with_large_curves_learn_one_by_one():
 
 
 @pytest.mark.parametrize("first", ["replay", "live"])
-def test_live_cells_learn_live(
-    first: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_live_cells_learn_live(first, scenario, tmp_path, monkeypatch):
     """Their results are the same, so that nothing but the calls can tell."""
     live: list[Any] = []
 

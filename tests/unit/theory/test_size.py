@@ -80,18 +80,14 @@ DOORS = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_what_cannot_fit_is_refused_at_every_door(
-    door: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_fit_is_refused_at_every_door(door, monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
     with pytest.raises(SpecError) as error:
         DOORS[door](read({"run": {"updates": 50_000}}))
     assert refused(error.value).startswith("50000 in 1 replicates, which takes about ")
 
 
-def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
     swept = read({"sweep": {"run.updates": [5, 50_000]}})
     with pytest.raises(SpecError) as error:
@@ -100,9 +96,7 @@ def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_check_refuses_it_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_refuses_it_too(monkeypatch, capsys):
     endless = ("--set", "run.updates=2147483647", "--set", "run.replicates=9")
     said = Command(monkeypatch, capsys)("check", "vary-availability", *endless)
     assert said.code == 2
@@ -135,9 +129,7 @@ ENDED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("part", ENDED.values(), ids=ENDED)
-def test_what_ends_earlier_is_not_refused(
-    part: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_ends_earlier_is_not_refused(part, monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 3.0e8)
     size.require_room(read(ENDLESS, part))
 
