@@ -1,6 +1,7 @@
 """The small scenario that most tests vary: ridge regression by asynchronous gossip."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import tomli_w
@@ -22,7 +23,7 @@ PLAIN: dict[str, Any] = {
 
 def fields(**changes: Any) -> dict[str, Any]:
     """Return its tables; a change with a kind takes a table's place, and others go into it."""
-    found = dict(PLAIN)
+    found = deepcopy(PLAIN)
     for key, value in changes.items():
         joins = isinstance(value, Mapping) and "kind" not in value
         found[key] = {**found.get(key, {}), **value} if joins else value

@@ -134,9 +134,7 @@ def test_shapes(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
 
 
 @EACH
-def test_a_query_is_a_copy_and_changes_nothing(
-    algorithm: AnyAlgorithm, quadratic: Quadratic
-) -> None:
+def test_a_query_is_a_copy_and_changes_nothing(algorithm, quadratic):
     steps = steps_of(algorithm, quadratic)
     state = steps.init(scopes())
     before = state.central.copy()
@@ -156,9 +154,7 @@ def test_the_same_answers_give_the_same_bits(algorithm: AnyAlgorithm, quadratic:
 
 
 @EACH
-def test_models_stay_in_the_box_and_projections_are_counted(
-    algorithm: AnyAlgorithm, quadratic: Quadratic
-) -> None:
+def test_models_stay_in_the_box_and_projections_are_counted(algorithm, quadratic):
     found = replayed(algorithm, quadratic, 1)
     for r in range(R):
         assert np.abs(found.models(r)[1:]).max() <= BOX
@@ -195,9 +191,7 @@ def test_live_equals_replay(algorithm: AnyAlgorithm, quadratic: Quadratic, every
 
 @ORACLE
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
-def test_live_equals_replay_on_each_of_its_protocols(
-    algorithm: AnyAlgorithm, kind: str, quadratic: Quadratic
-) -> None:
+def test_live_equals_replay_on_each_of_its_protocols(algorithm, kind, quadratic):
     network = network_of(algorithm, kind)
     setting = Setting(quadratic.weights, P, T, SIGMA, BOX, protocol=network.protocol)
     steps, asks = algorithm.steps(setting), network.protocol.asks

@@ -254,9 +254,7 @@ def test_a_bare_run_has_the_same_tables(availability: Availability) -> None:
 
 @EACH
 @pytest.mark.parametrize("more", [1, 40])
-def test_adding_owners_leaves_the_others_availability_unchanged(
-    availability: Availability, more: int
-) -> None:
+def test_adding_owners_leaves_the_others_availability_unchanged(availability, more):
     few = traced(availability)
     many = traced(longer(availability, N + more), N + more)
     for owner in range(1, N + 1):

@@ -176,9 +176,7 @@ def test_coordinates_are_independent_or_said_to_be_drawn_together(mechanism: Mec
 
 
 @pytest.mark.parametrize("mechanism", [*EACH, SPHERICAL], ids=said)
-def test_answers_are_rows_over_the_scale_where_noise_says_that_they_are(
-    mechanism: MechanismKind,
-) -> None:
+def test_answers_are_rows_over_the_scale_where_noise_says_that_they_are(mechanism):
     """Loops over many replicates take noise that is ``added`` so, and do not ask it again."""
     noise = ready(scenario(mechanism)).noise
     assert (noise.added is None) is not adds_rows(noise)
@@ -208,9 +206,7 @@ def test_noise_is_what_its_traits_say(mechanism: MechanismKind) -> None:
 
 
 @pytest.mark.parametrize("mechanism", NOISY, ids=said)
-def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(
-    mechanism: MechanismKind,
-) -> None:
+def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(mechanism):
     noise = ready(scenario(mechanism, 6.0)).noise
     for factor in (0.5, 1.0, 1.7):
         needed = ready(scenario(mechanism, 6.0)).accountant.quieter(np.full(2, factor))

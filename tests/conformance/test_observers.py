@@ -23,28 +23,25 @@ from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
+from tests.scenes import fields
 from tests.together import together
 
 _NODE = next(each for each in examples(Observer) if each.kind == "node")
 _SUMS = next(each for each in examples(Observer) if each.kind == "aggregate")
 EACH = pytest.mark.parametrize("observer", examples(Observer), ids=said)
-AVERAGING: dict[str, Any] = {
-    "schema": 1,
-    "id": "averaging",
-    "run": {"seed": 4, "updates": 30, "replicates": 2},
-    "owners": {"count": 6, "records": 20},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "protocol": {"kind": "gossip", "graph": {"kind": "ring"}},
-    "algorithm": {"kind": "averaging", "step": 0.2},
-    "privacy": {
+AVERAGING: dict[str, Any] = fields(
+    id="averaging",
+    run={"seed": 4, "updates": 30, "replicates": 2},
+    owners={"count": 6, "records": 20},
+    protocol={"kind": "gossip", "graph": {"kind": "ring"}},
+    algorithm={"kind": "averaging", "step": 0.2},
+    privacy={
         "epsilon": [0.5, 1.0, 1.0, 2.0, 2.0, 3.0],
         "delta": 1e-6,
         "mechanism": "gaussian",
-        "sensitivity": {"kind": "clip", "bound": 1.0},
         "budget": {"kind": "per-owner-cap", "answers": 1},
     },
-}
+)
 
 
 SUMMED: dict[str, Any] = {
@@ -279,9 +276,7 @@ UNKNOWN_TO_A_NODE = [
         (_NODE, "what a node learns", UNKNOWN_TO_BOTH + UNKNOWN_TO_A_NODE),
     ],
 )
-def test_what_is_not_known_of_an_observer_is_refused_by_name(
-    observer: ObserverKind, tells: str, cases: list[tuple[dict[str, Any], str]]
-) -> None:
+def test_what_is_not_known_of_an_observer_is_refused_by_name(observer, tells, cases):
     for changed, why in cases:
         with pytest.raises(SpecError) as caught:
             scenario(observer, **changed)
@@ -302,9 +297,7 @@ FEDBUFF = {
         ({}, {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}, "allowed is n − d = 4"),
     ],
 )
-def test_so_many_have_to_be_left(
-    observer: dict[str, Any], changed: dict[str, Any], allowed: str
-) -> None:
+def test_so_many_have_to_be_left(observer, changed, allowed):
     with pytest.raises(SpecError) as caught:
         scenario(type(_SUMS)(**observer), **changed)
     [fault] = caught.value.faults

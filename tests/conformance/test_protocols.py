@@ -153,9 +153,7 @@ def _one_job(protocol: Protocol) -> bool:
 
 @OVER
 @pytest.mark.parametrize("protocol", PERFECT, ids=said)
-def test_what_loses_nothing_refuses_channels_that_do(
-    protocol: Protocol, channel: dict[str, Any]
-) -> None:
+def test_what_loses_nothing_refuses_channels_that_do(protocol, channel):
     if channel == CHANNELS["perfect"]:
         return
     with pytest.raises(SpecError, match="channel"):
@@ -240,9 +238,7 @@ def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, 
 
 @EACH
 @OVER
-def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
-    protocol: Protocol, channel: dict[str, Any]
-) -> None:
+def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(protocol, channel):
     """Answers to one query of one owner are counted by request; each was charged on its own."""
     trace = traced(protocol, channel, until=6.0, answers_allowed=(10**6,) * 3)
     most = 1 + channel.get("retransmissions", 0)
@@ -260,9 +256,7 @@ def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
 @EACH
 @OVER
 @pytest.mark.parametrize("budget", [3, 10**6])
-def test_learning_is_told_of_each_query_once_and_of_its_end_once(
-    protocol: Protocol, channel: dict[str, Any], budget: int
-) -> None:
+def test_learning_is_told_of_each_query_once_and_of_its_end_once(protocol, channel, budget):
     """And what it is told does not change the trace."""
     told = Strict()
     spec = network(protocol, channel, until=6.0, answers_allowed=(budget,) * 3)
@@ -280,9 +274,7 @@ def test_learning_is_told_of_each_query_once_and_of_its_end_once(
 
 @EACH
 @OVER
-def test_the_tables_do_not_depend_on_the_events_being_kept(
-    protocol: Protocol, channel: dict[str, Any]
-) -> None:
+def test_the_tables_do_not_depend_on_the_events_being_kept(protocol, channel):
     kept = traced(protocol, channel, until=4.0)
     bare = simulate(network(protocol, channel, until=4.0), Streams(1).within("replicate", 1))
     assert bare.events is None

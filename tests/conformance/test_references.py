@@ -234,9 +234,7 @@ def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one() -> None
     assert claimed(referred - {"fedasync"}) == {"fedasync"}
 
 
-def test_an_algorithm_that_is_new_in_the_union_is_not_exact(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_algorithm_that_is_new_in_the_union_is_not_exact(monkeypatch):
     """With a copy of the register as it is made with one more member."""
     monkeypatch.setitem(FAMILIES, "algorithm", Annotated[get_args(AnyAlgorithm)[0] | New, FAMILY])
     made = marked()

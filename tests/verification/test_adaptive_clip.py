@@ -62,9 +62,7 @@ NORMS = [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0]
 
 @pytest.mark.parametrize("quantile", [0.5, 0.8])
 @pytest.mark.parametrize("start", [1e-3, 1e4])
-def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(
-    start: float, quantile: float
-) -> None:
+def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(start, quantile):
     law, rounds = AdaptiveBound(start, quantile, 0.2, 0.0, "l2"), 200
     path, answers = walk(law, NORMS, rounds)
     due = [start]

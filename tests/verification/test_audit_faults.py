@@ -474,9 +474,7 @@ def bounds_are_true(planted: Planted, found: Audit) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(
-    name: str, monkeypatch: Patch
-) -> None:
+def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(name, monkeypatch):
     planted = FAULTS[name]
     planted.plant(monkeypatch)
     found = attacked(planted.settings, planted.size, planted.scene)
@@ -489,9 +487,7 @@ def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(
 @pytest.mark.no_evidence
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
-    name: str, monkeypatch: Patch, command: Command
-) -> None:
+def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(name, monkeypatch, command):
     planted = FAULTS[name]
     planted.plant(monkeypatch)
     settings = [word for each in planted.settings for word in ("--set", each)]
@@ -576,9 +572,7 @@ def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch: P
 
 
 @pytest.mark.no_evidence
-def test_an_answer_of_shared_noise_is_seen_where_the_claim_is_beyond_what_runs_show(
-    monkeypatch: Patch,
-) -> None:
+def test_an_answer_of_shared_noise_is_seen_where_the_claim_is_beyond_what_runs_show(monkeypatch):
     """100 runs show at most ε = 2; two answers with the same noise refute any."""
     one_row(monkeypatch)
     found = attacked(("privacy.epsilon=30.0",), (100, 100))

@@ -64,9 +64,7 @@ def moved_most(column: tuple[float, ...], rounds: int, most: int, apart: int) ->
 
 
 @pytest.mark.parametrize(("bands", "most", "apart"), [(2, 3, 2), (3, 2, 3), (3, 2, 5), (4, 2, 4)])
-def test_no_pattern_of_rounds_moves_sums_more_than_is_paid_for(
-    bands: int, most: int, apart: int
-) -> None:
+def test_no_pattern_of_rounds_moves_sums_more_than_is_paid_for(bands, most, apart):
     column = Correlation(bands=bands).column
     length = LearnerNoise(np.ones(1), 1, column).length
     assert moved_most(column, 9, most, apart) == pytest.approx(most**0.5 * length, rel=1e-12)
@@ -302,9 +300,7 @@ def test_an_audit_refutes_planted_faults(planted: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.long
-def test_an_audit_refutes_participation_that_is_not_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_audit_refutes_participation_that_is_not_bounded(monkeypatch):
     monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
     free = property(lambda self: (self.run.updates,) * self.owners.count)
     monkeypatch.setattr(Scenario, "_sent_at_most", free)

@@ -13,6 +13,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.scenario import Scenario
+from tests.scenes import fields
 
 from .shared import shared
 from .zscores import require, score
@@ -41,19 +42,16 @@ BUDGETS = {
 
 def given(name):
     """Return a scenario of three owners with second moments of their own."""
-    raw = {
-        "id": "descent",
-        "run": {"seed": 3, "updates": T, "replicates": 1},
-        "owners": {"count": 3, "records": [300, 100, 400]},
-        "data": {"kind": "gaussian", "features": 4, "condition": 5.0, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.2},
-        "protocol": {"kind": "rounds"},
-        "algorithm": ALGORITHMS[name],
-        "privacy": {
-            "epsilon": list(BUDGETS[name]),
-            "sensitivity": {"kind": "declared", "bound": 3.0},
-        },
-    }
+    raw = fields(
+        id="descent",
+        run={"seed": 3, "updates": T, "replicates": 1},
+        owners={"records": [300, 100, 400]},
+        data={"features": 4, "condition": 5.0, "heterogeneity": 0.5},
+        model={"regularisation": 0.2},
+        protocol={"kind": "rounds"},
+        algorithm=ALGORITHMS[name],
+        privacy={"epsilon": list(BUDGETS[name]), "sensitivity": {"kind": "declared", "bound": 3.0}},
+    )
     return Scenario.model_validate(raw)
 
 

@@ -163,9 +163,7 @@ def shown(*settings: str) -> tuple[float, float]:
 @pytest.mark.parametrize(
     "settings", [(), ("algorithm.exponent=0.6", "algorithm.step=1.0")], ids=["equal", "falling"]
 )
-def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
-    settings: tuple[str, ...],
-) -> None:
+def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(settings):
     scenario = scene(*TIGHT, *settings)
     rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
     mu, error = shown(*settings)
@@ -178,9 +176,7 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
 
 
 @pytest.mark.long
-def test_steps_taken_to_contract_more_than_they_do_are_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_steps_taken_to_contract_more_than_they_do_are_caught(monkeypatch):
     """Planted: c² in the place of c, as if a round were two."""
     scenario = scene(*TIGHT)
     rounds, true = rounds_of(scenario), Descent.contractions
@@ -310,9 +306,7 @@ def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more() -> None
 
 
 @pytest.mark.long
-def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(monkeypatch):
     true = Descent.contractions
     monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
     told = audited()

@@ -21,6 +21,7 @@ from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.whole_owners import WHOLE_OWNERS
 
 from .zscores import Score, require, score
 
@@ -36,20 +37,7 @@ K, XI, EPSILON, DELTA, RUNS = 8, 0.5, 2.0, 1e-6, 4000
 RECORDS = np.array([10, 20, 40])
 OWNER = 2
 """The one with the most records, which moves sums most."""
-BASE: dict[str, Any] = {
-    "schema": 1,
-    "id": "whole-owner",
-    "run": {"seed": 4, "updates": K},
-    "owners": {"count": 3, "records": RECORDS.tolist()},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "parameter-server", "step": 0.2},
-    "privacy": {
-        "epsilon": EPSILON, "delta": DELTA, "mechanism": "gaussian", "unit": "owner",
-        "sensitivity": {"kind": "clip", "bound": XI},
-    },
-}  # fmt: skip
+BASE = WHOLE_OWNERS | {"run": {"seed": 4, "updates": K}}
 
 
 def scenario(observer: str = "transcript", adjacency: str = "replaced", **privacy: Any) -> Scenario:
@@ -143,9 +131,7 @@ WAYS = pytest.mark.parametrize(
 
 
 @WAYS
-def test_losses_of_neighbouring_populations_have_their_exact_law(
-    observer: str, adjacency: str
-) -> None:
+def test_losses_of_neighbouring_populations_have_their_exact_law(observer, adjacency):
     of = scenario(observer, adjacency)
     require(losses(of, [each.task.reply for each in populations(of)]), error=0.1)
 
@@ -174,9 +160,7 @@ def attacked(
 
 @pytest.mark.long
 @WAYS
-def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(
-    observer: str, adjacency: str
-) -> None:
+def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(observer, adjacency):
     found = attacked(observer, adjacency)
     assert not found.exceeded
     assert max(check.epsilon for check in found.checks) > 0
@@ -255,9 +239,7 @@ _END = ClipBounds.end_round
 @pytest.mark.parametrize(
     "planted", ["noise for a record", "half the noise", "after the sum", "noise of another round"]
 )
-def test_an_audit_refutes_planted_faults(
-    planted: str, observer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audit_refutes_planted_faults(planted, observer, monkeypatch):
     if planted == "noise of another round":
         monkeypatch.setattr(answers_module._Rows, "following", _again)
     elif planted == "noise for a record":
@@ -276,9 +258,7 @@ def test_an_audit_refutes_planted_faults(
 
 @pytest.mark.long
 @pytest.mark.parametrize("planted", ["no noise on counts", "an exact share"])
-def test_an_audit_refutes_a_bound_of_private_data(
-    planted: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audit_refutes_a_bound_of_private_data(planted, monkeypatch):
     if planted == "no noise on counts":
         monkeypatch.setattr(Privacy, "clip_law", _exact_count)
     else:  # where it is believed that counts have noise

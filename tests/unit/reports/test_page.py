@@ -176,9 +176,7 @@ def test_the_same_bytes_twice_and_by_the_command(
     assert str(result.parent) not in of_run.text
 
 
-def test_what_is_no_result_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_result_is_one_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["asyncdp", "report", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         cli.main()
@@ -300,9 +298,7 @@ def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
-    tmp_path: Path,
-) -> None:
+def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(tmp_path):
     names = [str(number) for number in range(1, 16)]
     owners = {"count": 15, "records": 20, "names": names}
     seen = Seen(page([written(tmp_path / "many", owners=owners)]))
