@@ -38,36 +38,6 @@ def test_devices_become_a_table(command: Command, folder: Path) -> None:
     assert (folder / "on.parquet").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("fedscale", "no.pkl", "-o", "a.csv"), "given 'no.pkl'; there is no such file; allowed"),
-        (
-            ("fedscale", "states.json", "-o", "a.csv"),
-            "given 'states.json'; the file is not a whole",
-        ),
-        (("fedscale", "devices.pkl", "-o", "a.txt"), "devices.pkl: -o: given 'a.txt'; allowed is"),
-        (("flash", "devices.pkl", "-o", "a.csv"), "given 'devices.pkl'; the file is not UTF-8"),
-        (
-            ("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"),
-            "given --needs wifi,sun; allowed: charging,wifi",
-        ),
-        (("trace", "states.json", "-o", "a.toml"), "given a trace; add --fit"),
-        (("trace", "states.json", "-o", "a.toml", "--fit"), "states.json: given the header"),
-        (
-            ("flash", "states.json", "-o", "a.csv", "--unit", "s"),
-            "given --unit; allowed with topology",
-        ),
-        (("ping", "states.json", "-o", "a.toml"), "asyncdp: Invalid value for"),
-        (("fedscale", "devices.pkl", "-o", "no/a.csv"), "No such file or directory"),
-    ],
-)
-def test_what_is_wrong_is_one_line(arguments, line, command, folder):
-    before = sorted(folder.iterdir())
-    assert line in command.refused("import", *arguments)
-    assert sorted(folder.iterdir()) == before
-
-
 WEIGHTS = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 <key id="w" for="edge" attr.name="weight" attr.type="double"/>
 <graph edgedefault="directed"><node id="Oslo"/><node id="Rome"/><node id="Bern"/>
@@ -108,81 +78,82 @@ def test_a_topology_becomes_a_graph_file_that_runs(command: Command, folder: Pat
     assert (folder / "net.graphml").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("c.graphml", "--unit", "h", "-o", "n.graphml"), "c.graphml: --unit: given 'h'; allowed:"),
-        (("c.graphml", "--unit", "0", "-o", "n.graphml"), "c.graphml: --unit: given '0'; allowed:"),
-        (("c.graphml", "--missing", "-1", "-o", "n.graphml"), "allowed is a number ≥ 0"),
-        (("c.graphml", "--learner", "Pisa", "-o", "n.graphml"), "a node: Oslo, Rome, Bern"),
-        (("c.graphml", "-o", "n.csv"), "c.graphml: -o: given 'n.csv'; allowed is a name that ends"),
-        (("c.graphml", "-o", "./c.graphml"), "c.graphml: -o: given 'c.graphml'; allowed is a name"),
-        (
-            ("no.graphml", "-o", "n.graphml"),
-            "no.graphml: given 'no.graphml'; there is no such file",
-        ),
-        (("c.gml", "-o", "n.graphml"), "nx.write_graphml(nx.read_gml('c.gml', label='id'), "),
-    ],
-)
-def test_a_wrong_topology_is_one_line(arguments, line, command, folder):
+WRONG = {
+    "fedscale no.pkl -o a.csv": "given 'no.pkl'; there is no such file; allowed",
+    "fedscale states.json -o a.csv": "given 'states.json'; the file is not a whole",
+    "fedscale devices.pkl -o a.txt": "devices.pkl: -o: given 'a.txt'; allowed is",
+    "flash devices.pkl -o a.csv": "given 'devices.pkl'; the file is not UTF-8",
+    "flash states.json -o a.csv --needs wifi,sun": "given --needs wifi,sun; allowed: charging,wifi",
+    "trace states.json -o a.toml": "given a trace; add --fit",
+    "trace states.json -o a.toml --fit": "states.json: given the header",
+    "flash states.json -o a.csv --unit s": "given --unit; allowed with topology",
+    "ping states.json -o a.toml": "asyncdp: Invalid value for",
+    "fedscale devices.pkl -o no/a.csv": "No such file or directory",
+    "topology c.graphml --unit h -o n.graphml": "c.graphml: --unit: given 'h'; allowed:",
+    "topology c.graphml --unit 0 -o n.graphml": "c.graphml: --unit: given '0'; allowed:",
+    "topology c.graphml --missing -1 -o n.graphml": "allowed is a number ≥ 0",
+    "topology c.graphml --learner Pisa -o n.graphml": "a node: Oslo, Rome, Bern",
+    "topology c.graphml -o n.csv": "c.graphml: -o: given 'n.csv'; allowed is a name that ends",
+    "topology c.graphml -o ./c.graphml": "c.graphml: -o: given 'c.graphml'; allowed is a name",
+    "topology no.graphml -o n.graphml": "no.graphml: given 'no.graphml'; there is no such file",
+    "topology c.gml -o n.graphml": "nx.write_graphml(nx.read_gml('c.gml', label='id'), ",
+}
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_what_is_wrong_is_one_line(words, command, folder):
     (folder / "c.graphml").write_text(WEIGHTS, encoding="utf-8")
-    assert line in command.refused("import", "topology", *arguments)
-    assert not (folder / "n.graphml").exists()
+    before = sorted(folder.iterdir())
+    assert WRONG[words] in command.refused("import", *words.split())
+    assert sorted(folder.iterdir()) == before
 
 
-TRACE = "owner,request,read,release,end\n"
-
-
-@pytest.mark.parametrize(
-    ("rows", "line"),
-    [
-        ("a,1,2,1.5,3\n", "given a,1,2,1.5,3 (t.csv, line 2); allowed are times"),
-        ("a,1,,2,3\n", "given a,1,,2,3 (t.csv, line 2); allowed are times"),
-        ("a,soon,,,\n", "given a,soon,,, (t.csv, line 2); allowed are times"),
-        ("a,-1,,,\n", "given a,-1,,, (t.csv, line 2); allowed are times"),
-        ("a,,,,\n", "given a,,,, (t.csv, line 2); allowed are times"),
-        ("a,1,2,3,4\na,5,6,7,8\n", "given a first half with 1 answer, and 1 owner with fewer"),
-        ("a,1,,,\na,2,,,\n", "given no request with an answer; allowed are 20 answers in each"),
-        ("a,1,2,3\n", "given 4 values (t.csv, line 2); allowed are 5, one per column"),
-    ],
-)
-def test_a_wrong_trace_is_one_line(rows: str, line: str, command: Command, folder: Path) -> None:
-    (folder / "t.csv").write_text(TRACE + rows)
-    assert line in command.refused("import", "trace", "t.csv", "--fit", "-o", "t.toml")
-    assert not (folder / "t.toml").exists()
-
-
+ROW = "owner,request,read,release,end\n"
+LOG = "client,sent,received\n"
 ASSIGNED = "2026-03-01 10:00:00,000 - assigned task to client a: name=train, id=1\n"
+UNTIMED = "INFO :      SuperNode ID: 5\nINFO :      Receiving: train message (ID: 1)\n"
+NO_CLIENTS = "INFO flower 2022-01-06 09:21:15,045 | server.py:148 | fit progress: (4, 2.3)\n"
 
 
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("client,sent,received\na,2,1\n", "given a,2,1 (t.log, line 2); allowed are sent and"),
-        ("client,sent,received\n,1,2\n", "given ,1,2 (t.log, line 2); allowed are sent and"),
-        ("client,sent,received\na,soon,2\n", "given a,soon,2 (t.log, line 2); allowed are"),
+        (ROW + "a,1,2,1.5,3\n", "given a,1,2,1.5,3 (t.csv, line 2); allowed are times"),
+        (ROW + "a,1,,2,3\n", "given a,1,,2,3 (t.csv, line 2); allowed are times"),
+        (ROW + "a,soon,,,\n", "given a,soon,,, (t.csv, line 2); allowed are times"),
+        (ROW + "a,-1,,,\n", "given a,-1,,, (t.csv, line 2); allowed are times"),
+        (ROW + "a,,,,\n", "given a,,,, (t.csv, line 2); allowed are times"),
         (
-            "client,sent,received\na,1,2\na,2026-03-01T10:00,\n",
-            "given a,2026-03-01T10:00, (t.log, line 3); allowed are",
+            ROW + "a,1,2,3,4\na,5,6,7,8\n",
+            "given a first half with 1 answer, and 1 owner with fewer",
         ),
-        ("client,sent,received\na,1,2e9\n", "given 2e+09 s between first and last (t.log)"),
-        ("client,sent\na,1\n", "given the header 'client,sent' (t.log, line 1); allowed"),
-        (ASSIGNED, "given no request with an answer; allowed are 20 answers in each half"),
-        (ASSIGNED.replace("train", "validate"), "given no task named train (t.log); allowed"),
         (
-            "INFO :      SuperNode ID: 5\nINFO :      Receiving: train message (ID: 1)\n",
-            "given no time: 'INFO : Receiving: train message (ID: 1)' (t.log, line 2); "
+            ROW + "a,1,,,\na,2,,,\n",
+            "given no request with an answer; allowed are 20 answers in each",
+        ),
+        (ROW + "a,1,2,3\n", "given 4 values (t.csv, line 2); allowed are 5, one per column"),
+        (LOG + "a,2,1\n", "given a,2,1 (t.csv, line 2); allowed are sent and"),
+        (LOG + ",1,2\n", "given ,1,2 (t.csv, line 2); allowed are sent and"),
+        (LOG + "a,soon,2\n", "given a,soon,2 (t.csv, line 2); allowed are"),
+        (
+            LOG + "a,1,2\na,2026-03-01T10:00,\n",
+            "given a,2026-03-01T10:00, (t.csv, line 3); allowed are",
+        ),
+        (LOG + "a,1,2e9\n", "given 2e+09 s between first and last (t.csv)"),
+        ("client,sent\na,1\n", "given the header 'client,sent' (t.csv, line 1); allowed"),
+        (ASSIGNED, "given no request with an answer; allowed are 20 answers in each half"),
+        (ASSIGNED.replace("train", "validate"), "given no task named train (t.csv); allowed"),
+        (
+            UNTIMED,
+            "given no time: 'INFO : Receiving: train message (ID: 1)' (t.csv, line 2); "
             "allowed are lines with a time (Flower: FLWR_LOG_LEVEL=DEBUG)",
         ),
-        (
-            "INFO flower 2022-01-06 09:21:15,045 | server.py:148 | fit progress: (4, 2.3)\n",
-            "given a log without clients: 'INFO flower 2022-01-06",
-        ),
+        (NO_CLIENTS, "given a log without clients: 'INFO flower 2022-01-06"),
     ],
 )
-def test_a_wrong_log_is_one_line(text: str, line: str, command: Command, folder: Path) -> None:
-    (folder / "t.log").write_text(text)
-    assert line in command.refused("import", "trace", "t.log", "--fit", "-o", "t.toml")
+def test_a_wrong_trace_or_log_is_one_line(text, line, command, folder):
+    (folder / "t.csv").write_text(text)
+    assert line in command.refused("import", "trace", "t.csv", "--fit", "-o", "t.toml")
     assert not (folder / "t.toml").exists()
 
 
