@@ -22,12 +22,21 @@ PLAIN: dict[str, Any] = {
 
 
 def fields(**changes: Any) -> dict[str, Any]:
-    """Return its tables; a change with a kind takes a table's place, and others go into it."""
+    """Return its tables; a change with a kind takes a table's place, and others go into it.
+
+    What is changed to None is left out.
+    """
     found = deepcopy(PLAIN)
     for key, value in changes.items():
         joins = isinstance(value, Mapping) and "kind" not in value
         found[key] = {**found.get(key, {}), **value} if joins else value
-    return found
+    return {key: _given(value) for key, value in found.items() if value is not None}
+
+
+def _given(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    return {key: value for key, value in part.items() if value is not None}
 
 
 def scenario(**changes: Any) -> Scenario:

@@ -14,27 +14,14 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import Result, open_directory
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Command, Said
+from tests.scenes import text
 
-GOOD = """schema = 1
-id = "small"
-[run]
-updates = 5
-[owners]
-count = 2
-records = 10
-[data]
-kind = "gaussian"
-features = 2
-[model]
-kind = "ridge"
-regularisation = 1e-5
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 1.0 }
-"""
+GOOD = text(
+    run={"updates": 5},
+    owners={"count": 2, "records": 10},
+    model={"regularisation": 1e-5},
+    algorithm={"rho": 1.0},
+)
 SWEEP = GOOD + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
 TAKEN = "allowed is a directory that does not exist yet: name another with --out"
 UNWRITABLE = "allowed is a place that can be written to"

@@ -45,9 +45,7 @@ def verified(figure: PaperFigure, variant: str, out: Path, more: tuple[str, ...]
     return verify([figure], out, full=False, workers=1, variants=(variant,), more=more, say=str)
 
 
-def banks(
-    directory: Path, counts: Sequence[int], psi: Sequence[float], alone: Sequence[float]
-) -> Sweep:
+def banks(directory, counts, psi, alone):
     """Return cells of so many banks that end at ψ, where bank 1 alone has another."""
     found = []
     for number, (count, end, own) in enumerate(zip(counts, psi, alone, strict=True)):

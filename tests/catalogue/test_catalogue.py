@@ -144,9 +144,7 @@ def test_a_published_fault_is_labelled(found: Entry) -> None:
     assert any("not private" in warning for warning in outcome.warnings) is broken
 
 
-def scenarios_command(
-    *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[int, str, str]:
+def scenarios_command(*arguments, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["scenarios", *arguments])
     monkeypatch.delitem(sys.modules, "scenarios.__main__", raising=False)
     with pytest.raises(SystemExit) as end:

@@ -6,42 +6,21 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Command
+from tests.scenes import text
 
-SCENE = """
-schema = 1
-id = "pings"
-owners = { count = 3, records = 20 }
-data = { kind = "gaussian", features = 2 }
-model = { kind = "ridge", regularisation = 0.1 }
-algorithm = { kind = "async-gossip", rho = 10.0 }
-privacy = { epsilon = 10.0, mechanism = "laplace", sensitivity = { kind = "clip", bound = 1.0 } }
-
-[run]
-updates = 20
-
-[availability]
-kind = "intervals"
-path = "tables/online.csv"
-period = 24.0
-
-[latency]
-query = [
-    { kind = "empirical", path = "tables/pings.csv", column = "ms", unit = 0.001 },
-    { kind = "none" },
-    { kind = "empirical", path = "tables/pings.csv", column = "ms", unit = 0.002 },
-]
-
-[protocol]
-kind = "request"
-busy = "retry"
-retry = { kind = "empirical", path = "tables/pings.csv", column = "ms" }
-
-[sweep]
-variant = [
-    { name = "fast", compute = { kind = "empirical", path = "tables/pings.csv", column = "ms" } },
-    { name = "slow", compute = { kind = "empirical", path = "tables/slow.csv", column = "ms" } },
-]
-"""
+PINGS = {"kind": "empirical", "path": "tables/pings.csv", "column": "ms"}
+SCENE = text(
+    owners={"records": 20},
+    algorithm={"rho": 10.0},
+    privacy={"epsilon": 10.0},
+    availability={"kind": "intervals", "path": "tables/online.csv", "period": 24.0},
+    latency={"query": [PINGS | {"unit": 0.001}, {"kind": "none"}, PINGS | {"unit": 0.002}]},
+    protocol={"kind": "request", "busy": "retry", "retry": PINGS},
+    sweep={"variant": [
+        {"name": "fast", "compute": PINGS},
+        {"name": "slow", "compute": PINGS | {"path": "tables/slow.csv"}},
+    ]},
+)  # fmt: skip
 
 
 @pytest.fixture

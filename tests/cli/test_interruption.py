@@ -5,7 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,9 +49,7 @@ RUN = ("asyncdp_sim", "run", "small.toml", "--out", "result")
 CATALOGUE = ("scenarios", "vary-availability", "--out", "result")
 
 
-def interrupted_at(
-    place: int, folder: Path, command: Sequence[str] = RUN
-) -> subprocess.CompletedProcess[str]:
+def interrupted_at(place, folder, command=RUN):
     """Run a command that hears Ctrl-C when it imports its so manieth module."""
     words = [sys.executable, "-c", AT_IMPORT, str(place), *command]
     said = os.environ | {"PYTHONPATH": str(ROOT)}  # where scenarios are

@@ -43,9 +43,7 @@ def here(here: Path, command: Command) -> Path:
     return here
 
 
-def started(
-    name: str, here: Path, files: int = 1024, addresses: int = resource.RLIM_INFINITY
-) -> subprocess.Popen[str]:
+def started(name, here, files=1024, addresses=resource.RLIM_INFINITY):
     """Start a command with two workers, which may hold so many files open, and bytes."""
 
     def limit() -> None:

@@ -21,30 +21,14 @@ BANKS = text(
     algorithm={"rho": 30.0},
     privacy={"epsilon": [1.0, 2.0, 0.5], "sensitivity": {"kind": "declared", "bound": 5.0}},
 )
-TABLE = """
-schema = 1
-id = "own"
-[run]
-updates = 20
-record_every = 20
-[data]
-kind = "table"
-path = "t.csv"
-target = "y"
-features = 2
-public_records = 20
-preprocessing = "pca"
-owner_column = "who"
-[model]
-kind = "ridge"
-regularisation = 0.1
-[algorithm]
-kind = "async-gossip"
-rho = 3.0
-[privacy]
-epsilon = 5.0
-sensitivity = { kind = "declared", bound = 50.0 }
-"""
+TABLE = text(
+    run={"record_every": 20},
+    owners=None,
+    data={"kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 20,
+          "preprocessing": "pca", "owner_column": "who"},
+    algorithm={"rho": 3.0},
+    privacy={"epsilon": 5.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
+)  # fmt: skip
 
 
 FILES = {"banks.toml": BANKS, "table.toml": TABLE}

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, AnyAlgorithm, Setting
+from asyncdp_sim.learning.algorithms import AnswerBatch, AnyAlgorithm, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Trajectory, replay
+from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
@@ -23,14 +23,7 @@ from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 from tests.together import together
 
-ORACLE = pytest.mark.oracle(
-    "models learned live, inside the network",
-    "equal bit for bit to replay over the trace",
-    source="live = replay",
-    setting="three owners, every protocol that it runs on",
-    kinds="every algorithm",
-    basis="replay",
-)
+ORACLE = pytest.mark.oracle("models learned live, inside the network")
 
 ALGORITHMS = examples(AnyAlgorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
@@ -102,17 +95,13 @@ def traces_of(algorithm: AnyAlgorithm) -> list[Trace]:
     return [simulate(network_of(algorithm), scope) for scope in scopes()]
 
 
-def steps_of(
-    algorithm: AnyAlgorithm, objective: LinearObjective | Quadratic, box: float | None = BOX
-) -> Algorithm:
+def steps_of(algorithm, objective, box=BOX):
     protocol = network_of(algorithm).protocol
     shares = SHARES if algorithm.needs_shares else None
     return algorithm.steps(Setting(objective.weights, P, T, SIGMA, box, shares, protocol))
 
 
-def replayed(
-    algorithm: AnyAlgorithm, quadratic: Quadratic, every: int, count: int = R
-) -> Trajectory:
+def replayed(algorithm, quadratic, every, count=R):
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)[:count]
     return replay(traces, steps, reply_of(algorithm, quadratic), scopes(count), every)
 

@@ -34,12 +34,7 @@ from tests.conformance.spherical import SphericalMechanism
 from tests.verification.zscores import require, score, seen
 
 ORACLE = pytest.mark.oracle(
-    "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault",
-    "at most the stated ε if the code is right; more where a fault is planted",
-    source="Clopper–Pearson on a split sample; exact likelihood ratios where known",
-    setting="a lower bound on ε by attack, 99.9 %: below sound claims, above faulty ones",
-    kinds="every mechanism",
-    basis="approximation",
+    "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
 )
 
 EACH = examples(Mechanism)
@@ -56,9 +51,7 @@ OUTSIDE = "python:own.py:Own sha256:00e2"
 RECORDS = np.array([20, 20])
 
 
-def scenario(
-    mechanism: MechanismKind, epsilon: float = 1.0, answers: int = 1, size: int = SIZE
-) -> Scenario:
+def scenario(mechanism, epsilon=1.0, answers=1, size=SIZE):
     return parse(
         Scenario,
         {

@@ -18,7 +18,7 @@ from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.results.summary import figures
-from asyncdp_sim.runs import RunResult, run
+from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
@@ -77,9 +77,7 @@ def base(observer: ObserverKind | None) -> dict[str, Any]:
     return ROUNDS if observer is not None and observer.kind == "model" else AVERAGING  # type: ignore[attr-defined]
 
 
-def scenario(
-    observer: ObserverKind | None, of: dict[str, Any] | None = None, **changed: Any
-) -> Scenario:
+def scenario(observer, of=None, **changed):
     own = base(observer) if of is None else of
     fields = {**own, **changed}
     privacy = {**own["privacy"], **changed.get("privacy", {})}
@@ -89,9 +87,7 @@ def scenario(
 
 
 @cache
-def outcome(
-    observer: ObserverKind | None, graph: str = "ring", like: ObserverKind | None = None
-) -> RunResult:
+def outcome(observer, graph="ring", like=None):
     """Run what an observer, or another one like it, is of."""
     of = base(observer if like is None else like)
     gossip = (
@@ -100,13 +96,7 @@ def outcome(
     return run(scenario(observer, of, **gossip))
 
 
-@pytest.mark.oracle(
-    "ε of every owner against an observer",
-    "at most ε against an observer of all answers; the runs themselves do not change",
-    source="post-processing",
-    setting="six owners with different budgets, three graphs",
-    kinds="every observer",
-)
+@pytest.mark.oracle("ε of every owner against an observer")
 @EACH
 @pytest.mark.parametrize("graph", ["ring", "star", "complete"])
 def test_nobody_learns_more_than_who_hears_all(observer: ObserverKind, graph: str) -> None:

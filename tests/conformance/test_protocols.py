@@ -20,13 +20,7 @@ from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.conformance.members import examples, said
 
-ORACLE = pytest.mark.oracle(
-    "budgets, outcomes and messages of every protocol over every channel",
-    "no budget is exceeded, each message has one outcome, each query is recorded once",
-    source="invariants of a trace",
-    setting="small networks; an invariant, not a law",
-    kinds="every protocol",
-)
+ORACLE = pytest.mark.oracle("budgets, outcomes and messages of every protocol over every channel")
 
 K = EventKind
 PROTOCOLS = [each for each in examples(Protocol) if not each.ideal_only]

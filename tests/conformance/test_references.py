@@ -37,14 +37,7 @@ from tests.conformance.test_algorithms import (
 from tests.oracles import marked
 from tests.together import together
 
-ORACLE = pytest.mark.oracle(
-    "models without noise",
-    "a second program of a few lines per algorithm, over the same trace",
-    source="tests/conformance/test_references.py",
-    setting="three owners, squared loss, every protocol that it runs on",
-    kinds="AsyncGossip, Averaging, Collab1, Collab2, FedAsync, FedBuff, GossipGraph, "
-    "NoisyStatistics, ParameterServer, Polar",
-)
+ORACLE = pytest.mark.oracle("models without noise")
 
 Model = np.ndarray
 SILENT = LaplaceNoise(np.zeros(len(RECORDS[0])))

@@ -32,13 +32,7 @@ from tests.scenes import fields
 from .shared import shared
 from .zscores import LIMIT, Score, require, score, seen
 
-pytestmark = pytest.mark.oracle(
-    "ε of sums of answers, and noise of the sums",
-    "N-fold less noise; μ² = m Δ²/((n − d − t) σ²), to 1e-9; χ² of sums; order statistics",
-    source="the accountant's closed form; H_N, and the (n − d)-th of n trips",
-    setting="six and eight owners, rounds and buffers; drop-outs, colluders, unequal budgets",
-    kinds="AggregateObserver",
-)
+pytestmark = pytest.mark.oracle("ε of sums of answers, and noise of the sums")
 
 DELTA = 1e-5
 EQUAL: dict[str, Any] = fields(

@@ -31,12 +31,7 @@ from tests.whole_owners import WHOLE_OWNERS
 from .zscores import LIMIT, Score, require, score
 
 pytestmark = pytest.mark.oracle(
-    "sensitivity of sums to an owner that takes part rarely, law of the noise, ε, ψ of the noise",
-    "all patterns of few rounds, one by one; Cov = (CᵀC)⁻¹; loss of K answers N(±μ²/2, μ²); "
-    "Var of the last model = γ² Σ (Σ A^k C⁻¹)²",
-    source="Choquette-Choo et al. (2023), arXiv 2306.08153; linear algebra with whole matrices",
-    setting="8 to 40 rounds, 2 to 6 bands",
-    kinds="ModelObserver, GaussianMechanism",
+    "sensitivity of sums to an owner that takes part rarely, law of the noise, ε, ψ of the noise"
 )
 
 

@@ -17,13 +17,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import watch
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import (
-    Hinge,
-    HuberLoss,
-    LinearRecords,
-    LogisticLoss,
-    Model,
-)
+from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
@@ -44,13 +38,7 @@ from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
 
-pytestmark = pytest.mark.oracle(
-    "largest gradient in a run with a declared bound",
-    "a pass over every record at every answered query",
-    source="tests/verification/test_declared_bound.py",
-    setting="these records; for other records the bound is an assumption",
-    kinds="Declared",
-)
+pytestmark = pytest.mark.oracle("largest gradient in a run with a declared bound")
 
 Parts = dict[str, Any]
 LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
@@ -72,9 +60,7 @@ PRIVATE: tuple[Parts, ...] = (
 )
 
 
-def scenario(
-    *, model: str = "ridge", privacy: Parts | None = None, bound: float = 5.0, **parts: Any
-) -> Scenario:
+def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
     private = {"mechanism": "laplace"} if privacy is None else dict(privacy)
     norm = {"norm": private.pop("norm")} if "norm" in private else {}
     fields: Parts = {
@@ -382,9 +368,7 @@ def exceeded(found: dict[str, np.ndarray], xi: float) -> set[str]:
     return {place for place, values in found.items() if values.max() > xi}
 
 
-def of_one_run(
-    seed: int, epsilon: float, rho: float, updates: int, bound: float, **parts: Any
-) -> Scenario:
+def of_one_run(seed, epsilon, rho, updates, bound, **parts):
     gossip = {"kind": "async-gossip", "rho": rho, **parts.pop("algorithm", {})}
     return scenario(
         run={"seed": seed, "updates": updates, "replicates": 1}, algorithm=gossip, bound=bound,

@@ -18,13 +18,7 @@ from tests.scenes import fields
 from .shared import shared
 from .zscores import require, score
 
-pytestmark = pytest.mark.oracle(
-    "E ψ of learning in rounds, at the middle and the end",
-    "exact moments of synchronous gradient descent",
-    source="asyncdp_sim.theory.moments.synchronous",
-    setting="three unequal owners, quadratic loss",
-    kinds="Collab1, Collab2, ParameterServer, Ridge",
-)
+pytestmark = pytest.mark.oracle("E ψ of learning in rounds, at the middle and the end")
 
 T, MIDDLE = 100, 40
 RUNS = 2500

@@ -14,13 +14,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests import scenes
 
-pytestmark = pytest.mark.oracle(
-    "gradient that a neighbour reconstructs from answers",
-    "the true gradient if there is no noise, up to rounding",
-    source="the algorithm's step, solved for the answer",
-    setting="gossip on a graph",
-    kinds="GossipGraph",
-)
+pytestmark = pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
 
 OWNERS, P = 4, 3
 

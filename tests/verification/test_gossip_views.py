@@ -30,14 +30,7 @@ from .zscores import LIMIT
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "information that nodes gain about each other's records by averaging",
-        "the exact trade-off curve of a linear Gaussian view, which an attack reaches and does "
-        "not exceed",
-        source="asyncdp_sim.privacy.observers.node",
-        setting="six owners on a ring, lossy too, and on a complete graph; alone, with colluders",
-        kinds="Averaging, NodeObserver",
-    ),
+    pytest.mark.oracle("information that nodes gain about each other's records by averaging"),
 ]
 
 N, RUNS = 6, 20_000

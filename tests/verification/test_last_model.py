@@ -26,14 +26,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 
-pytestmark = pytest.mark.oracle(
-    "ε of the last model of learning in rounds, for one record",
-    "a closed form; a general solver; 20,000 runs on a pair of neighbouring datasets; too small ε "
-    "are refuted",
-    source="asyncdp_sim.privacy.observers.model",
-    setting="rounds with Gaussian noise; convex smooth losses of bounded rows in a box",
-    kinds="ParameterServer, ModelObserver",
-)
+pytestmark = pytest.mark.oracle("ε of the last model of learning in rounds, for one record")
 
 SCENE = Path(__file__).parent / "scenes" / "last-model.toml"
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "last-model.md"

@@ -17,15 +17,9 @@ from asyncdp_sim.trace import EventKind
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import require, score, seen
+from .zscores import require_kinds, score, seen
 
-pytestmark = pytest.mark.oracle(
-    "ε in the ledger",
-    "exactly the number of releases times ε per answer, and never more than ε",
-    source="rational arithmetic",
-    setting="interrupted runs, budgets that end",
-    kinds="PerOwnerCap, UntilSpent",
-)
+pytestmark = pytest.mark.oracle("ε in the ledger")
 
 EPSILON = np.array([0.1, 1.0, 10 / 3])
 SLOW = {"latency": Latency(answer=Exponential(mean=0.3)), "compute": Constant(value=0.1)}
@@ -120,8 +114,7 @@ def scores():
 
 
 def test_capped_owners_release_min_poisson_k():
-    require(sound()["mean"], error=0.003)
-    require(sound()["tail"], error=0.01)
+    require_kinds(sound())
 
 
 MECHANISMS = {

@@ -21,13 +21,7 @@ from tests import scenes
 from .shared import shared
 from .zscores import require, score
 
-pytestmark = pytest.mark.oracle(
-    "released statistics, and ψ of the model computed from them",
-    "unbiased, with known variance; tr H⁻¹(…) to first order in the noise",
-    source="the delta method",
-    setting="quadratic loss; ψ where the noise is small",
-    kinds="NoisyStatistics",
-)
+pytestmark = pytest.mark.oracle("released statistics, and ψ of the model computed from them")
 
 N, P, RECORDS = 2, 3, 200
 ROW, TARGET, SHARE = 2.0, 4.0, 0.6

@@ -23,13 +23,7 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.conformance.members import examples, said
 from tests.together import together as together_cases
 
-pytestmark = pytest.mark.oracle(
-    "budgets spent unevenly: ε, and E ψ",
-    "rational sums; losses rounded down; exact moments and 2,000 runs, |z| ≤ 4",
-    source="rational arithmetic; losses composed a second way",
-    setting="quadratic loss, no clipping; one-on-one, budgets that end, lost answers, rounds",
-    kinds="Scheduled, LaplaceMechanism, GaussianMechanism, LossDistributions",
-)
+pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 
 SCENE = Path(__file__).parent / "scenes" / "spending.toml"
 REPLICATES = 2000

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audits import Audit, audit
+from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import answers as answers_module
@@ -25,13 +25,7 @@ from tests.whole_owners import WHOLE_OWNERS
 
 from .zscores import Score, require, score
 
-pytestmark = pytest.mark.oracle(
-    "law of an owner's clipped answers, and their ε",
-    "N(clip(g), s²) per answer; privacy loss N(±μ²/2, μ²) of K answers, μ = √K Δ/s; δ(ε) of that μ",
-    source="the Gaussian mechanism; the moments of a normal loss",
-    setting="three owners with 10, 20 and 40 records; answers and their sums",
-    kinds="GaussianMechanism, Clip, AggregateObserver, ModelObserver",
-)
+pytestmark = pytest.mark.oracle("law of an owner's clipped answers, and their ε")
 
 K, XI, EPSILON, DELTA, RUNS = 8, 0.5, 2.0, 1e-6, 4000
 RECORDS = np.array([10, 20, 40])
@@ -147,12 +141,7 @@ TWO = {"run": {"seed": 4, "updates": 2}, "owners": {"count": 3, "records": [4, 5
 """A smaller one, whose whole runs are attacked."""
 
 
-def attacked(
-    observer: str,
-    adjacency: str = "replaced",
-    parts: dict[str, Any] | None = None,
-    **privacy: Any,
-) -> Audit:
+def attacked(observer, adjacency="replaced", parts=None, **privacy):
     said = BASE["privacy"] | {"observer": observer, "adjacency": adjacency} | privacy
     of = parse(Scenario, BASE | TWO | (parts or {}) | {"privacy": said})
     return audit(of, answers=40_000, runs=400, confidence=0.999)

@@ -11,35 +11,22 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.uncertainty import may_be_off
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
+from tests.scenes import text
 
-FILE = """
-schema = 1
-id = "advised"
-[run]
-seed = 2
-updates = 12
-replicates = 4
-[owners]
-count = 3
-[data]
-kind = "table"
-path = "t.csv"
-target = "y"
-features = 2
-public_records = 60
-preprocessing = "pca"
-owner_column = "who"
-[model]
-kind = "ridge"
-regularisation = 1e-3
-[algorithm]
-kind = "async-gossip"
-rho = 0.05
-[privacy]
-epsilon = 20.0
-sensitivity = { kind = "declared", bound = 20.0 }
-budget = { kind = "per-owner-cap", answers = 12 }
-"""
+FILE = text(
+    run={"seed": 2, "updates": 12, "replicates": 4},
+    owners={"records": None},
+    data={
+        "kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 60,
+        "preprocessing": "pca", "owner_column": "who",
+    },
+    model={"regularisation": 1e-3},
+    algorithm={"rho": 0.05},
+    privacy={
+        "epsilon": 20.0, "sensitivity": {"kind": "declared", "bound": 20.0},
+        "budget": {"kind": "per-owner-cap", "answers": 12},
+    },
+)  # fmt: skip
 SWEEP = """
 [sweep]
 "privacy.epsilon" = [10.0, 20.0]

@@ -20,6 +20,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
+from tests.scenes import text
 from tests.tables import table
 from tests.together import together
 
@@ -203,30 +204,14 @@ def test_warnings_call_owners_by_their_numbers() -> None:
     assert any("ε = ∞ for owner 5" in said for said in run(endless.base()).warnings)
 
 
-TABLE = """
-schema = 1
-id = "table"
-[run]
-updates = 5
-[owners]
-only = ["St. Mary's", "7"]
-[data]
-kind = "table"
-path = "t.csv"
-target = "y"
-features = 1
-public_records = 2
-owner_column = "who"
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 1.0 }
-"""
+TABLE = text(
+    run={"updates": 5},
+    owners={"only": ["St. Mary's", "7"], "count": None, "records": None},
+    data={"kind": "table", "path": "t.csv", "target": "y", "features": 1, "public_records": 2,
+          "owner_column": "who"},
+    model={"regularisation": 1e-2},
+    algorithm={"rho": 1.0},
+)  # fmt: skip
 
 
 def test_a_tables_column_says_who_is_meant(tmp_path: Path) -> None:

@@ -26,13 +26,7 @@ from asyncdp_sim.theory.prediction import Unknown
 from tests.properties.networks import FIXED, networks
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
-pytestmark = pytest.mark.oracle(
-    "predictions for a network's summary",
-    "the values of a simulation; none is predicted outside the formula's assumptions",
-    source="asyncdp_sim.theory.predict",
-    setting="the cases named there; any network has a value or a reason",
-    kinds="Request, Push, Broadcast",
-)
+pytestmark = pytest.mark.oracle("predictions for a network's summary")
 
 UPDATES = 400
 REPLICATES = 20

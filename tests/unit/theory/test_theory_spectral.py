@@ -8,14 +8,7 @@ import pytest
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
-from asyncdp_sim.network.graphs import (
-    Complete,
-    Edges,
-    GeometricGraph,
-    GossipGraph,
-    Ring,
-    StarGraph,
-)
+from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.theory.formulas import gossip_spectrum, queueing
