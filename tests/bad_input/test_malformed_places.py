@@ -147,21 +147,6 @@ def test_no_command(command: Command) -> None:
         assert verb in said.out
 
 
-def test_wrong_commands_and_options(command: Command, here: Path) -> None:
-    unknown = "asyncdp: No such command"
-    refused(command("frobnicate"), f"{unknown} 'frobnicate'.")
-    refused(command("rum", "good.toml"), f"{unknown} 'rum'. Did you mean 'run'?")
-    refused(command("run"), "asyncdp: Missing argument 'NAME|FILE'.")
-    said = command("run", "good.toml", "--sede", "3")
-    refused(said, "asyncdp: No such option: --sede (Possible options: --seed, --set)")
-    said = command("run", "good.toml", "--no-cache")
-    gone = "--no-cache is gone: no records are kept between commands; leave it out"
-    refused(said, f"asyncdp: {gone}")
-    said = command("run", "good.toml", "--set")
-    refused(said, "asyncdp: Option '--set' requires an argument.")
-    assert names(here) == ["good.toml", "sweep.toml"]
-
-
 @pytest.mark.parametrize("value", ["one", "1.5", ""])
 @pytest.mark.parametrize("option", ["--seed", "--replicates", "--workers"])
 def test_options_that_are_no_numbers(option: str, value: str, command: Command, here: Path) -> None:
@@ -207,6 +192,16 @@ UNFINISHED = "half: given a sweep that is not finished; to continue it: asyncdp 
 NO_CLASS = "there is nothing named No in its code; its classes: Yes"
 SHEET = "allowed is a matplotlib style sheet: lines such as font.family: serif"
 NAMED = {
+    "frobnicate": "asyncdp: No such command 'frobnicate'.",
+    "rum good.toml": "asyncdp: No such command 'rum'. Did you mean 'run'?",
+    "run": "asyncdp: Missing argument 'NAME|FILE'.",
+    "import": "asyncdp: Missing argument 'FORMAT'. Choose from: fedscale, flash, topology, trace",
+    "run good.toml --sede 3": "asyncdp: No such option: --sede (Possible options: --seed, --set)",
+    "run good.toml --no-cache": "asyncdp: --no-cache is gone: no records are kept between "
+    "commands; leave it out",
+    "run good.toml --set": "asyncdp: Option '--set' requires an argument.",
+    "run lending-sound --seed": "asyncdp: Option '--seed' requires an argument.",
+    "plot x --format": "asyncdp: Option '--format' requires an argument.",
     "run good.toml --only=": "good.toml: owners.only[0]: given ''; allowed is a whole number or a "
     "text of one letter or more",
     "forecast good.toml --target 1 --market 1,,3": "asyncdp: Invalid value for '--market': given "
@@ -240,6 +235,7 @@ def test_one_line_names_the_option_or_the_file(words: str, command: Command, her
     (here / "half").mkdir()
     (here / "half" / "scenario.toml").write_text(SWEEP, encoding="utf-8")
     refused(command(*words.split(" ")), NAMED[words])
+    assert names(here) == ["good.toml", "half", "sweep.toml"]
 
 
 def test_a_class_that_a_file_lacks_is_of_its_field(command: Command, here: Path) -> None:

@@ -23,15 +23,16 @@ SCENE = text(
 )  # fmt: skip
 
 
+FILES = {"scene.toml": SCENE}
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "online.csv").write_text("owner,start,end\n1,0,20\n2,1,24\n3,0,24\n")
-    (tmp_path / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n110\n")
-    (tmp_path / "tables" / "slow.csv").write_text("ms\n800\n")
-    (tmp_path / "scene.toml").write_text(SCENE)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(here):
+    (here / "tables").mkdir()
+    (here / "tables" / "online.csv").write_text("owner,start,end\n1,0,20\n2,1,24\n3,0,24\n")
+    (here / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n110\n")
+    (here / "tables" / "slow.csv").write_text("ms\n800\n")
+    return here
 
 
 @pytest.mark.parametrize(("verb", "result"), [("run", "r"), ("sweep", "s")])

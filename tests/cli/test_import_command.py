@@ -15,13 +15,12 @@ from tests.unit.imports.measure import measured, shuffled
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     device = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100, "duration": 50}
-    (tmp_path / "devices.pkl").write_bytes(pickle.dumps({9: device, 4: device}))
+    (here / "devices.pkl").write_bytes(pickle.dumps({9: device, 4: device}))
     log = "2020-01-28 10:00:00\twifi\n2020-01-28 10:01:00\t4G"
-    (tmp_path / "states.json").write_text(json.dumps({"a": {"messages": log}}))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (here / "states.json").write_text(json.dumps({"a": {"messages": log}}))
+    return here
 
 
 def test_devices_become_a_table(command: Command, folder: Path) -> None:

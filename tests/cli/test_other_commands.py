@@ -230,10 +230,6 @@ def test_help_has_each_command_under_one_subject(command: Command) -> None:
     assert said.endswith("    asyncdp sweep twenty-small-banks --plot\n    asyncdp run --help\n")
 
 
-def test_a_wrong_command_names_the_nearest(command: Command) -> None:
-    assert command.refused("replya") == "asyncdp: No such command 'replya'. Did you mean 'replay'?"
-
-
 LEAN = """
 import importlib.metadata as metadata, sys
 absent, version = ("jinja2", "markupsafe", "matplotlib", "networkx"), metadata.version
@@ -281,11 +277,6 @@ def test_a_field_that_is_named_without_its_table(words, said, command):
     assert said in command.refused("run", "lending-sound", *words)
 
 
-@pytest.mark.parametrize("words", [("run", "lending-sound", "--seed"), ("plot", "x", "--format")])
-def test_an_option_without_its_value_is_not_taken_for_a_field(words, command):
-    assert command.refused(*words) == f"asyncdp: Option '{words[-1]}' requires an argument."
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -308,14 +299,6 @@ def test_no_report_is_written_over_a_directory(command: Command, here: Path) -> 
     for place in ("", "pages"):
         assert "Is a directory" in command.refused("report", "result", "-o", place)
     assert list(here.glob("*.tmp")) == list(here.glob(".*tmp")) == []
-
-
-def test_an_argument_that_is_missing_is_told_in_one_line(command: Command) -> None:
-    said = command("import")
-    assert (said.code, said.out) == (2, "")
-    assert said.lines == [
-        "asyncdp: Missing argument 'FORMAT'. Choose from: fedscale, flash, topology, trace"
-    ]
 
 
 VERBS = (

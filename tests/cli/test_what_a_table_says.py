@@ -33,6 +33,21 @@ def seen(folder: Path, rows: pd.DataFrame, public: int = PUBLIC, **how: object) 
     return look(str(folder / "t.csv"), target="days", owner="site", public=public, **how)  # type: ignore[arg-type]
 
 
+def proposed(command, folder, *more):
+    """Run ``asyncdp data`` on the table, and write what it proposes."""
+    asked = (
+        "--target",
+        "days",
+        "--owner",
+        "site",
+        "--public",
+        PUBLIC,
+        "--write",
+        folder / "s.toml",
+    )
+    return command("data", folder / "t.csv", *asked, "--write", folder / "s.toml", *more)
+
+
 def placed(texts: list[str], others: list[str]) -> list[str]:
     """Return ``others`` in the first public rows, before and after them the texts in turn."""
     whole = [texts[row % len(texts)] for row in range(ROWS)]
@@ -70,8 +85,7 @@ def test_a_column_is_what_its_public_cells_say(tmp_path: Path, name: str) -> Non
 def test_what_is_proposed_is_accepted(tmp_path: Path, command: Command, name: str) -> None:
     cells, _, _ = COLUMNS[name]
     table(x=cells).to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
-    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    assert proposed(command, tmp_path, "--epsilon", 5).code == 0
     command.done("check", tmp_path / "s.toml")
 
 
@@ -112,8 +126,7 @@ def test_names_that_look_alike_are_named_and_the_line_merges_them(tmp_path, monk
 
 def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: Command) -> None:
     table(site="one").to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
-    said = command("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml")
+    said = proposed(command, tmp_path)
     assert said.code == 2
     assert "given fewer than two owners of 5 private records" in said.err
 
@@ -121,8 +134,7 @@ def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: 
 @pytest.mark.usefixtures("coarse")
 def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path: Path, command: Command) -> None:
     table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC), "--public-seed", "3"]
-    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    assert proposed(command, tmp_path, "--public-seed", 3, "--epsilon", 5).code == 0
     scenario = load(tmp_path / "s.toml")[0]
     assert scenario.owners.count == 3
     found = look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC, public_seed=3)
@@ -175,8 +187,7 @@ def test_private_targets_that_cannot_be_read_are_counted_apart(tmp_path, command
     cells = frame["days"].astype(object).tolist()
     cells[3], cells[5], cells[8] = "<0.5", "unknown", ""
     frame.assign(days=cells).to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
-    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    assert proposed(command, tmp_path, "--epsilon", 5).code == 0
     said = " ".join(command.done("check", tmp_path / "s.toml").out.split())
     assert "From private rows: not numbers, so missing: 2 cells of the target 'days'." in said
     assert "Records without a target: 3." in said

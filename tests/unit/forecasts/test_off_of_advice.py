@@ -10,7 +10,6 @@ from asyncdp_sim.forecasts import grid
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.uncertainty import may_be_off
 from asyncdp_sim.scenario import load
-from tests.cli.command import Command
 from tests.scenes import text
 
 FILE = text(
@@ -34,17 +33,17 @@ SWEEP = """
 """
 
 
+FILES = {"s.toml": FILE, "swept.toml": FILE + SWEEP}
+
+
 @pytest.fixture
-def command(tmp_path, monkeypatch, capsys):
+def command(command, here):
     g = np.random.default_rng(1)
     x = g.normal(size=(460, 2))
     frame = pd.DataFrame(x, columns=["a", "b"]).assign(y=x @ [1.0, -1.0] + g.normal(size=460))
     frame["who"] = np.repeat(["n", "e", "s", "s"], 115)
-    frame.sample(frac=1, random_state=0).to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s.toml").write_text(FILE)
-    (tmp_path / "swept.toml").write_text(FILE + SWEEP)
-    monkeypatch.chdir(tmp_path)
-    return Command(monkeypatch, capsys)
+    frame.sample(frac=1, random_state=0).to_csv(here / "t.csv", index=False)
+    return command
 
 
 def off_of(printed):

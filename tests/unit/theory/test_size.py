@@ -14,7 +14,6 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.predict import size
-from tests.cli.command import Command
 from tests.unit.scenario.test_hopeless import constant
 from tests.unit.scenario.test_out_of_range import scenario as written
 
@@ -96,11 +95,9 @@ def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(tmp_path, 
     assert not (tmp_path / "out").exists()
 
 
-def test_check_refuses_it_too(monkeypatch, capsys):
+def test_check_refuses_it_too(command):
     endless = ("--set", "run.updates=2147483647", "--set", "run.replicates=9")
-    said = Command(monkeypatch, capsys)("check", "vary-availability", *endless)
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("check", "vary-availability", *endless)
     assert "run.updates: given 2147483647 in 9 replicates, which takes about " in line
 
 
