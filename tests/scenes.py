@@ -21,6 +21,10 @@ PLAIN: dict[str, Any] = {
 }
 
 
+EXACT = {"epsilon": None, "mechanism": "none", "sensitivity": None}
+"""Privacy of answers without noise."""
+
+
 def fields(**changes: Any) -> dict[str, Any]:
     """Return its tables; a change with a kind takes a table's place, and others go into it.
 

@@ -15,7 +15,7 @@ from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.told import interrupted, whole_cells
 
 CELL = {
     "README.md", "manifest.json", "scenario.toml", "curve.parquet", "owners.parquet",
@@ -279,12 +279,7 @@ def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monke
 def test_a_half_written_trace_is_replaced(here: Path) -> None:
     scenario, _ = load(here / "sweep.toml")
     sweep(scenario, here / "whole")
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, here / "broken", progress=whole_cells(interrupt))
+    interrupted(scenario, here / "broken")
     all_of_them = set(os.listdir(here / "whole" / "traces"))
     [network] = all_of_them - set(os.listdir(here / "broken" / "traces"))
     leftover = here / "broken" / "traces" / f".partial-{network}"

@@ -28,6 +28,7 @@ from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 from tests.conformance.members import examples, said
 from tests.conformance.planted import FAULTS
 from tests.conformance.spherical import SphericalMechanism
@@ -52,24 +53,14 @@ RECORDS = np.array([20, 20])
 
 
 def scenario(mechanism, epsilon=1.0, answers=1, size=SIZE):
-    return parse(
-        Scenario,
-        {
-            "schema": 1,
-            "id": "attacked",
-            "run": {"updates": 2},
-            "owners": {"count": 2, "records": 20},
-            "data": {"kind": "gaussian", "features": size},
-            "model": {"kind": "ridge", "regularisation": 0.1},
-            "algorithm": {"kind": "async-gossip", "rho": 1.0},
-            "privacy": {
-                "epsilon": epsilon,
-                "mechanism": mechanism,
-                "sensitivity": {"kind": "clip", "bound": 1.0},
-                "budget": {"kind": "per-owner-cap", "answers": answers},
-            }
-            | ({"delta": 1e-3} if mechanism.needs_delta else {}),
-        },
+    budget = {"kind": "per-owner-cap", "answers": answers}
+    privacy = {"epsilon": epsilon, "mechanism": mechanism, "budget": budget}
+    return scenes.scenario(
+        run={"updates": 2},
+        owners={"count": 2, "records": 20},
+        data={"features": size},
+        algorithm={"rho": 1.0},
+        privacy=privacy | ({"delta": 1e-3} if mechanism.needs_delta else {}),
     )
 
 

@@ -17,8 +17,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import kind_of, members, parse
+from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import FAMILIES, examples, said
@@ -35,6 +34,7 @@ from tests.conformance.test_algorithms import (
     traces_of,
 )
 from tests.oracles import marked
+from tests.scenes import EXACT, scenario
 from tests.together import together
 
 ORACLE = pytest.mark.oracle("models without noise")
@@ -262,19 +262,10 @@ def test_other_protocols_are_refused_by_name(algorithm: Any, protocol: Any) -> N
     spec = next(each for each in examples(AnyAlgorithm) if type(each) is algorithm)
     asked = next(each for each in examples(Protocol) if type(each) is protocol)
     with pytest.raises(SpecError) as caught:
-        parse(
-            Scenario,
-            {
-                "schema": 1,
-                "id": "wrong-pair",
-                "run": {"updates": 5},
-                "owners": {"count": 3, "records": 20},
-                "data": {"kind": "gaussian", "features": 2},
-                "model": {"kind": "ridge", "regularisation": 0.1},
-                "protocol": asked.model_dump(exclude_none=True),
-                "algorithm": spec.model_dump(exclude_none=True),
-                "privacy": {"mechanism": "none"},
-            },
+        scenario(
+            protocol=asked.model_dump(exclude_none=True),
+            algorithm=spec.model_dump(exclude_none=True),
+            privacy=EXACT,
         )
     faults = {fault.key: fault for fault in caught.value.faults}
     assert f"algorithm {spec.kind} runs on " in faults["protocol.kind"].allowed

@@ -11,9 +11,8 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.runs import run, write
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import EventKind
+from tests import scenes
 
 from .networks import network, runs
 from .shared import shared
@@ -125,22 +124,12 @@ MECHANISMS = {
 
 
 def scenario(budget, **privacy):
-    fields = {
-        "id": "ledger",
-        "run": {"updates": 200, "replicates": 2, "until": 12.0},
-        "owners": {"count": 3, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "channel": {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"},
-        "algorithm": {"kind": "async-gossip", "rho": 20.0},
-        "privacy": {
-            "epsilon": EPSILON.tolist(),
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-            "budget": budget,
-            **privacy,
-        },
-    }
-    return parse(Scenario, fields)
+    return scenes.scenario(
+        run={"updates": 200, "replicates": 2, "until": 12.0},
+        owners={"records": 20},
+        channel={"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"},
+        privacy={"epsilon": EPSILON.tolist(), "budget": budget, **privacy},
+    )
 
 
 @pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)

@@ -141,16 +141,14 @@ TRUSTED = {
 @pytest.mark.long
 def test_without_noise_answers_are_bounded_as_with_it(bound: str, learning: str) -> None:
     """An infinite budget clips and scales as any other; mechanism none does neither."""
-    fields: dict[str, Any] = {
-        "id": "silent",
-        "run": {"updates": 12, "replicates": FIRST, "learning": learning},
-        "owners": {"count": 2, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
-        "algorithm": {"kind": "async-gossip", "rho": 60.0},
-        "protocol": {"kind": "push"},
-        "compute": {"kind": "exponential", "mean": 0.5},
-    }
+    fields: dict[str, Any] = scenes.fields(
+        run={"updates": 12, "replicates": FIRST, "learning": learning},
+        owners={"count": 2, "records": 20},
+        model={"theta_max": 5.0},
+        algorithm={"rho": 60.0},
+        protocol={"kind": "push"},
+        compute={"kind": "exponential", "mean": 0.5},
+    )
     privacy: dict[str, Any] = {"epsilon": 20.0, "sensitivity": TRUSTED[bound]}
     found = forecast(parse(Scenario, fields | {"privacy": privacy}))
     assert found.method.startswith(f"{FIRST} simulated runs")

@@ -20,7 +20,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
-from tests.scenes import text
+from tests.scenes import fields, text
 from tests.tables import table
 from tests.together import together
 
@@ -30,21 +30,18 @@ COUPLED_BY_NOTHING = table(__file__, "coupled_by_nothing.toml")
 
 
 def scenario(owners: dict[str, Any] | None = None, **parts: Any) -> Scenario:
-    raw: dict[str, Any] = {
-        "schema": 1, "id": "parts",
-        "run": {"updates": 100_000, "until": 20.0},
-        "owners": {"count": 5, "records": [30, 40, 50, 60, 70], "names": NAMES} | (owners or {}),
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-2},
-        "clock": {"kind": "poisson", "rate": [1.0, 2.0, 3.0, 4.0, 5.0]},
-        "compute": EXPONENTIAL,
-        "latency": {"answer": EXPONENTIAL},
-        "protocol": {"kind": "push", "own_tick": "drop"},
-        "algorithm": {"kind": "async-gossip", "rho": 1.0},
-        "privacy": {
-            "epsilon": [1.0, 2.0, 3.0, 4.0, 5.0], "sensitivity": {"kind": "clip", "bound": 1.0},
-        },
-    }  # fmt: skip
+    usual = {"count": 5, "records": [30, 40, 50, 60, 70], "names": NAMES}
+    raw = fields(
+        run={"updates": 100_000, "until": 20.0},
+        owners=usual | (owners or {}),
+        model={"regularisation": 1e-2},
+        clock={"kind": "poisson", "rate": [1.0, 2.0, 3.0, 4.0, 5.0]},
+        compute=EXPONENTIAL,
+        latency={"answer": EXPONENTIAL},
+        protocol={"kind": "push", "own_tick": "drop"},
+        algorithm={"rho": 1.0},
+        privacy={"epsilon": [1.0, 2.0, 3.0, 4.0, 5.0]},
+    )
     made: Scenario = parse(Scenario, raw | parts)
     return made
 

@@ -15,7 +15,7 @@ from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
 from tests.unit.sweeps.conftest import contents
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.told import interrupted, whole_cells
 
 prepare = Ready.from_scenario.__func__  # type: ignore[attr-defined]
 
@@ -141,12 +141,7 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
     out = tmp_path / "result"
     with pytest.raises(ResultError, match="no sweep"):
         status(scenario, out)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, progress=whole_cells(interrupt))
+    interrupted(scenario, out)
     for number, name in enumerate(sorted(out.glob("cell-*"))):
         os.utime(name, (100.0 + 2 * number, 100.0 + 2 * number))
     found = status(scenario, out)
@@ -159,12 +154,7 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
 def test_nobody_waits_for_cells_that_failed(scenario: Scenario, tmp_path: Path) -> None:
     """Three of six are done, two units apart, and one has failed: two are left, four units."""
     out = tmp_path / "result"
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, progress=whole_cells(interrupt))
+    interrupted(scenario, out)
     for number, name in enumerate(sorted(out.glob("cell-*"))):
         os.utime(name, (2.0 * number, 2.0 * number))
     (out / "failed").mkdir()

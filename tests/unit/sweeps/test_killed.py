@@ -18,7 +18,7 @@ from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import SMALL
 from tests.fresh import Record, fresh_seed
 from tests.unit.sweeps.conftest import contents
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.told import interrupted
 
 
 def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> None:
@@ -97,12 +97,7 @@ def test_killed_while_the_last_files_are_written(moment, scenario, tmp_path, mon
 
 def test_the_record_of_a_failure_that_was_cut_short_is_no_record(scenario, tmp_path):
     out = tmp_path / "killed"
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, progress=whole_cells(interrupt))
+    interrupted(scenario, out)
     (out / "failed").mkdir()
     records = {
         "5.json.tmp": '{"cell": 5, "err',

@@ -17,7 +17,7 @@ from asyncdp_sim.sweeps import status, sweep
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.unit.sweeps.conftest import contents
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.told import interrupted
 
 SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
 NUMPY = versions()["numpy"]
@@ -29,19 +29,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "sweep.toml"
     path.write_text(SMALL + '\n[sweep]\n"run.seed" = [3, 4]\n', encoding="utf-8")
     return path
-
-
-def interrupted(scenario: Scenario, out: Path, after: int = 1) -> None:
-    """Leave a sweep with at least so many finished cells."""
-    told: list[int] = []
-
-    def interrupt(*_: object) -> None:
-        told.append(1)
-        if len(told) == after:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, progress=whole_cells(interrupt))
 
 
 def older(file: Path) -> None:

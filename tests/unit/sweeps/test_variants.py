@@ -12,9 +12,9 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import problem
 from asyncdp_sim.runs.problem import drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
+from tests import scenes
 
 ROUNDS = {
     "name": "in rounds",
@@ -25,21 +25,13 @@ ASKED = {"name": "on request", "run.updates": 8}
 
 
 def scenario(**swept: list[Any]) -> Scenario:
-    made: Scenario = parse(
-        Scenario,
-        {
-            "schema": 1,
-            "id": "two-ways",
-            "run": {"updates": 4, "replicates": 2},
-            "owners": {"count": 2, "records": 30},
-            "data": {"kind": "gaussian", "features": 2},
-            "model": {"kind": "ridge", "regularisation": 0.1},
-            "algorithm": {"kind": "async-gossip", "rho": 1.0},
-            "privacy": {"mechanism": "none"},
-            "sweep": swept,
-        },
+    return scenes.scenario(
+        run={"updates": 4, "replicates": 2},
+        owners={"count": 2, "records": 30},
+        algorithm={"rho": 1.0},
+        privacy=scenes.EXACT,
+        sweep=swept,
     )
-    return made
 
 
 def test_a_variant_sets_all_its_paths_and_the_rest_goes_upon_it() -> None:
