@@ -15,6 +15,7 @@ from asyncdp_sim.results import Result, open_directory
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Command, Said
 from tests.scenes import text
+from tests.tables import table
 
 GOOD = text(
     run={"updates": 5},
@@ -188,46 +189,8 @@ def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
         refused(command(verb, "pipe.toml"), f"pipe.toml: {given}")
 
 
-UNFINISHED = "half: given a sweep that is not finished; to continue it: asyncdp sweep half"
 NO_CLASS = "there is nothing named No in its code; its classes: Yes"
-SHEET = "allowed is a matplotlib style sheet: lines such as font.family: serif"
-NAMED = {
-    "frobnicate": "asyncdp: No such command 'frobnicate'.",
-    "rum good.toml": "asyncdp: No such command 'rum'. Did you mean 'run'?",
-    "run": "asyncdp: Missing argument 'NAME|FILE'.",
-    "import": "asyncdp: Missing argument 'FORMAT'. Choose from: fedscale, flash, topology, trace",
-    "run good.toml --sede 3": "asyncdp: No such option: --sede (Possible options: --seed, --set)",
-    "run good.toml --no-cache": "asyncdp: --no-cache is gone: no records are kept between "
-    "commands; leave it out",
-    "run good.toml --set": "asyncdp: Option '--set' requires an argument.",
-    "run lending-sound --seed": "asyncdp: Option '--seed' requires an argument.",
-    "plot x --format": "asyncdp: Option '--format' requires an argument.",
-    "run good.toml --only=": "good.toml: owners.only[0]: given ''; allowed is a whole number or a "
-    "text of one letter or more",
-    "forecast good.toml --target 1 --market 1,,3": "asyncdp: Invalid value for '--market': given "
-    "''; allowed is a number > 0",
-    "data good.toml --every foo": "asyncdp: Invalid value for '--every': given 'foo'; allowed is a "
-    'number > 0 and a unit, as in "2 h": second, minute, hour, day, week, month, year',
-    "data good.toml --public -1": "asyncdp: --public: given '-1'; allowed is a number of rows or a "
-    "file of them",
-    "replay half --diff": "asyncdp: given 1 directory; allowed is two directories with --diff",
-    "replay half": UNFINISHED,
-    "plot half": UNFINISHED,
-    "report half": UNFINISHED,
-    "run half": "half: given a directory; allowed is a scenario file in TOML, such as "
-    "half/scenario.toml",
-    "plot half --style good.toml": f"good.toml: given the setting 'schema = 1'; {SHEET}",
-    "plot half --style half": f"half: given 'half'; this is a directory; {SHEET}",
-    "plot half --format ps": "asyncdp: Invalid value for '--format': 'ps' is not one of 'png', "
-    "'pdf', 'svg'.",
-    "plot good.json": "good.json: given 'good.json'; there is no such file; to "
-    "write one: asyncdp forecast SCENARIO --json > FILE.json",
-    "report half --mechanism x": "asyncdp: No such option: --mechanism",
-    "run good.toml --mechanism x": "asyncdp: No such option: --mechanism; a field is set by "
-    "--set privacy.mechanism=VALUE",
-    "audit good.toml --runs 100": "asyncdp: given --runs; add --thorough",
-    "new ": "'': given neither a file nor a name of the catalogue; asyncdp list prints all names",
-}
+NAMED = table(__file__, "words.toml")
 
 
 @pytest.mark.parametrize("words", NAMED)

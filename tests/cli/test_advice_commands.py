@@ -8,6 +8,7 @@ import pytest
 from asyncdp_sim.forecasts import RECORDS
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+from tests.tables import table
 
 SOUND = SMALL.replace("epsilon = 1.0", 'epsilon = 1.0\nbudget = { kind = "horizon" }')
 EXACT = (
@@ -207,33 +208,7 @@ def test_advice_is_json_too(command: Command) -> None:
     assert f"T = {updates}" in line
 
 
-REFUSED = {
-    "audit sound.toml --set privacy.mechanism=none": "privacy.mechanism: given 'none'; ",
-    "audit sound.toml --set privacy.epsilon=inf": "privacy.epsilon: given inf; ",
-    "audit sound.toml --thorough --runs 9": "given 9; allowed is a whole number ≥ 100",
-    "audit sound.toml --runs 100": "given --runs; add --thorough",
-    "audit sound.toml --thorough --canaries 4": "given --canaries; allowed is without --thorough",
-    "audit sound.toml --canaries 999 --answers 100": "canaries: given 999; allowed is 1 to ",
-    "audit sound.toml --canaries 0": "given 0; allowed is a whole number ≥ 1",
-    "audit sound.toml --confidence 1": "given '1'; allowed is a number in (0, 1)",
-    "forecast exact.toml --own --common": "allowed is one of them",
-    "forecast exact.toml --market 1,a --target 1": "given 'a'; allowed",
-    "forecast exact.toml --market 1,2,3": "given --market without --target; add the ψ to reach, "
-    "such as --target 0.1",
-    "forecast exact.toml --market 1 --target 1": "prices: ",
-    "forecast exact.toml --target -1": "given '-1'; allowed is a number > 0",
-    "forecast exact.toml --target nan": "given 'nan'; allowed is a number > 0",
-    "forecast exact.toml --own --invite": "given --own or --heterogeneity; allowed is without "
-    "--invite",
-    "forecast exact.toml --sweep --tune": "given --sweep; allowed is without --invite, --tune",
-    "forecast exact.toml --invite --set privacy.overlap=2": "privacy.overlap: given 2",
-    "forecast exact.toml --schedule": "--schedule is gone: sweep privacy.budget.growth",
-    'forecast exact.toml --tune --set algorithm={kind="fedasync",step=0.1,mixing=0.5}': "the best "
-    "step, T and K are sought for async-gossip alone",
-    "forecast exact.toml --tune --set privacy.participation={most=3}": "the best step, T and K are "
-    "sought without limits on participation",
-    "forecast exact.toml --sweep": "sweep: given nothing; ",
-}
+REFUSED = table(__file__, "refused.toml")["advice"]
 
 
 @pytest.mark.parametrize("words", REFUSED)

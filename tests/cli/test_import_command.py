@@ -11,6 +11,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
+from tests.tables import table
 from tests.unit.imports.measure import measured, shuffled
 
 
@@ -77,82 +78,22 @@ def test_a_topology_becomes_a_graph_file_that_runs(command: Command, folder: Pat
     assert (folder / "net.graphml").read_bytes() == before
 
 
-WRONG = {
-    "fedscale no.pkl -o a.csv": "given 'no.pkl'; there is no such file; allowed",
-    "fedscale states.json -o a.csv": "given 'states.json'; the file is not a whole",
-    "fedscale devices.pkl -o a.txt": "devices.pkl: -o: given 'a.txt'; allowed is",
-    "flash devices.pkl -o a.csv": "given 'devices.pkl'; the file is not UTF-8",
-    "flash states.json -o a.csv --needs wifi,sun": "given --needs wifi,sun; allowed: charging,wifi",
-    "trace states.json -o a.toml": "given a trace; add --fit",
-    "trace states.json -o a.toml --fit": "states.json: given the header",
-    "flash states.json -o a.csv --unit s": "given --unit; allowed with topology",
-    "ping states.json -o a.toml": "asyncdp: Invalid value for",
-    "fedscale devices.pkl -o no/a.csv": "No such file or directory",
-    "topology c.graphml --unit h -o n.graphml": "c.graphml: --unit: given 'h'; allowed:",
-    "topology c.graphml --unit 0 -o n.graphml": "c.graphml: --unit: given '0'; allowed:",
-    "topology c.graphml --missing -1 -o n.graphml": "allowed is a number ≥ 0",
-    "topology c.graphml --learner Pisa -o n.graphml": "a node: Oslo, Rome, Bern",
-    "topology c.graphml -o n.csv": "c.graphml: -o: given 'n.csv'; allowed is a name that ends",
-    "topology c.graphml -o ./c.graphml": "c.graphml: -o: given 'c.graphml'; allowed is a name",
-    "topology no.graphml -o n.graphml": "no.graphml: given 'no.graphml'; there is no such file",
-    "topology c.gml -o n.graphml": "nx.write_graphml(nx.read_gml('c.gml', label='id'), ",
-}
+REFUSED = table(__file__, "refused.toml")
 
 
-@pytest.mark.parametrize("words", WRONG)
+@pytest.mark.parametrize("words", REFUSED["imports"])
 def test_what_is_wrong_is_one_line(words, command, folder):
     (folder / "c.graphml").write_text(WEIGHTS, encoding="utf-8")
     before = sorted(folder.iterdir())
-    assert WRONG[words] in command.refused("import", *words.split())
+    assert REFUSED["imports"][words] in command.refused("import", *words.split())
     assert sorted(folder.iterdir()) == before
 
 
-ROW = "owner,request,read,release,end\n"
-LOG = "client,sent,received\n"
-ASSIGNED = "2026-03-01 10:00:00,000 - assigned task to client a: name=train, id=1\n"
-UNTIMED = "INFO :      SuperNode ID: 5\nINFO :      Receiving: train message (ID: 1)\n"
-NO_CLIENTS = "INFO flower 2022-01-06 09:21:15,045 | server.py:148 | fit progress: (4, 2.3)\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        (ROW + "a,1,2,1.5,3\n", "given a,1,2,1.5,3 (t.csv, line 2); allowed are times"),
-        (ROW + "a,1,,2,3\n", "given a,1,,2,3 (t.csv, line 2); allowed are times"),
-        (ROW + "a,soon,,,\n", "given a,soon,,, (t.csv, line 2); allowed are times"),
-        (ROW + "a,-1,,,\n", "given a,-1,,, (t.csv, line 2); allowed are times"),
-        (ROW + "a,,,,\n", "given a,,,, (t.csv, line 2); allowed are times"),
-        (
-            ROW + "a,1,2,3,4\na,5,6,7,8\n",
-            "given a first half with 1 answer, and 1 owner with fewer",
-        ),
-        (
-            ROW + "a,1,,,\na,2,,,\n",
-            "given no request with an answer; allowed are 20 answers in each",
-        ),
-        (ROW + "a,1,2,3\n", "given 4 values (t.csv, line 2); allowed are 5, one per column"),
-        (LOG + "a,2,1\n", "given a,2,1 (t.csv, line 2); allowed are sent and"),
-        (LOG + ",1,2\n", "given ,1,2 (t.csv, line 2); allowed are sent and"),
-        (LOG + "a,soon,2\n", "given a,soon,2 (t.csv, line 2); allowed are"),
-        (
-            LOG + "a,1,2\na,2026-03-01T10:00,\n",
-            "given a,2026-03-01T10:00, (t.csv, line 3); allowed are",
-        ),
-        (LOG + "a,1,2e9\n", "given 2e+09 s between first and last (t.csv)"),
-        ("client,sent\na,1\n", "given the header 'client,sent' (t.csv, line 1); allowed"),
-        (ASSIGNED, "given no request with an answer; allowed are 20 answers in each half"),
-        (ASSIGNED.replace("train", "validate"), "given no task named train (t.csv); allowed"),
-        (
-            UNTIMED,
-            "given no time: 'INFO : Receiving: train message (ID: 1)' (t.csv, line 2); "
-            "allowed are lines with a time (Flower: FLWR_LOG_LEVEL=DEBUG)",
-        ),
-        (NO_CLIENTS, "given a log without clients: 'INFO flower 2022-01-06"),
-    ],
-)
-def test_a_wrong_trace_or_log_is_one_line(text, line, command, folder):
+@pytest.mark.parametrize("text", REFUSED["traces"])
+def test_a_wrong_trace_or_log_is_one_line(text, command, folder):
     (folder / "t.csv").write_text(text)
-    assert line in command.refused("import", "trace", "t.csv", "--fit", "-o", "t.toml")
+    said = command.refused("import", "trace", "t.csv", "--fit", "-o", "t.toml")
+    assert REFUSED["traces"][text] in said
     assert not (folder / "t.toml").exists()
 
 
