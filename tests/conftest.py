@@ -8,6 +8,7 @@ wait for each other longer than they work.
 
 import gc
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,3 +31,12 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     from tests.cli.command import Command  # most tests do without the command line
 
     return Command(monkeypatch, capsys)
+
+
+@pytest.fixture
+def here(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder of its own, with the module's FILES: texts by name."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in getattr(request.module, "FILES", {}).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path

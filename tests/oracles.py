@@ -1,16 +1,16 @@
 """``python -m tests.oracles`` writes the register of oracles that ships in the package.
 
 An oracle is a test that compares the simulator with something independent of it. A module, class or
-test carries ``pytest.mark.oracle(statistic, formula, source=, setting=, kinds=)``, and
-``basis=`` where it is not exact; the nearest mark counts. Where an oracle has tests in several
-modules, the others repeat its statistic alone. ``pytest.mark.no_evidence`` takes a test out.
-``kinds`` names classes, or ``every`` family that its suite tries member by member. Marks are read
-as text, without importing the tests.
+test carries ``pytest.mark.oracle(statistic)``, of which the nearest counts; ``oracles.toml`` has
+the rest under that name: formula, source, setting, kinds, and a basis where it is not exact.
+``pytest.mark.no_evidence`` takes a test out. Kinds are names of classes, or ``every`` family that
+its suite tries member by member. Marks are read as text, without importing the tests.
 """
 
 import ast
 import json
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from asyncdp_sim.spec.base import members
 from tests.conformance.members import FAMILIES
 
 TESTS = Path(__file__).parent
+STATED = tomllib.loads((TESTS / "oracles.toml").read_text(encoding="utf-8"))
 REGISTER = TESTS.parent / "asyncdp_sim" / "evidence" / "oracles.json"
 
 
@@ -37,35 +38,30 @@ def register(folder: Path = TESTS) -> str:
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
 
 
-def marked(folder: Path = TESTS) -> list[dict[str, Any]]:
-    """Return every oracle as its mark states it, with its tests by file and place.
+def marked(
+    folder: Path = TESTS, stated: Mapping[str, dict[str, str]] = STATED
+) -> list[dict[str, Any]]:
+    """Return every oracle as it is stated, with its tests by file and place.
 
     Raises
     ------
     ValueError
-        If a mark repeats a statistic that no other one states, or several do.
+        If a mark has a statistic that is not stated, or a statistic has no test.
     """
-    stated: dict[ast.Call, dict[str, Any]] = {}
-    repeated: list[tuple[str, str]] = []
+    rows = {statistic: _row(statistic, **fields) for statistic, fields in stated.items()}
     for path in sorted(folder.rglob("test_*.py")):
         text, file = path.read_text(encoding="utf-8"), path.relative_to(folder).as_posix()
         for name, mark in marks(ast.parse(text)) if "pytest.mark.oracle(" in text else ():
             if not isinstance(mark, ast.Call) or "test_fresh_seeds" in name:
                 continue
-            texts = [ast.literal_eval(each) for each in mark.args]
-            if len(texts) == 1:
-                repeated.append((texts[0], f"{file}::{name}"))
-                continue
-            fields = {str(each.arg): ast.literal_eval(each.value) for each in mark.keywords}
-            row = stated.setdefault(mark, _row(*texts, **fields))
-            row["tests"].append(f"{file}::{name}")
-    rows = list(stated.values())
-    for statistic, test in repeated:
-        matches = [row for row in rows if row["statistic"] == statistic]
-        if len(matches) != 1:
-            raise ValueError(f"{test}: {len(matches)} marks state {statistic!r}; allowed is one")
-        matches[0]["tests"].append(test)
-    return rows
+            [statistic] = [ast.literal_eval(each) for each in mark.args]
+            if statistic not in rows:
+                raise ValueError(f"{file}::{name}: {statistic!r} is not stated in oracles.toml")
+            rows[statistic]["tests"].append(f"{file}::{name}")
+    idle = [statistic for statistic, row in rows.items() if row["tests"] == []]
+    if len(idle) > 0:
+        raise ValueError(f"no test has the mark of {idle}")
+    return list(rows.values())
 
 
 def _row(

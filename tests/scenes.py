@@ -1,6 +1,7 @@
 """The small scenario that most tests vary: ridge regression by asynchronous gossip."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import tomli_w
@@ -20,13 +21,26 @@ PLAIN: dict[str, Any] = {
 }
 
 
+EXACT = {"epsilon": None, "mechanism": "none", "sensitivity": None}
+"""Privacy of answers without noise."""
+
+
 def fields(**changes: Any) -> dict[str, Any]:
-    """Return its tables; a change with a kind takes a table's place, and others go into it."""
-    found = dict(PLAIN)
+    """Return its tables; a change with a kind takes a table's place, and others go into it.
+
+    What is changed to None is left out.
+    """
+    found = deepcopy(PLAIN)
     for key, value in changes.items():
         joins = isinstance(value, Mapping) and "kind" not in value
         found[key] = {**found.get(key, {}), **value} if joins else value
-    return found
+    return {key: _given(value) for key, value in found.items() if value is not None}
+
+
+def _given(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    return {key: value for key, value in part.items() if value is not None}
 
 
 def scenario(**changes: Any) -> Scenario:

@@ -11,7 +11,6 @@ import pytest
 
 from tests.bad_input.test_malformed_places import GOOD
 from tests.bad_input.transcript import leaked
-from tests.cli.command import Command
 
 CONTENTS = {
     "nothing": b"",
@@ -86,9 +85,7 @@ OF_LIBRARIES = re.compile(
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_what_cannot_be_read_is_refused_in_plain_words(
-    reader: str, command: Command, tmp_path: Path
-) -> None:
+def test_what_cannot_be_read_is_refused_in_plain_words(reader, command, tmp_path):
     name, typed = READERS[reader]
     for number, content in enumerate([*CONTENTS.values(), None]):
         folder = tmp_path / f"place-{number}"

@@ -12,7 +12,7 @@ import pytest
 
 from asyncdp_sim.scenario import load
 from tests.bad_input.transcript import FILES, Transcript, agrees, leaked, transcript
-from tests.cli.command import Command, program
+from tests.cli.command import program
 from tests.one_in import one_in
 from tests.together import together
 
@@ -62,12 +62,7 @@ def test_there_are_enough_of_them() -> None:
 
 @together
 @pytest.mark.parametrize("case", EACH, ids=lambda case: case.name.removesuffix(".toml"))
-def test_what_is_said(
-    case: Transcript,
-    command: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_is_said(case, command, tmp_path, monkeypatch):
     monkeypatch.chdir(FILES)
     said = command(*case.arguments, "--out", tmp_path / "out")
     assert said.code == 2
@@ -90,9 +85,7 @@ def test_what_is_said_by_the_program(tmp_path: Path) -> None:
 
 
 @one_in(4, "name", [case.name for case in EACH if case.arguments == ("run", case.name)])
-def test_check_says_the_same_unless_drawn_data_are_wrong(
-    name: str, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_says_the_same_unless_drawn_data_are_wrong(name, command, monkeypatch):
     monkeypatch.chdir(FILES)
     checked = command("check", name)
     case = transcript(FILES / name)
@@ -106,9 +99,7 @@ def test_check_says_the_same_unless_drawn_data_are_wrong(
     compare(checked.lines, case)
 
 
-def test_check_reports_the_faults_of_all_files(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_reports_the_faults_of_all_files(command, monkeypatch):
     monkeypatch.chdir(FILES)
     names = ["several-faults.toml", "nowhere.toml", "zero-epsilon.toml"]
     said = command("check", *names)

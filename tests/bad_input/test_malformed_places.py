@@ -15,38 +15,21 @@ from asyncdp_sim.results import Result, open_directory
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Command, Said
 from tests.one_in import one_in
+from tests.scenes import text
+from tests.tables import table
 
-GOOD = """schema = 1
-id = "small"
-[run]
-updates = 5
-[owners]
-count = 2
-records = 10
-[data]
-kind = "gaussian"
-features = 2
-[model]
-kind = "ridge"
-regularisation = 1e-5
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 1.0 }
-"""
+GOOD = text(
+    run={"updates": 5},
+    owners={"count": 2, "records": 10},
+    model={"regularisation": 1e-5},
+    algorithm={"rho": 1.0},
+)
 SWEEP = GOOD + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
 TAKEN = "allowed is a directory that does not exist yet: name another with --out"
 UNWRITABLE = "allowed is a place that can be written to"
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "good.toml").write_text(GOOD, encoding="utf-8")
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    return tmp_path
+FILES = {"good.toml": GOOD, "sweep.toml": SWEEP}
 
 
 def refused(said: Said, *expected: str) -> None:
@@ -76,9 +59,7 @@ UNREADABLE = {
 @one_in(3, "verb", ["run", "sweep", "check"])
 def test_bytes(verb: str, content: tuple[bytes, str], command: Command, here: Path) -> None:
     (here / "bad.toml").write_bytes(content[0])
-    said = command(verb, "bad.toml")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused(verb, "bad.toml")
     assert line.startswith(f"bad.toml: {content[1]}")
     assert names(here) == ["bad.toml", "good.toml", "sweep.toml"]
 
@@ -113,9 +94,7 @@ def test_unreadable_data(command: Command, here: Path) -> None:
         data = f'{table}path = "{name}"'
         text = GOOD.replace('kind = "gaussian"\nfeatures = 2', data)
         (here / "bad.toml").write_text(text, encoding="utf-8")
-        said = command("run", "bad.toml")
-        assert said.code == 2
-        [line] = said.lines
+        line = command.refused("run", "bad.toml")
         assert line.startswith(f"bad.toml: data.path: given '{here / name}'; there is no such file")
 
 
@@ -154,9 +133,7 @@ def test_places_that_cannot_be(verb: str, command: Command, here: Path) -> None:
     assert names(here) == ["good.toml", "sweep.toml"]
 
 
-def test_an_impossible_place_is_refused_before_the_work(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_impossible_place_is_refused_before_the_work(command, here, monkeypatch):
     monkeypatch.setattr(
         "asyncdp_sim.runs.outcome.prepare", lambda *_: pytest.fail("it began to work")
     )
@@ -177,27 +154,10 @@ def test_no_command(command: Command) -> None:
         assert verb in said.out
 
 
-def test_wrong_commands_and_options(command: Command, here: Path) -> None:
-    unknown = "asyncdp: No such command"
-    refused(command("frobnicate"), f"{unknown} 'frobnicate'.")
-    refused(command("rum", "good.toml"), f"{unknown} 'rum'. Did you mean 'run'?")
-    refused(command("run"), "asyncdp: Missing argument 'NAME|FILE'.")
-    said = command("run", "good.toml", "--sede", "3")
-    refused(said, "asyncdp: No such option: --sede (Possible options: --seed, --set)")
-    said = command("run", "good.toml", "--no-cache")
-    gone = "--no-cache is gone: no records are kept between commands; leave it out"
-    refused(said, f"asyncdp: {gone}")
-    said = command("run", "good.toml", "--set")
-    refused(said, "asyncdp: Option '--set' requires an argument.")
-    assert names(here) == ["good.toml", "sweep.toml"]
-
-
 @pytest.mark.parametrize("value", ["one", "1.5", ""])
 @pytest.mark.parametrize("option", ["--seed", "--replicates", "--workers"])
 def test_options_that_are_no_numbers(option: str, value: str, command: Command, here: Path) -> None:
-    said = command("run", "good.toml", option, value)
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("run", "good.toml", option, value)
     assert line.startswith("asyncdp: ")
     assert option in line
     assert leaked(line) == []
@@ -217,9 +177,7 @@ def test_replay_of_what_is_no_result(command: Command, here: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["run", "sweep"])
 def test_a_url_is_no_directory(verb: str, command: Command, here: Path) -> None:
-    said = command(verb, "sweep.toml", "--out", "s3://bucket/results")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused(verb, "sweep.toml", "--out", "s3://bucket/results")
     assert "given 's3://bucket/results', a URL; allowed is a directory" in line
     assert names(here) == ["good.toml", "sweep.toml"]
 
@@ -227,8 +185,7 @@ def test_a_url_is_no_directory(verb: str, command: Command, here: Path) -> None:
 @pytest.mark.usefixtures("here")
 def test_settings_nested_without_end_are_refused(command: Command) -> None:
     for setting in (f"run.updates={'[' * 5000}{']' * 5000}", f"{'a.' * 5000}b=1"):
-        said = command("check", "good.toml", "--set", setting)
-        assert (said.code, len(said.lines)) == (2, 1)
+        command.refused("check", "good.toml", "--set", setting)
 
 
 def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
@@ -238,36 +195,8 @@ def test_a_pipe_is_not_waited_for(command: Command, here: Path) -> None:
         refused(command(verb, "pipe.toml"), f"pipe.toml: {given}")
 
 
-UNFINISHED = "half: given a sweep that is not finished; to continue it: asyncdp sweep half"
 NO_CLASS = "there is nothing named No in its code; its classes: Yes"
-SHEET = "allowed is a matplotlib style sheet: lines such as font.family: serif"
-NAMED = {
-    "run good.toml --only=": "good.toml: owners.only[0]: given ''; allowed is a whole number or a "
-    "text of one letter or more",
-    "forecast good.toml --target 1 --market 1,,3": "asyncdp: Invalid value for '--market': given "
-    "''; allowed is a number > 0",
-    "data good.toml --every foo": "asyncdp: Invalid value for '--every': given 'foo'; allowed is a "
-    'number > 0 and a unit, as in "2 h": second, minute, hour, day, week, month, year',
-    "data good.toml --public -1": "asyncdp: --public: given '-1'; allowed is a number of rows or a "
-    "file of them",
-    "replay half --diff": "asyncdp: given 1 directory; allowed is two directories with --diff",
-    "replay half": UNFINISHED,
-    "plot half": UNFINISHED,
-    "report half": UNFINISHED,
-    "run half": "half: given a directory; allowed is a scenario file in TOML, such as "
-    "half/scenario.toml",
-    "plot half --style good.toml": f"good.toml: given the setting 'schema = 1'; {SHEET}",
-    "plot half --style half": f"half: given 'half'; this is a directory; {SHEET}",
-    "plot half --format ps": "asyncdp: Invalid value for '--format': 'ps' is not one of 'png', "
-    "'pdf', 'svg'.",
-    "plot good.json": "good.json: given 'good.json'; there is no such file; to "
-    "write one: asyncdp forecast SCENARIO --json > FILE.json",
-    "report half --mechanism x": "asyncdp: No such option: --mechanism",
-    "run good.toml --mechanism x": "asyncdp: No such option: --mechanism; a field is set by "
-    "--set privacy.mechanism=VALUE",
-    "audit good.toml --runs 100": "asyncdp: given --runs; add --thorough",
-    "new ": "'': given neither a file nor a name of the catalogue; asyncdp list prints all names",
-}
+NAMED = table(__file__, "words.toml")
 
 
 @pytest.mark.parametrize("words", NAMED)
@@ -275,6 +204,7 @@ def test_one_line_names_the_option_or_the_file(words: str, command: Command, her
     (here / "half").mkdir()
     (here / "half" / "scenario.toml").write_text(SWEEP, encoding="utf-8")
     refused(command(*words.split(" ")), NAMED[words])
+    assert names(here) == ["good.toml", "half", "sweep.toml"]
 
 
 def test_a_class_that_a_file_lacks_is_of_its_field(command: Command, here: Path) -> None:
@@ -321,9 +251,7 @@ def test_a_name_that_no_file_can_have_is_one_line(name: str, command: Command) -
     ],
     ids=lambda words: words[0],
 )  # fmt: skip
-def test_a_place_that_no_file_can_have_is_one_line(
-    words: tuple[str, ...], command: Command
-) -> None:
+def test_a_place_that_no_file_can_have_is_one_line(words, command):
     said = command(*words, *(() if words[-1] == "--out" else ("--out",)), LONG)
     assert (said.code, len(said.lines)) == (2, 1), said.err[-300:]
     assert leaked(said.err) == []

@@ -30,9 +30,7 @@ def biased(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged],
 
 
 @pytest.mark.long
-def test_equation_3_holds_of_answers_one_at_a_time_and_of_no_mean_over_those_present(
-    biased: tuple[dict[str, Judged], Sweep],
-) -> None:
+def test_equation_3_holds_of_answers_one_at_a_time_and_of_no_mean_over_those_present(biased):
     found, _ = biased
     differ = [quantity for quantity, each in found.items() if each.verdict != "agrees"]
     assert differ == ["over those present: bias over that of equation (3)"]
@@ -41,9 +39,7 @@ def test_equation_3_holds_of_answers_one_at_a_time_and_of_no_mean_over_those_pre
 
 
 @pytest.mark.long
-def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(
-    biased: tuple[dict[str, Judged], Sweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(biased, monkeypatch):
     """Were the exact mean taken with p_i/Σ p_j there too, runs would be far off it."""
     _, sweep = biased
     single = absence.exactly(sweep, absence.SINGLE)

@@ -45,9 +45,7 @@ def verified(figure: PaperFigure, variant: str, out: Path, more: tuple[str, ...]
     return verify([figure], out, full=False, workers=1, variants=(variant,), more=more, say=str)
 
 
-def banks(
-    directory: Path, counts: Sequence[int], psi: Sequence[float], alone: Sequence[float]
-) -> Sweep:
+def banks(directory, counts, psi, alone):
     """Return cells of so many banks that end at ψ, where bank 1 alone has another."""
     found = []
     for number, (count, end, own) in enumerate(zip(counts, psi, alone, strict=True)):
@@ -131,9 +129,7 @@ def test_it_is_run_drawn_and_judged(name: str, variants: tuple[str, ...], tmp_pa
     assert promised == [float(variant == SOUND) for variant in variants]
 
 
-def test_variants_with_one_network_simulate_it_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_variants_with_one_network_simulate_it_once(tmp_path, monkeypatch):
     simulated, simulate = [], sweeps.simulate_some
 
     def counted(network: Network, seed: int, numbers: Sequence[int]) -> list[Trace]:
@@ -193,9 +189,7 @@ def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path: Path) 
         ((1.0, 1.0, 16.0), (4.0, 4.0, 4.0), 4.0 * np.sqrt(2.0)),
     ],
 )
-def test_the_crossing_is_found(
-    alone: tuple[float, ...], psi: tuple[float, ...], expected: float, tmp_path: Path
-) -> None:
+def test_the_crossing_is_found(alone, psi, expected, tmp_path):
     sweep = banks(tmp_path, (2, 4, 8), psi, alone)
     assert crossing(sweep, 10.0) == pytest.approx(expected)
 
@@ -221,9 +215,7 @@ def test_no_crossing_is_excused_where_noise_alone_costs_more(
 
 
 @pytest.mark.parametrize(("expected", "share"), [((8.0, 2.0, 1.1), 0.0), ((8.0, 0.9, 1.1), 0.5)])
-def test_the_headline_is_excused_as_far_as_exact_moments_go(
-    expected: tuple[float, ...], share: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp_path, monkeypatch):
     exact = Reference("", "", lambda cell: expected[cell.number])
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
     gaining = reasons.HEADLINE.reaches([banks(tmp_path, (4, 16, 32), *[(1.0,) * 3] * 2)])

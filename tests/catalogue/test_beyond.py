@@ -30,9 +30,7 @@ def of_cells(name: str, *settings: str, data: bool = True, **wanted: Any) -> lis
 
 
 @pytest.mark.long
-def test_banks_profit_under_budgets_of_their_own_answers_where_nobody_does_for_the_horizon() -> (
-    None
-):
+def test_banks_profit_under_budgets_of_their_own_answers_where_nobody_does_for_the_horizon():
     settings = ("run.replicates=1", "run.record_every=480")
     found = of_cells("value-of-collaboration", *settings, privacy__epsilon=[3.0])
     horizon, capped, gaussian = (each.summary for each in found)

@@ -150,9 +150,7 @@ def test_a_published_fault_is_labelled(found: Entry) -> None:
     assert any("not private" in warning for warning in outcome.warnings) is broken
 
 
-def scenarios_command(
-    *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[int, str, str]:
+def scenarios_command(*arguments, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["scenarios", *arguments])
     monkeypatch.delitem(sys.modules, "scenarios.__main__", raising=False)
     with pytest.raises(SystemExit) as end:
@@ -162,9 +160,7 @@ def scenarios_command(
 
 
 @pytest.mark.long
-def test_the_program_lists(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_program_lists(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     code, out, err = scenarios_command(monkeypatch=monkeypatch, capsys=capsys)
     assert (code, err) == (0, "")
@@ -176,9 +172,7 @@ def test_the_program_lists(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_unknown_name_is_refused_with_the_nearest(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_name_is_refused_with_the_nearest(monkeypatch, capsys):
     code, out, err = scenarios_command("lendin", monkeypatch=monkeypatch, capsys=capsys)
     assert code == 2
     assert out == ""
@@ -192,9 +186,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(
 
 
 @pytest.mark.long
-def test_the_program_runs_and_draws_and_never_overwrites(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_program_runs_and_draws_and_never_overwrites(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     settings = [word for setting in SMALL for word in ("--set", setting)]
     (tmp_path / "taken").mkdir()
@@ -213,9 +205,7 @@ def test_the_program_runs_and_draws_and_never_overwrites(
     assert len(list((tmp_path / "new" / "figures").glob("*.png"))) > 0
 
 
-def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(tmp_path, monkeypatch, capsys):
     """The command draws a finished result again; it must be the result that was asked for."""
     other: Scenario = entry("lending-timing").scenario((*SMALL, "run.seed=99"))
     write(run(other), tmp_path / "result")

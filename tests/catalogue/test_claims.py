@@ -110,9 +110,7 @@ def test_replicates_in_an_order(tmp_path: Path) -> None:
     assert mean(sweep) == 3
 
 
-def test_expectations_are_exact_where_they_are_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_expectations_are_exact_where_they_are_known(tmp_path, monkeypatch):
     sweep = swept(tmp_path / "runs", [1.0, 2.0, 6.0])
     exact = swept(tmp_path / "exact", [2.5])
     claim = Claim("mean ψ", mean, of_means=True)

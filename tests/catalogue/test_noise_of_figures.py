@@ -68,9 +68,7 @@ def test_noise_is_the_theorems(name: str, tmp_path: Path) -> None:
 
 @one_in(2, "factor", [0.5, 2.0])
 @pytest.mark.parametrize("name", TABLES)
-def test_other_noise_is_red(
-    name: str, factor: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_noise_is_red(name, factor, tmp_path, monkeypatch):
     """In what is declared, in the scale that is worked out of it, and in what is drawn."""
     figure, right, hide = NAMED[name], laplace.scale_of, laplace.LaplaceNoise.add_noise
     sensitivity: Any = figure.scenario("as-published", full=True).privacy.sensitivity

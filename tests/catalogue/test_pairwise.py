@@ -76,9 +76,7 @@ def test_what_has_not_met_is_the_cause(tmp_path: Path) -> None:
         ("forgotten", "grid without borders"),
     ],
 )
-def test_a_planted_fault_fails(
-    sweep: Sweep, monkeypatch: pytest.MonkeyPatch, fault: str, seen: str
-) -> None:
+def test_a_planted_fault_fails(sweep, monkeypatch, fault, seen):
     """Both of a pair add its noise (alike on graphs of two sides); one pair's is forgotten."""
     known = pairwise.incidence
     wrong = {"signs": lambda graph: np.abs(known(graph)), "forgotten": lambda g: known(g)[:, 1:]}

@@ -49,9 +49,7 @@ def test_a_prediction_of_something_else_is_seen(verified: tuple[dict[str, Judged
 
 
 @pytest.mark.long
-def test_joules_are_watts_times_the_times_of_the_table(
-    verified: tuple[dict[str, Judged], Sweep],
-) -> None:
+def test_joules_are_watts_times_the_times_of_the_table(verified):
     result = routing.usual(verified[1]).result
     drawn = prices.drawn(result, BOARD.powers)
     assert drawn == pytest.approx(result.summary["watts"], rel=1e-12)
@@ -59,9 +57,7 @@ def test_joules_are_watts_times_the_times_of_the_table(
 
 
 @pytest.mark.long
-def test_a_target_that_is_not_reached_is_never(
-    verified: tuple[dict[str, Judged], Sweep],
-) -> None:
+def test_a_target_that_is_not_reached_is_never(verified):
     cell = routing.usual(verified[1])
     assert time_to(cell.result, 1e-12) == np.inf
     assert time_to(cell.result, 1e9) == 0

@@ -31,9 +31,7 @@ def scores(found: Sweep) -> np.ndarray:
 
 
 @pytest.mark.long
-def test_learning_ends_where_the_weighted_sum_is_least(
-    drawn: Sweep, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_learning_ends_where_the_weighted_sum_is_least(drawn, monkeypatch):
     assert (abs(scores(drawn)) <= 4).all()
     table = FIGURE.picture(drawn).table
     f = objective(drawn)

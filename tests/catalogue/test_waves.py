@@ -1,7 +1,5 @@
 """Waves of absence: moments of rounds against played ones, the verdicts, and a planted fault."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -59,9 +57,7 @@ def test_waves_are_as_they_are_played() -> None:
 
 
 @pytest.mark.long
-def test_the_drop_is_reproduced_and_is_there_without_waves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_drop_is_reproduced_and_is_there_without_waves(tmp_path, monkeypatch):
     found = verify([FIGURE], tmp_path, full=False, workers=1, more=("run.replicates=8",), say=str)
     named = {each.quantity: each for each in found}
     differ = [each.quantity for each in found if each.verdict != "agrees"]

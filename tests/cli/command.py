@@ -51,6 +51,13 @@ class Command:
         assert said.code == 0, said.err
         return said
 
+    def refused(self, *arguments: object, code: int = 2) -> str:
+        """Run a command that must end with one line on stderr, without a traceback; return it."""
+        said = self(*arguments)
+        assert (said.code, len(said.lines)) == (code, 1), said.err
+        assert "Traceback" not in said.err
+        return said.lines[0]
+
 
 def program(*arguments: object, folder: Path) -> Said:
     """Run ``asyncdp`` as a program of its own, with both streams in pipes."""

@@ -115,11 +115,11 @@ def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatc
     (tmp_path / "a folder").mkdir()
     said = command.done("new", "lending-timing", "-o", "a folder/my.toml")
     assert said.out.splitlines()[-1] == "to run it:      asyncdp run 'a folder/my.toml'"
-    again = command("new", "lending-timing", "-o", "a folder/my.toml")
-    assert again.code == 2
-    assert again.lines == [
-        "-o: given an existing path, a folder/my.toml; allowed is a file that does not exist yet"
-    ]
+    line = command.refused("new", "lending-timing", "-o", "a folder/my.toml")
+    assert (
+        line
+        == "-o: given an existing path, a folder/my.toml; allowed is a file that does not exist yet"
+    )
     assert load(tmp_path / "a folder" / "my.toml")[0] == entry("lending-timing").as_it_is
 
 
@@ -160,13 +160,9 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path
 
 
 def test_an_unknown_name_lists_the_nearest(command):
-    said = command("check", "lending-sond")
-    assert (said.code, said.lines) == (
-        2,
-        [
-            "lending-sond: given neither a file nor a name of the catalogue; did you mean "
-            "lending-sound, lending-timing or lending-convergence? asyncdp list prints all names"
-        ],
+    assert command.refused("check", "lending-sond") == (
+        "lending-sond: given neither a file nor a name of the catalogue; did you mean "
+        "lending-sound, lending-timing or lending-convergence? asyncdp list prints all names"
     )
 
 

@@ -11,51 +11,25 @@ import pytest
 from asyncdp_sim.cli import screen
 from asyncdp_sim.core.words import SCREEN
 from tests.cli.scenes import SMALL
+from tests.scenes import text
 
 pytestmark = pytest.mark.long
 
 OWNERS, PUBLIC, EACH = 169, 60, 5
 COLUMNS = [f"a_column_with_a_long_name_{letter}" for letter in "abcdefghijkl"]
 NAMES = [f"Savings and Loan Association of Place {i:03}" for i in range(OWNERS)]
-SCENARIO = f"""schema = 1
-id = "long-names"
-title = "Owners of long names, and columns of long names"
-
-[run]
-seed = 3
-replicates = 3
-updates = 40
-alone = true
-
-[owners]
-count = {OWNERS}
-
-[data]
-kind = "table"
-path = "table.csv"
-target = "the_target_which_has_a_long_name"
-owner_column = "the_owner_which_has_a_long_name"
-features = 12
-public_records = {PUBLIC}
-preprocessing = "pca"
-held_out = 0.25
-
-[model]
-kind = "ridge"
-regularisation = 1e-3
-
-[clock]
-kind = "poisson"
-rate = 1.0
-
-[algorithm]
-kind = "async-gossip"
-rho = 10.0
-
-[privacy]
-epsilon = 1.0
-sensitivity = {{ kind = "clip", bound = 1.0 }}
-"""
+SCENARIO = text(
+    title="Owners of long names, and columns of long names",
+    run={"seed": 3, "replicates": 3, "updates": 40, "alone": True},
+    owners={"count": OWNERS, "records": None},
+    data={
+        "kind": "table", "path": "table.csv", "target": "the_target_which_has_a_long_name",
+        "owner_column": "the_owner_which_has_a_long_name", "features": 12,
+        "public_records": PUBLIC, "preprocessing": "pca", "held_out": 0.25,
+    },
+    model={"regularisation": 1e-3},
+    algorithm={"rho": 10.0},
+)  # fmt: skip
 SWEEP = """
 [sweep]
 "privacy.epsilon" = [0.123456789, 1.0]

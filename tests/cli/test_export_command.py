@@ -9,11 +9,10 @@ from tests.unit.exports.banks import banks
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    banks(tmp_path)
-    (tmp_path / "full").mkdir()
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def here(here: Path) -> Path:
+    banks(here)
+    (here / "full").mkdir()
+    return here
 
 
 def test_an_app_is_written(command: Command, here: Path) -> None:
@@ -33,9 +32,7 @@ def test_an_app_is_written(command: Command, here: Path) -> None:
     (("flower", "banks.toml", "-o", "app", "--set", "privacy.mechanism=none"),
      "privacy.mechanism: given 'none'; allowed in a Flower app is laplace"),
 ])  # fmt: skip
-def test_refusals_are_one_line_and_write_nothing(
-    command: Command, here: Path, arguments: tuple[str, ...], words: str
-) -> None:
+def test_refusals_are_one_line_and_write_nothing(command, here, arguments, words):
     before = sorted(here.rglob("*"))
     said = command("export", *arguments)
     assert (said.code, said.out, len(said.lines)) == (2, "", 1)

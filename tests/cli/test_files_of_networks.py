@@ -7,59 +7,37 @@ import pytest
 
 from tests.cli.command import Command
 from tests.one_in import one_in
+from tests.scenes import text
 
-SCENE = """
-schema = 1
-id = "pings"
-owners = { count = 3, records = 20 }
-data = { kind = "gaussian", features = 2 }
-model = { kind = "ridge", regularisation = 0.1 }
-algorithm = { kind = "async-gossip", rho = 10.0 }
-privacy = { epsilon = 10.0, mechanism = "laplace", sensitivity = { kind = "clip", bound = 1.0 } }
+PINGS = {"kind": "empirical", "path": "tables/pings.csv", "column": "ms"}
+SCENE = text(
+    owners={"records": 20},
+    algorithm={"rho": 10.0},
+    privacy={"epsilon": 10.0},
+    availability={"kind": "intervals", "path": "tables/online.csv", "period": 24.0},
+    latency={"query": [PINGS | {"unit": 0.001}, {"kind": "none"}, PINGS | {"unit": 0.002}]},
+    protocol={"kind": "request", "busy": "retry", "retry": PINGS},
+    sweep={"variant": [
+        {"name": "fast", "compute": PINGS},
+        {"name": "slow", "compute": PINGS | {"path": "tables/slow.csv"}},
+    ]},
+)  # fmt: skip
 
-[run]
-updates = 20
 
-[availability]
-kind = "intervals"
-path = "tables/online.csv"
-period = 24.0
-
-[latency]
-query = [
-    { kind = "empirical", path = "tables/pings.csv", column = "ms", unit = 0.001 },
-    { kind = "none" },
-    { kind = "empirical", path = "tables/pings.csv", column = "ms", unit = 0.002 },
-]
-
-[protocol]
-kind = "request"
-busy = "retry"
-retry = { kind = "empirical", path = "tables/pings.csv", column = "ms" }
-
-[sweep]
-variant = [
-    { name = "fast", compute = { kind = "empirical", path = "tables/pings.csv", column = "ms" } },
-    { name = "slow", compute = { kind = "empirical", path = "tables/slow.csv", column = "ms" } },
-]
-"""
+FILES = {"scene.toml": SCENE}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "online.csv").write_text("owner,start,end\n1,0,20\n2,1,24\n3,0,24\n")
-    (tmp_path / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n110\n")
-    (tmp_path / "tables" / "slow.csv").write_text("ms\n800\n")
-    (tmp_path / "scene.toml").write_text(SCENE)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+def folder(here):
+    (here / "tables").mkdir()
+    (here / "tables" / "online.csv").write_text("owner,start,end\n1,0,20\n2,1,24\n3,0,24\n")
+    (here / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n110\n")
+    (here / "tables" / "slow.csv").write_text("ms\n800\n")
+    return here
 
 
 @one_in(2, ("verb", "result"), [("run", "r"), ("sweep", "s")])
-def test_a_result_is_made_again_wherever_its_files_lie(
-    verb: str, result: str, command: Command, folder: Path
-) -> None:
+def test_a_result_is_made_again_wherever_its_files_lie(verb, result, command, folder):
     command.done(verb, "scene.toml", "--out", result)
     manifest = (folder / result / "manifest.json").read_text()
     assert "tables/" not in manifest

@@ -7,11 +7,9 @@ import pytest
 
 from tests.cli.command import Command
 from tests.scenes import text
+from tests.tables import table
 
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("here")
 
 
 SMALL = text(
@@ -19,57 +17,19 @@ SMALL = text(
     model={"regularisation": 1e-2},
     privacy={"sensitivity": {"kind": "clip", "bound": 5.0}},
 )
-EARLY = "the budgets allow {} answers in all, fewer than T = 20: every run ends early"
-BIASED = (
-    "i_k is not uniform in the long run: owners are chosen unequally often, and the published step "
-    'optimises another objective (algorithm.selection = "inverse-rate" removes the bias)'
-)
-ONE_DRAW = "not private: one noise draw on all coordinates is not private for any ε"
 NEVER = "never online: {}; its records count in f and θ*, and make no update"
-SWEPT = {
-    "budgets": (
-        '"privacy.budget" = [{ kind = "horizon" }, { kind = "per-owner-cap", answers = 4 }, '
-        '{ kind = "per-owner-cap", answers = 2 }, { kind = "per-owner-cap", answers = 30 }]',
-        ["cell 1: " + EARLY.format(12), "cell 2: " + EARLY.format(6)],
-    ),
-    "many budgets": (
-        '"privacy.budget.answers" = [1, 2, 3, 4, 5, 6, 30]',
-        ["cells 0 to 5: " + EARLY.format("3 to 18")],
-    ),
-    "clocks": ('"clock.rate" = [1.0, [1.0, 2.0, 3.0]]', ["cell 1: " + BIASED]),
-    "noise": (
-        '"privacy.noise" = ["vector", "scalar-as-published"]\n"privacy.epsilon" = [1.0, 2.0]',
-        ["cells 2, 3: " + ONE_DRAW],
-    ),
-    "in every cell": ('"privacy.epsilon" = [1.0, 2.0]\n"privacy.noise" = ["scalar-as-published"]',
-                      [ONE_DRAW]),
-    "mechanism": (
-        '"privacy.mechanism" = ["laplace", "none"]',
-        ["cell 1: privacy: none, the answers are exact gradients"],
-    ),
-    "availability": (
-        '"availability.probability" = [0.5, [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]',
-        ["cell 1: " + NEVER.format("owner 2"),
-         "cell 2: " + NEVER.format("owner 3")],
-    ),
-    "nothing": ('"privacy.epsilon" = [1.0, 2.0]', []),
-}  # fmt: skip
-NEEDS = {
-    "many budgets": '[privacy.budget]\nkind = "per-owner-cap"\nanswers = 30\n',
-    "availability": '[availability]\nkind = "bernoulli"\nprobability = 0.5\n',
-    "clocks": '[clock]\nkind = "poisson"\nrate = 1.0\n',
-}
+SWEPT = table(__file__, "findings.toml")
 
 
 @pytest.mark.parametrize("case", SWEPT)
 def test_every_cell_of_a_sweep_is_judged(case: str, command: Command) -> None:
     """What is found in some cells stands behind their numbers; each kind of finding is a line."""
-    swept, findings = SWEPT[case]
-    Path("s.toml").write_text(f"{SMALL}{NEEDS.get(case, '')}[sweep]\n{swept}\n", encoding="utf-8")
+    needs, swept = SWEPT[case].get("needs", ""), SWEPT[case]["swept"]
+    Path("s.toml").write_text(f"{SMALL}{needs}[sweep]\n{swept}\n", encoding="utf-8")
     said = command.done("check", "s.toml").out.splitlines()
     at = next(number for number, line in enumerate(said) if line.startswith("  sweep: "))
     found = [line for line in said[at + 1 :] if not line.startswith("  step: ")]
-    assert sorted(found) == sorted(f"  {line}" for line in findings)
+    assert sorted(found) == sorted(f"  {line}" for line in SWEPT[case]["findings"])
 
 
 def test_a_cell_that_cannot_fit_into_memory_is_refused(command: Command) -> None:

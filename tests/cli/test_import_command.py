@@ -11,17 +11,17 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
+from tests.tables import table
 from tests.unit.imports.measure import measured, shuffled
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(here: Path) -> Path:
     device = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100, "duration": 50}
-    (tmp_path / "devices.pkl").write_bytes(pickle.dumps({9: device, 4: device}))
+    (here / "devices.pkl").write_bytes(pickle.dumps({9: device, 4: device}))
     log = "2020-01-28 10:00:00\twifi\n2020-01-28 10:01:00\t4G"
-    (tmp_path / "states.json").write_text(json.dumps({"a": {"messages": log}}))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (here / "states.json").write_text(json.dumps({"a": {"messages": log}}))
+    return here
 
 
 def test_devices_become_a_table(command: Command, folder: Path) -> None:
@@ -36,41 +36,6 @@ def test_devices_become_a_table(command: Command, folder: Path) -> None:
     said = command.done("import", "flash", "states.json", "-o", "on.parquet", "--needs", "wifi")
     assert said.out.splitlines()[1] == "online 100 % of the time"
     assert (folder / "on.parquet").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("fedscale", "no.pkl", "-o", "a.csv"), "given 'no.pkl'; there is no such file; allowed"),
-        (
-            ("fedscale", "states.json", "-o", "a.csv"),
-            "given 'states.json'; the file is not a whole",
-        ),
-        (("fedscale", "devices.pkl", "-o", "a.txt"), "devices.pkl: -o: given 'a.txt'; allowed is"),
-        (("flash", "devices.pkl", "-o", "a.csv"), "given 'devices.pkl'; the file is not UTF-8"),
-        (
-            ("flash", "states.json", "-o", "a.csv", "--needs", "wifi,sun"),
-            "given --needs wifi,sun; allowed: charging,wifi",
-        ),
-        (("trace", "states.json", "-o", "a.toml"), "given a trace; add --fit"),
-        (("trace", "states.json", "-o", "a.toml", "--fit"), "states.json: given the header"),
-        (
-            ("flash", "states.json", "-o", "a.csv", "--unit", "s"),
-            "given --unit; allowed with topology",
-        ),
-        (("ping", "states.json", "-o", "a.toml"), "asyncdp: Invalid value for"),
-        (("fedscale", "devices.pkl", "-o", "no/a.csv"), "No such file or directory"),
-    ],
-)
-def test_what_is_wrong_is_one_line(
-    arguments: tuple[str, ...], line: str, command: Command, folder: Path
-) -> None:
-    before = sorted(folder.iterdir())
-    said = command("import", *arguments)
-    assert said.code == 2
-    assert len(said.lines) == 1
-    assert line in said.lines[0]
-    assert sorted(folder.iterdir()) == before
 
 
 WEIGHTS = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -97,9 +62,7 @@ def test_a_topology_becomes_a_graph_file_that_runs(command: Command, folder: Pat
     (folder / "direct.toml").write_text(
         RUN + 'topology = { kind = "file", path = "clouds.graphml" }\n', encoding="utf-8"
     )
-    refused = command("check", "direct.toml")
-    assert refused.code == 2
-    [line] = refused.lines
+    line = command.refused("check", "direct.toml")
     assert line.endswith("convert it: asyncdp import topology clouds.graphml -o NEW.graphml")
     said = command.done(
         "import", "topology", "clouds.graphml", "--unit", "ms", "-o", "net.graphml"
@@ -115,99 +78,27 @@ def test_a_topology_becomes_a_graph_file_that_runs(command: Command, folder: Pat
     assert (folder / "net.graphml").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("c.graphml", "--unit", "h", "-o", "n.graphml"), "c.graphml: --unit: given 'h'; allowed:"),
-        (("c.graphml", "--unit", "0", "-o", "n.graphml"), "c.graphml: --unit: given '0'; allowed:"),
-        (("c.graphml", "--missing", "-1", "-o", "n.graphml"), "allowed is a number ≥ 0"),
-        (("c.graphml", "--learner", "Pisa", "-o", "n.graphml"), "a node: Oslo, Rome, Bern"),
-        (("c.graphml", "-o", "n.csv"), "c.graphml: -o: given 'n.csv'; allowed is a name that ends"),
-        (("c.graphml", "-o", "./c.graphml"), "c.graphml: -o: given 'c.graphml'; allowed is a name"),
-        (
-            ("no.graphml", "-o", "n.graphml"),
-            "no.graphml: given 'no.graphml'; there is no such file",
-        ),
-        (("c.gml", "-o", "n.graphml"), "nx.write_graphml(nx.read_gml('c.gml', label='id'), "),
-    ],
-)
-def test_a_wrong_topology_is_one_line(
-    arguments: tuple[str, ...], line: str, command: Command, folder: Path
-) -> None:
+REFUSED = table(__file__, "refused.toml")
+
+
+@pytest.mark.parametrize("words", REFUSED["imports"])
+def test_what_is_wrong_is_one_line(words, command, folder):
     (folder / "c.graphml").write_text(WEIGHTS, encoding="utf-8")
-    said = command("import", "topology", *arguments)
-    assert said.code == 2
-    assert len(said.lines) == 1
-    assert line in said.lines[0]
-    assert not (folder / "n.graphml").exists()
+    before = sorted(folder.iterdir())
+    assert REFUSED["imports"][words] in command.refused("import", *words.split())
+    assert sorted(folder.iterdir()) == before
 
 
-TRACE = "owner,request,read,release,end\n"
-
-
-@pytest.mark.parametrize(
-    ("rows", "line"),
-    [
-        ("a,1,2,1.5,3\n", "given a,1,2,1.5,3 (t.csv, line 2); allowed are times"),
-        ("a,1,,2,3\n", "given a,1,,2,3 (t.csv, line 2); allowed are times"),
-        ("a,soon,,,\n", "given a,soon,,, (t.csv, line 2); allowed are times"),
-        ("a,-1,,,\n", "given a,-1,,, (t.csv, line 2); allowed are times"),
-        ("a,,,,\n", "given a,,,, (t.csv, line 2); allowed are times"),
-        ("a,1,2,3,4\na,5,6,7,8\n", "given a first half with 1 answer, and 1 owner with fewer"),
-        ("a,1,,,\na,2,,,\n", "given no request with an answer; allowed are 20 answers in each"),
-        ("a,1,2,3\n", "given 4 values (t.csv, line 2); allowed are 5, one per column"),
-    ],
-)
-def test_a_wrong_trace_is_one_line(rows: str, line: str, command: Command, folder: Path) -> None:
-    (folder / "t.csv").write_text(TRACE + rows)
-    said = command("import", "trace", "t.csv", "--fit", "-o", "t.toml")
-    assert said.code == 2
-    assert len(said.lines) == 1
-    assert line in said.lines[0]
-    assert not (folder / "t.toml").exists()
-
-
-ASSIGNED = "2026-03-01 10:00:00,000 - assigned task to client a: name=train, id=1\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("client,sent,received\na,2,1\n", "given a,2,1 (t.log, line 2); allowed are sent and"),
-        ("client,sent,received\n,1,2\n", "given ,1,2 (t.log, line 2); allowed are sent and"),
-        ("client,sent,received\na,soon,2\n", "given a,soon,2 (t.log, line 2); allowed are"),
-        (
-            "client,sent,received\na,1,2\na,2026-03-01T10:00,\n",
-            "given a,2026-03-01T10:00, (t.log, line 3); allowed are",
-        ),
-        ("client,sent,received\na,1,2e9\n", "given 2e+09 s between first and last (t.log)"),
-        ("client,sent\na,1\n", "given the header 'client,sent' (t.log, line 1); allowed"),
-        (ASSIGNED, "given no request with an answer; allowed are 20 answers in each half"),
-        (ASSIGNED.replace("train", "validate"), "given no task named train (t.log); allowed"),
-        (
-            "INFO :      SuperNode ID: 5\nINFO :      Receiving: train message (ID: 1)\n",
-            "given no time: 'INFO : Receiving: train message (ID: 1)' (t.log, line 2); "
-            "allowed are lines with a time (Flower: FLWR_LOG_LEVEL=DEBUG)",
-        ),
-        (
-            "INFO flower 2022-01-06 09:21:15,045 | server.py:148 | fit progress: (4, 2.3)\n",
-            "given a log without clients: 'INFO flower 2022-01-06",
-        ),
-    ],
-)
-def test_a_wrong_log_is_one_line(text: str, line: str, command: Command, folder: Path) -> None:
-    (folder / "t.log").write_text(text)
-    said = command("import", "trace", "t.log", "--fit", "-o", "t.toml")
-    assert said.code == 2
-    assert len(said.lines) == 1
-    assert line in said.lines[0]
+@pytest.mark.parametrize("text", REFUSED["traces"])
+def test_a_wrong_trace_or_log_is_one_line(text, command, folder):
+    (folder / "t.csv").write_text(text)
+    said = command.refused("import", "trace", "t.csv", "--fit", "-o", "t.toml")
+    assert REFUSED["traces"][text] in said
     assert not (folder / "t.toml").exists()
 
 
 @pytest.mark.long
-def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(
-    command: Command, folder: Path
-) -> None:
+def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(command, folder):
     network = Network(
         answers_allowed=(10**6,) * 2,
         updates=10**6,

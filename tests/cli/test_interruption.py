@@ -5,13 +5,12 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from asyncdp_sim.figures.draw import Drawing
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 from tests.fresh import Record, fresh_seed
 from tests.one_in import one_in
@@ -43,11 +42,7 @@ def heeded() -> Iterator[None]:
         signal.signal(number, how)
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    return tmp_path
+FILES = {"small.toml": SMALL}
 
 
 ROOT = Path(__file__).parents[2]
@@ -55,9 +50,7 @@ RUN = ("asyncdp_sim", "run", "small.toml", "--out", "result")
 CATALOGUE = ("scenarios", "vary-availability", "--out", "result")
 
 
-def interrupted_at(
-    place: int, folder: Path, command: Sequence[str] = RUN
-) -> subprocess.CompletedProcess[str]:
+def interrupted_at(place, folder, command=RUN):
     """Run a command that hears Ctrl-C when it imports its so manieth module."""
     words = [sys.executable, "-c", AT_IMPORT, str(place), *command]
     said = os.environ | {"PYTHONPATH": str(ROOT)}  # where scenarios are
@@ -66,9 +59,7 @@ def interrupted_at(
 
 @one_in(2, "place", [40, 400])
 @one_in(2, "program", [RUN, CATALOGUE])
-def test_while_it_starts_it_ends_without_a_traceback(
-    program: Sequence[str], place: int, here: Path
-) -> None:
+def test_while_it_starts_it_ends_without_a_traceback(program, place, here):
     said = interrupted_at(place, here, program)
     assert said.returncode in (130, -signal.SIGINT)  # a shell says 130 of both
     assert "Traceback" not in said.stderr
@@ -91,9 +82,7 @@ def test_wherever_it_starts(here: Path, record_property: Record) -> None:
 @pytest.mark.parametrize(
     "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.writing.optimum_columns"]
 )
-def test_a_system_that_ends_it_finds_nothing_half_built(
-    number: int, where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_system_that_ends_it_finds_nothing_half_built(number, where, command, here, monkeypatch):
     monkeypatch.setattr(where, lambda *_, **__: os.kill(os.getpid(), number))
     said = command("run", "small.toml", "--out", "result")
     assert said.code == 128 + number
@@ -104,9 +93,7 @@ def test_a_system_that_ends_it_finds_nothing_half_built(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("here")
-def test_a_signal_that_is_ignored_stays_so(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_that_is_ignored_stays_so(command, monkeypatch):
     """As ``nohup`` wants it."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -123,9 +110,7 @@ def hang_up(*_: object) -> Drawing:
 
 
 @pytest.mark.usefixtures("here")
-def test_what_is_tidied_up_is_not_interrupted_again(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_tidied_up_is_not_interrupted_again(command, monkeypatch):
     import shutil
 
     remove: Callable[..., None] = shutil.rmtree

@@ -33,20 +33,17 @@ KEPT = "finished work is kept; run the same command again to continue\n"
 
 
 @pytest.fixture
-def here(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def here(here: Path, command: Command) -> Path:
     texts = {"small": SMALL, "sweep": SWEEP}
     texts["poisson"] = POISSON.replace(CLIPPED, CLIPPED.replace("clip", "declared"))
     for name, text in texts.items():
-        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        (here / f"{name}.toml").write_text(text, encoding="utf-8")
     command.done("run", "small.toml", "--out", "run")
     command.done("sweep", "sweep.toml", "--out", "swept")
-    return tmp_path
+    return here
 
 
-def started(
-    name: str, here: Path, files: int = 1024, addresses: int = resource.RLIM_INFINITY
-) -> subprocess.Popen[str]:
+def started(name, here, files=1024, addresses=resource.RLIM_INFINITY):
     """Start a command with two workers, which may hold so many files open, and bytes."""
 
     def limit() -> None:

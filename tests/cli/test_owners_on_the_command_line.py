@@ -21,41 +21,25 @@ BANKS = text(
     algorithm={"rho": 30.0},
     privacy={"epsilon": [1.0, 2.0, 0.5], "sensitivity": {"kind": "declared", "bound": 5.0}},
 )
-TABLE = """
-schema = 1
-id = "own"
-[run]
-updates = 20
-record_every = 20
-[data]
-kind = "table"
-path = "t.csv"
-target = "y"
-features = 2
-public_records = 20
-preprocessing = "pca"
-owner_column = "who"
-[model]
-kind = "ridge"
-regularisation = 0.1
-[algorithm]
-kind = "async-gossip"
-rho = 3.0
-[privacy]
-epsilon = 5.0
-sensitivity = { kind = "declared", bound = 50.0 }
-"""
+TABLE = text(
+    run={"record_every": 20},
+    owners=None,
+    data={"kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 20,
+          "preprocessing": "pca", "owner_column": "who"},
+    algorithm={"rho": 3.0},
+    privacy={"epsilon": 5.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
+)  # fmt: skip
+
+
+FILES = {"banks.toml": BANKS, "table.toml": TABLE}
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "banks.toml").write_text(BANKS, encoding="utf-8")
-    (tmp_path / "table.toml").write_text(TABLE, encoding="utf-8")
+def here(here: Path) -> Path:
     draws = np.random.default_rng(1).normal(size=(140, 3))
     table = pd.DataFrame(draws, columns=["a", "b", "y"])
-    table.assign(who=["Harbour", "Valley"] * 70).to_csv(tmp_path / "t.csv", index=False)
-    return tmp_path
+    table.assign(who=["Harbour", "Valley"] * 70).to_csv(here / "t.csv", index=False)
+    return here
 
 
 def test_owners_are_called_by_name_or_number(command: Command) -> None:
@@ -73,12 +57,10 @@ def test_owners_are_called_by_name_or_number(command: Command) -> None:
 
 def test_whoever_is_not_there_is_one_line_with_the_nearest_names(command: Command) -> None:
     for asked in ("run", "forecast", "sweep"):
-        said = command(asked, "banks.toml", "--only", "Vally")
-        assert said.code == 2
-        assert said.lines == ["banks.toml: owners.only: given 'Vally'; nearest names: Valley"]
-    said = command("run", "banks.toml", "--only", "1", "--without", "2")
-    assert said.code == 2
-    assert said.lines == ["asyncdp: given --only and --without; allowed is one of them"]
+        line = command.refused(asked, "banks.toml", "--only", "Vally")
+        assert line == "banks.toml: owners.only: given 'Vally'; nearest names: Valley"
+    line = command.refused("run", "banks.toml", "--only", "1", "--without", "2")
+    assert line == "asyncdp: given --only and --without; allowed is one of them"
 
 
 def test_a_name_is_quoted_as_toml_reads_it() -> None:
@@ -122,9 +104,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
 
 
 @pytest.mark.long
-def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_too(
-    command: Command,
-) -> None:
+def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_too(command):
     some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20", *MORE)
     told = command.done("forecast", "banks.toml", *some, "--invite", "--save", "best.toml").out
     command.done("run", "best.toml", "--out", "result")
@@ -137,8 +117,8 @@ def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_to
         ("[4]", "4; allowed are owner numbers 1 to 3, and names"),
         ("[]", "[]; allowed is a list with at least one value"),
     ):
-        wrong = command("run", "best.toml", "--set", f"owners.score_on={judges}")
-        assert (wrong.code, wrong.lines) == (2, [f"best.toml: owners.score_on: given {fault}"])
+        line = command.refused("run", "best.toml", "--set", f"owners.score_on={judges}")
+        assert line == f"best.toml: owners.score_on: given {fault}"
 
 
 @pytest.mark.long
@@ -175,10 +155,5 @@ def test_what_was_chosen_from_private_records_says_so(command: Command) -> None:
         (("--tune", "--save", "no/x.toml"), "--save: given no/x.toml; allowed is a file in a fold"),
     ],
 )
-def test_where_nothing_can_be_saved_nothing_is_sought(
-    command: Command, arguments: tuple[str, ...], said: str
-) -> None:
-    found = command("forecast", "banks.toml", *arguments)
-    assert found.code == 2
-    assert len(found.lines) == 1
-    assert said in found.err
+def test_where_nothing_can_be_saved_nothing_is_sought(command, arguments, said):
+    assert said in command.refused("forecast", "banks.toml", *arguments)

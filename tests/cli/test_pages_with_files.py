@@ -1,10 +1,7 @@
 """Pages that lead from files to a result: the files are made, and commands print what is shown."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.cli.command import Command
 from tests.cli.pages import FOLDER, commands, fenced, missing
 
 
@@ -12,9 +9,7 @@ from tests.cli.pages import FOLDER, commands, fenced, missing
 @pytest.mark.parametrize(
     ("name", "least"), [("own-network", 9), ("from-decision-to-deployment", 3)]
 )
-def test_every_command_prints_what_the_page_shows(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, least: int
-) -> None:
+def test_every_command_prints_what_the_page_shows(command, tmp_path, monkeypatch, name, least):
     monkeypatch.chdir(tmp_path)
     page, ran = FOLDER.parent / f"{name}.md", 0
     for kind, text in fenced(page, "python", "toml", "console"):

@@ -9,11 +9,7 @@ from tests.cli.scenes import SMALL
 OF_A_RUN = ["convergence-by-update", "convergence-by-time"]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    return tmp_path
+FILES = {"small.toml": SMALL}
 
 
 def names(said):
@@ -41,16 +37,11 @@ def test_figures_for_print_have_their_format_and_one_line_refuses_others(command
     assert {Path(line).suffix for line in drawn} == {".pdf"}
     assert "## convergence-by-update.pdf" in (here / "r/figures/captions.md").read_text("utf-8")
     for option, given in (("--width", "1"), ("--width", "wide"), ("--format", "ps")):
-        said = command("plot", "r", option, given)
-        assert said.code == 2
-        [line] = said.lines
-        assert repr(given) in line
+        assert repr(given) in command.refused("plot", "r", option, given)
 
 
 @pytest.mark.usefixtures("here")
 def test_what_is_no_result_is_refused(command):
-    said = command("plot", "small.toml")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("plot", "small.toml")
     assert line.startswith("small.toml: ")
     assert command("plot").code == 2

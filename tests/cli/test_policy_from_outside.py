@@ -39,18 +39,11 @@ kind = "python:least.py:LeastAnswered"
 AS_ASKED = '\n[privacy.budget]\nkind = "as-asked"\n'
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "least.py").write_text(POLICY, encoding="utf-8")
-    (tmp_path / "small.toml").write_text(SMALL + PROTOCOL, encoding="utf-8")
-    return tmp_path
+FILES = {"least.py": POLICY, "small.toml": SMALL + PROTOCOL}
 
 
 def test_nothing_is_executed_unasked(command: Command, here: Path) -> None:
-    said = command("check", "small.toml")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("check", "small.toml")
     assert line.startswith(
         f"small.toml: protocol.policy.kind: given 'python:{here}/least.py:LeastAnswered'; allowed "
         "with --allow-code"
@@ -67,10 +60,7 @@ def test_a_result_names_its_digest_and_replays(command: Command, here: Path) -> 
     assert command("replay", "one").code == 2
     command.done("replay", "one", "--allow-code")
     (here / "least.py").write_text(f"{POLICY}# another\n", encoding="utf-8")
-    said = command("replay", "one", "--allow-code")
-    assert said.code == 3
-    [line] = said.lines
-    assert "protocol.policy.kind" in line
+    assert "protocol.policy.kind" in command.refused("replay", "one", "--allow-code", code=3)
 
 
 def test_what_it_chooses_counts(command: Command, here: Path) -> None:
@@ -84,16 +74,12 @@ def test_what_it_chooses_counts(command: Command, here: Path) -> None:
 def test_budgets_that_follow_chances_are_refused_by_name(command: Command, here: Path) -> None:
     text = (here / "small.toml").read_text(encoding="utf-8")
     (here / "small.toml").write_text(text + AS_ASKED, encoding="utf-8")
-    said = command("check", "small.toml", "--allow-code")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("check", "small.toml", "--allow-code")
     assert "privacy.budget.kind: given 'as-asked'; allowed is anything else: " in line
 
 
 @pytest.mark.parametrize("verb", ["run", "forecast"])
 def test_an_owner_that_is_none_is_one_line(verb: str, command: Command, here: Path) -> None:
     assert (here / "least.py").exists()
-    said = command(verb, "small.toml", "--allow-code", "--set", "protocol.policy.first=4")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused(verb, "small.toml", "--allow-code", "--set", "protocol.policy.first=4")
     assert "protocol.policy: given 4 by least-answered; allowed is an owner that may" in line

@@ -17,13 +17,14 @@ SHOWN = [
 ]
 
 
+FILES = {"small.toml": scenario()}
+
+
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(scenario(), encoding="utf-8")
+def here(here: Path) -> Path:
     for name in ("three-records.toml", "local-records.toml", "canaries.toml", "last-model.toml"):
-        shutil.copy(SCENES / name, tmp_path)
-    return tmp_path
+        shutil.copy(SCENES / name, here)
+    return here
 
 
 @pytest.mark.documents

@@ -11,13 +11,13 @@ import pytest
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
 
+FILES = {"small.toml": SMALL}
+
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+def here(here: Path, command: Command) -> Path:
     command.done("run", "small.toml", "--out", "one", "--events")
-    return tmp_path
+    return here
 
 
 def told(command: Command, *results: object) -> list[str]:
@@ -76,9 +76,7 @@ def test_the_first_number_where_all_events_agree(command: Command) -> None:
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_a_planted_number_is_found(
-    table: str, column: str, row: int, what: str, command: Command
-) -> None:
+def test_a_planted_number_is_found(table, column, row, what, command):
     shutil.copytree("one", "other")
     changed(Path("other", f"{table}.parquet"), column, row, 1)
     assert told(command, "one", "other")[0] == f"first: {what}"
@@ -114,8 +112,8 @@ def test_a_cell_of_a_sweep(command: Command) -> None:
 def test_words_that_do_not_fit(command: Command) -> None:
     for words in (["one", "one"], ["--diff", "one"], ["--diff", "one", "one", "one"], []):
         assert command("replay", *words).code == 2
-    said = command("replay", "--diff", "one", "nowhere")
-    assert said.code == 2
-    assert said.lines == [
-        "nowhere: given no readable manifest.json; allowed is a result of asyncdp run or sweep"
-    ]
+    line = command.refused("replay", "--diff", "one", "nowhere")
+    assert (
+        line
+        == "nowhere: given no readable manifest.json; allowed is a result of asyncdp run or sweep"
+    )

@@ -39,9 +39,7 @@ def made(old: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @one_in(3, "result", ["r", "s", "s/cell-0001"])
-def test_result_and_table_moved_together_or_apart(
-    result: str, command: Command, made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_result_and_table_moved_together_or_apart(result, command, made, monkeypatch):
     (made / "new" / "deep").mkdir(parents=True)
     (made / "tables").mkdir()
     shutil.move(made / "old" / result.split("/")[0], made / "new" / "deep")
@@ -88,9 +86,7 @@ def test_public_rows_and_swept_tables_that_moved(command: Command, made: Path) -
 @pytest.mark.parametrize("result", ["r", "s"])
 def test_another_table_is_refused(result: str, command: Command, made: Path) -> None:
     rates(made / "other.csv", 1.0)
-    said = command("replay", f"old/{result}", "--set", "data.path=other.csv")
-    assert said.code == 3
-    [line] = said.lines
+    line = command.refused("replay", f"old/{result}", "--set", "data.path=other.csv", code=3)
     assert line.startswith(f"old/{result}: not reproduced: the data file differs (")
 
 
@@ -98,23 +94,17 @@ def test_a_place_that_is_named_is_the_only_one_looked_at(command: Command, made:
     """The right table lies beside the result, under the name of the wrong one that is named."""
     (made / "elsewhere").mkdir()
     rates(made / "elsewhere" / "rates.csv", 1.0)
-    said = command("replay", "old/r", "--set", "data.path=elsewhere/rates.csv")
-    assert said.code == 3
-    [line] = said.lines
+    line = command.refused("replay", "old/r", "--set", "data.path=elsewhere/rates.csv", code=3)
     wrong = made / "elsewhere" / "rates.csv"
     assert line.startswith(f"old/r: not reproduced: the data file differs ({wrong} has SHA-256")
-    said = command("replay", "old/r", "--set", "data.path=nowhere/rates.csv")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("replay", "old/r", "--set", "data.path=nowhere/rates.csv")
     nowhere = str(made / "nowhere" / "rates.csv")
     assert line.startswith(f"old/r: data.path: given {nowhere!r}; there is no such file; give")
 
 
 def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path) -> None:
     (made / "old" / "rates.csv").unlink()
-    said = command("replay", "old/r")
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("replay", "old/r")
     assert line.startswith(
         f"old/r: data.path: given '{made / 'old' / 'rates.csv'}'; there is no such"
     )
@@ -138,9 +128,7 @@ def test_which_parts_others_made_is_said(command: Command, made: Path) -> None:
 
 @pytest.mark.usefixtures("made")
 def test_nothing_else_can_be_set(command: Command) -> None:
-    said = command("replay", "old/r", "--set", "run.seed=4")
-    assert said.code == 2
-    assert said.lines == [
+    assert command.refused("replay", "old/r", "--set", "run.seed=4") == (
         "old/r: --set: given 'run.seed=4'; settings stay as they are, only files may have moved: "
         "allowed is --set data.path=FILE"
-    ]
+    )

@@ -74,9 +74,7 @@ OF_MODELS = [
 
 @one_in(4, ("table", "column"), OF_MODELS)
 @pytest.mark.usefixtures("here")
-def test_models_and_curves_are_compared_to_the_tolerance(
-    table: str, column: str, command: Command
-) -> None:
+def test_models_and_curves_are_compared_to_the_tolerance(table, column, command):
     set_kernel("r", "Abacus")
     plant(f"r/{table}.parquet", column, 1e-13)
     said = command.done("replay", "r")
@@ -91,9 +89,7 @@ def test_models_and_curves_are_compared_to_the_tolerance(
 
 @pytest.mark.parametrize(("table", "column"), OF_MODELS)
 @pytest.mark.usefixtures("here")
-def test_on_the_same_kernel_one_bit_is_a_difference(
-    table: str, column: str, command: Command
-) -> None:
+def test_on_the_same_kernel_one_bit_is_a_difference(table, column, command):
     plant(f"r/{table}.parquet", column, 0)
     said = command("replay", "r")
     assert said.code == 3
@@ -131,9 +127,7 @@ def test_where_no_bit_differs_another_kernel_is_a_note(command: Command) -> None
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_order_time_and_accounts_are_exact_on_any_kernel(
-    table: str, column: str, command: Command
-) -> None:
+def test_order_time_and_accounts_are_exact_on_any_kernel(table, column, command):
     set_kernel("r", "Abacus")
     plant(f"r/{table}.parquet", column, 1 if column == "tick" else 0)
     plant("r/models.parquet", "theta_L", 1e-6)
@@ -157,9 +151,7 @@ def test_order_time_and_accounts_are_exact_on_any_kernel(
     ],
 )
 @pytest.mark.usefixtures("here")
-def test_figures_of_models_may_have_other_last_digits(
-    key: str, code: int, command: Command
-) -> None:
+def test_figures_of_models_may_have_other_last_digits(key, code, command):
     set_kernel("r", "Abacus")
     file = Path("r/manifest.json")
     manifest = json.loads(file.read_bytes())
@@ -210,9 +202,7 @@ def program(folder: Path, kernel: str | None, *words: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize("learning", ["replay", "live"])
-def test_a_result_of_haswell_is_reproduced_by_the_kernel_here(
-    learning: str, tmp_path: Path
-) -> None:
+def test_a_result_of_haswell_is_reproduced_by_the_kernel_here(learning, tmp_path):
     """Where OpenBLAS knows no Haswell, or has it here, both have the same bits."""
     text = SMALL.replace("features = 2", "features = 9").replace("records = 20", "records = 200")
     text = text.replace("[run]", f'[run]\nlearning = "{learning}"')

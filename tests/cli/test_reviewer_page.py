@@ -3,20 +3,16 @@
 import contextlib
 import io
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command
 from tests.cli.pages import FOLDER, commands, missing
 
 PAGE = FOLDER.parent / "tutorial-reviewer.md"
 
 
 @pytest.mark.documents
-def test_it_prints_what_it_shows(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_prints_what_it_shows(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = PAGE.read_text("utf-8")
     blocks = re.findall(r"^```(console|python|text)\n(.*?)^```$", page, re.M | re.S)

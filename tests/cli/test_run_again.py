@@ -12,21 +12,20 @@ from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 DONE = "already finished: nothing was computed again"
 
 
+FILES = {"small.toml": SMALL}
+
+
 @pytest.fixture
-def here(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+def here(here: Path, command: Command) -> Path:
     command.done("run", "small.toml", "--out", "r")
-    return tmp_path
+    return here
 
 
 def times(folder: Path) -> dict[Path, int]:
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def test_the_same_scenario_is_done(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_scenario_is_done(command, here, monkeypatch):
     before = times(here)
     monkeypatch.setattr("asyncdp_sim.runs.simulate_all", lambda *_, **__: pytest.fail("it began"))
     said = command.done("run", "small.toml", "--out", "r")
@@ -42,13 +41,9 @@ def test_the_same_scenario_is_done(
         (("--set", "title=Another"), "title A small one, asked Another"),
     ],
 )
-def test_another_scenario_is_refused(
-    changed: tuple[str, str], told: str, command: Command, here: Path
-) -> None:
+def test_another_scenario_is_refused(changed, told, command, here):
     before = times(here)
-    said = command("run", "small.toml", "--out", "r", *changed)
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("run", "small.toml", "--out", "r", *changed)
     key, _, values = told.partition(" ")
     assert line.startswith(f"r: --out: given an existing path, another result ({key} ({values})); ")
     assert times(here) == before

@@ -69,11 +69,7 @@ def test_the_kinds_of_events_are_the_promised_ones() -> None:
     assert {kind.name for kind in EventKind} == EVENT_KINDS
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    return tmp_path
+FILES = {"small.toml": SMALL}
 
 
 def manifest(directory: Path) -> dict:
@@ -90,7 +86,6 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     table = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line)
     assert table["replicates"].strip() == "2"
     assert table["updates"].strip() == "12 per replicate"
-    assert ", 95 % " in table["throughput"]
     assert table["P(same owner twice)"].endswith("(uniform choice: 0.333)")
     assert "theory" not in table["throughput"]  # clocks are gamma
     assert table["private"].strip() == "yes (ε = 1 per owner)"
@@ -108,31 +103,18 @@ def test_says_what_matters_and_where_the_result_is(command: Command, here: Path)
     command.done(*again.partition("asyncdp ")[2].split())
     assert all(line.startswith("note: ") for line in said.lines)
     assert leftovers(here) == []
-
-
-@pytest.mark.usefixtures("here")
-def test_a_result_begins_with_the_answer_and_its_label(command: Command) -> None:
-    """ψ, owners that gain, time, budget and updates stand first, then the label."""
-    said = command.done("run", "small.toml", "--out", "result").out.splitlines()
-    names = [line[:19].rstrip() for line in said]
+    names = [line[:19].rstrip() for line in said.out.splitlines()]
     first = ["ψ at the end", "owners that gain", "simulated time", "budget spent", "updates"]
     places = [names.index(name) for name in (*first, "private", "throughput")]
     assert places == sorted(places)
     assert names[0] == first[0]
-
-
-def test_what_follows_a_figure_is_its_interval(command: Command, here: Path) -> None:
-    said = command.done("run", "small.toml", "--out", "result").out
     summary = manifest(here / "result")["summary"]
     low, high = summary["intervals"]["throughput"]
-    [line] = [line for line in said.splitlines() if line.startswith("throughput")]
-    said = f" {summary['throughput']:.3g} updates per unit, 95 % {low:.3g} … {high:.3g}"
-    assert line.endswith(said)
+    interval = f" {summary['throughput']:.3g} updates per unit, 95 % {low:.3g} … {high:.3g}"
+    assert table["throughput"].endswith(interval)
 
 
-def test_result_has_exactly_the_files_and_columns_of_the_contract(
-    command: Command, here: Path
-) -> None:
+def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here):
     command.done("run", "small.toml", "--out", "bare")
     command.done("run", "small.toml", "--out", "whole", "--events")
     fixed = {"README.md", "manifest.json", "scenario.toml"}
@@ -141,14 +123,10 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(
     assert set(os.listdir("whole")) == fixed | tables
     for name in tables - {"events.parquet"}:
         assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_column_types(name: str, command: Command, here: Path) -> None:
-    command.done("run", "small.toml", "--out", "result", "--events")
-    schema = pq.read_schema(here / "result" / f"{name}.parquet")
-    assert list(schema.names) == list(TABLES[name])
-    assert {field.name: field.type for field in schema} == TABLES[name]
+    for name, columns in TABLES.items():
+        schema = pq.read_schema(here / "whole" / f"{name}.parquet")
+        assert list(schema.names) == list(columns)
+        assert {field.name: field.type for field in schema} == columns
 
 
 @pytest.mark.usefixtures("here")
@@ -223,9 +201,7 @@ def test_manifest(command: Command, here: Path) -> None:
     assert found["scenario"]["protocol"]["busy"] == "refuse"  # defaults are written out
 
 
-def test_manifest_names_no_host_no_user_no_path_and_no_arguments(
-    command: Command, here: Path
-) -> None:
+def test_manifest_names_no_host_no_user_no_path_and_no_arguments(command, here):
     rates(here / "rates.csv")
     (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
     command.done("run", here / "table.toml", "--out", here / "result", "--set", "run.updates=11")
@@ -256,9 +232,7 @@ def test_scenario_toml_loads_again_and_gives_the_same(command: Command, here: Pa
         assert bits[0] == bits[1]
 
 
-def test_a_data_path_is_found_from_wherever_the_scenario_lies(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_path_is_found_from_wherever_the_scenario_lies(command, here, monkeypatch):
     (here / "papers" / "data").mkdir(parents=True)
     rates(here / "papers" / "data" / "rates.csv")
     text = ON_A_TABLE.replace('path = "rates.csv"', 'path = "data/rates.csv"')
@@ -301,12 +275,9 @@ def test_setting_a_kind_drops_fields_and_says_so(command: Command, here: Path) -
     scenario = manifest(here / "r")["scenario"]
     assert scenario["clock"] == {"kind": "poisson", "rate": 1.0, "population": "per-owner"}
     assert scenario["compute"] == {"kind": "constant", "value": 0.25}
-
-
-def test_setting_the_kind_that_is_there_drops_nothing(command: Command, here: Path) -> None:
-    said = command.done("run", "small.toml", "--out", "r", "--set", "clock.kind=gamma")
+    said = command.done("run", "small.toml", "--out", "same", "--set", "clock.kind=gamma")
     assert "dropped" not in said.err
-    assert manifest(here / "r")["scenario"]["clock"]["cv"] == 0.5
+    assert manifest(here / "same")["scenario"]["clock"]["cv"] == 0.5
 
 
 def test_default_directory_is_named_by_id_and_digest(command: Command, here: Path) -> None:
@@ -339,36 +310,28 @@ def test_an_early_end_is_a_warning(command: Command, here: Path) -> None:
     assert len(pq.read_table("r/updates.parquet")) == 12
 
 
-def steep(box: str) -> str:
-    """Return a scenario whose step is far too long, with this line for Θ."""
-    text = SMALL.replace("theta_max = 10.0", box).replace("updates = 12", "updates = 99")
-    return text.replace("rho = 0.01", "rho = 1e60")
-
-
 @pytest.mark.parametrize("box", ["", "theta_max = 1e300"], ids=["no box", "a box too large"])
 def test_a_diverging_run_says_so_in_our_words(box: str, command: Command, here: Path) -> None:
-    (here / "steep.toml").write_text(steep(box), encoding="utf-8")
+    """Of a step that is far too long; in a box, figures of an infinite fitness are infinite."""
+    text = SMALL.replace("theta_max = 10.0", box).replace("updates = 12", "updates = 99")
+    text = text.replace("rho = 0.01", "rho = 1e60")
+    (here / "steep.toml").write_text(text, encoding="utf-8")
     said = command.done("run", "steep.toml", "--out", "r")
     assert all(line.startswith("note: ") for line in said.lines), said.err
     assert any("the model diverged in 2 of 2 replicates" in line for line in said.lines)
-
-
-def test_figures_of_an_infinite_fitness_are_infinite(command: Command, here: Path) -> None:
-    (here / "steep.toml").write_text(steep("theta_max = 1e300"), encoding="utf-8")
-    command.done("run", "steep.toml", "--out", "r")
-    curve = pq.read_table("r/curve.parquet").to_pylist()
-    assert [row["relative_fitness"] for row in curve if row["k"] == 99] == [float("inf")] * 2
-    figures = manifest(here / "r")["summary"]["psi_final"]
-    assert figures == {"mean": "inf", "median": "inf", "q25": "inf", "q75": "inf"}
+    if box != "":
+        curve = pq.read_table("r/curve.parquet").to_pylist()
+        ends = [row["relative_fitness"] for row in curve if row["k"] == 99]
+        assert ends == [float("inf")] * 2
+        figures = manifest(here / "r")["summary"]["psi_final"]
+        assert figures == {"mean": "inf", "median": "inf", "q25": "inf", "q75": "inf"}
 
 
 FAILING = ["updates.parquet", "optimum.parquet", "scenario.toml", "manifest.json"]
 
 
 @pytest.mark.parametrize("name", FAILING)
-def test_a_failure_in_writing_leaves_nothing_behind(
-    name: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_in_writing_leaves_nothing_behind(name, command, here, monkeypatch):
     def full(file: object, *how: Any) -> Any:
         if os.path.basename(str(file)) == name:
             raise OSError(28, "No space left on device")
@@ -387,9 +350,7 @@ def test_a_failure_in_writing_leaves_nothing_behind(
 @pytest.mark.parametrize(
     "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.writing.optimum_columns"]
 )
-def test_an_interruption_exits_130_and_leaves_nothing_behind(
-    where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interruption_exits_130_and_leaves_nothing_behind(where, command, here, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -403,9 +364,7 @@ def test_an_interruption_exits_130_and_leaves_nothing_behind(
     assert [path.name for path in here.iterdir()] == ["small.toml"]
 
 
-def test_an_unfinished_file_is_never_named_parquet(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfinished_file_is_never_named_parquet(here, monkeypatch):
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append(os.listdir(here / "folder")))
     (here / "folder").mkdir()
@@ -416,9 +375,7 @@ def test_an_unfinished_file_is_never_named_parquet(
     assert sorted(os.listdir(here / "folder")) == ["a.parquet", "b.json"]
 
 
-def test_a_result_that_appears_meanwhile_is_not_overwritten(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_result_that_appears_meanwhile_is_not_overwritten(command, here, monkeypatch):
     write = result.write_into
 
     def meanwhile(*content: object, **how: object) -> None:

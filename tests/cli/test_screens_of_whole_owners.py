@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import tomli_w
 
-from tests.cli.command import Command
 from tests.whole_owners import WHOLE_OWNERS
 
 TUNED: dict[str, Any] = WHOLE_OWNERS | {
@@ -47,9 +46,7 @@ MARKUP = re.compile(r"<(svg|script|style).*?</\1>|<[^>]*>", re.S)
 
 
 @pytest.mark.long
-def test_a_screen_says_record_only_where_it_means_one(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_screen_says_record_only_where_it_means_one(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("own.toml").write_text(tomli_w.dumps(TUNED))
     screens = {

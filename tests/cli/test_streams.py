@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim import cli
-from tests.cli.command import PROGRAM, Command
+from tests.cli.command import PROGRAM
 from tests.cli.scenes import SMALL
 
 COMMANDS = {
@@ -23,19 +23,13 @@ COMMANDS = {
 }
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+FILES = {"small.toml": SMALL}
 
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "ascii"])
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-def test_a_letter_that_a_stream_lacks_is_spelled(
-    words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_letter_that_a_stream_lacks_is_spelled(words, encoding, monkeypatch):
     streams = [io.TextIOWrapper(io.BytesIO(), encoding=encoding) for _ in range(2)]
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         monkeypatch.setattr(sys, name, stream)
@@ -96,15 +90,11 @@ def test_a_file_may_become_no_larger(here: Path) -> None:
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)
-def test_a_working_directory_that_was_deleted(
-    words: tuple[str, ...], here: Path, command: Command
-) -> None:
+def test_a_working_directory_that_was_deleted(words, here, command):
     for file in here.iterdir():
         file.unlink()
     here.rmdir()
-    said = command(*words)
-    assert said.code == 2
-    assert said.lines == [
+    assert command.refused(*words) == (
         "asyncdp: given a working directory that was deleted; allowed is one that exists: "
         "change to it first (cd)"
-    ]
+    )

@@ -16,7 +16,7 @@ from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 from tests.one_in import one_in
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.told import interrupted, whole_cells
 
 CELL = {
     "README.md", "manifest.json", "scenario.toml", "curve.parquet", "owners.parquet",
@@ -42,11 +42,7 @@ FIGURES = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    return tmp_path
+FILES = {"sweep.toml": SWEEP}
 
 
 def manifest(directory: Path) -> dict:
@@ -214,9 +210,7 @@ def test_swept_data_files_leave_no_path_behind(command: Command, here: Path) -> 
     assert folder not in str(pq.read_table("result/cells.parquet").to_pydict())
 
 
-def test_swept_data_tables_resolve_paths_against_the_file(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_swept_data_tables_resolve_paths_against_the_file(command, here, monkeypatch):
     (here / "papers").mkdir()
     rates(here / "papers" / "rates.csv")
     inline = TABLE.replace("\n", ", ")
@@ -228,9 +222,7 @@ def test_swept_data_tables_resolve_paths_against_the_file(
 
 
 @one_in(2, "stop_after", [1, 4])
-def test_an_interrupted_sweep_goes_on_to_the_same_result(
-    stop_after: int, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_sweep_goes_on_to_the_same_result(stop_after, here, monkeypatch):
     scenario, _ = load(here / "sweep.toml")
     written: list[str] = []
 
@@ -265,9 +257,7 @@ def test_an_interrupted_sweep_goes_on_to_the_same_result(
     assert not any(".partial" in str(path) for path in (here / "broken").rglob("*"))
 
 
-def test_an_interrupted_command_keeps_its_state_and_goes_on(
-    command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monkeypatch):
     def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
         if directory.name == "cell-0003":
             raise KeyboardInterrupt
@@ -290,12 +280,7 @@ def test_an_interrupted_command_keeps_its_state_and_goes_on(
 def test_a_half_written_trace_is_replaced(here: Path) -> None:
     scenario, _ = load(here / "sweep.toml")
     sweep(scenario, here / "whole")
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, here / "broken", progress=whole_cells(interrupt))
+    interrupted(scenario, here / "broken")
     all_of_them = set(os.listdir(here / "whole" / "traces"))
     [network] = all_of_them - set(os.listdir(here / "broken" / "traces"))
     leftover = here / "broken" / "traces" / f".partial-{network}"

@@ -52,9 +52,7 @@ def summary(command: Command, file: Path, *more: object) -> dict[str, object]:
         ("three_outcomes", "outcome", "softmax", "'transfer' is the reference"),
     ],
 )
-def test_the_shared_cases(
-    command: Command, tmp_path: Path, case: str, target: str, kind: str, said: str
-) -> None:
+def test_the_shared_cases(command, tmp_path, case, target, kind, said):
     file = tmp_path / f"{case}.csv"
     file.write_bytes((CASES / file.name).read_bytes())
     assert said in "\n".join(look(str(file), target=target, owner="site", public=300).lines())
@@ -78,9 +76,7 @@ VALUES: dict[str, tuple[list[object], str | None]] = {
 @pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", VALUES)
-def test_the_model_is_that_of_the_targets_values(
-    command: Command, tmp_path: Path, name: str
-) -> None:
+def test_the_model_is_that_of_the_targets_values(command, tmp_path, name):
     values, kind = VALUES[name]
     frame = flowers(300)
     places = pd.factorize(frame["species"], sort=True)[0] % len(values)
@@ -104,9 +100,7 @@ def test_flowers_end_beside_guessing(command: Command, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
-def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(
-    command: Command, tmp_path: Path, seed: int
-) -> None:
+def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(command, tmp_path, seed):
     """By three standard errors over replicates, and over the rows of each class."""
     flowers(3000, seed).to_csv(tmp_path / "t.csv", index=False)
     file = proposed(command, tmp_path / "t.csv", "species", 300, 10.0)
@@ -121,9 +115,7 @@ def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(
 
 @pytest.mark.long
 @pytest.mark.usefixtures("coarse")
-def test_a_model_that_is_no_better_than_guessing_is_called_so(
-    command: Command, tmp_path: Path
-) -> None:
+def test_a_model_that_is_no_better_than_guessing_is_called_so(command, tmp_path):
     """Of a target that nothing leads to, at a budget that leaves noise alone."""
     frame = flowers(300)
     frame["species"] = np.random.default_rng(3).choice(["a", "b", "b", "b"], size=300)
@@ -186,9 +178,7 @@ def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path,
 
 @pytest.mark.long
 @pytest.mark.usefixtures("coarse")
-def test_owners_of_fewer_records_are_kept_where_others_are_lacking(
-    command: Command, tmp_path: Path
-) -> None:
+def test_owners_of_fewer_records_are_kept_where_others_are_lacking(command, tmp_path):
     sizes = {20: 2, 12: 3, 9: 1, 3: 1}
     names = [f"{n} rows, {k}" for n, count in sizes.items() for k in range(count) for _ in range(n)]
     frame = flowers(len(names) + 100)

@@ -19,11 +19,10 @@ from tests.cli.scenes import SMALL, SWEEP
 DAYS = SMALL.replace("updates = 12", 'updates = 12\ntime_unit = "day"')
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("days.toml").write_text(DAYS, encoding="utf-8")
-    Path("small.toml").write_text(SMALL, encoding="utf-8")
+FILES = {"days.toml": DAYS, "small.toml": SMALL}
+
+
+pytestmark = pytest.mark.usefixtures("here")
 
 
 @pytest.mark.parametrize(

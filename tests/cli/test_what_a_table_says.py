@@ -34,6 +34,21 @@ def seen(folder: Path, rows: pd.DataFrame, public: int = PUBLIC, **how: object) 
     return look(str(folder / "t.csv"), target="days", owner="site", public=public, **how)  # type: ignore[arg-type]
 
 
+def proposed(command, folder, *more):
+    """Run ``asyncdp data`` on the table, and write what it proposes."""
+    asked = (
+        "--target",
+        "days",
+        "--owner",
+        "site",
+        "--public",
+        PUBLIC,
+        "--write",
+        folder / "s.toml",
+    )
+    return command("data", folder / "t.csv", *asked, "--write", folder / "s.toml", *more)
+
+
 def placed(texts: list[str], others: list[str]) -> list[str]:
     """Return ``others`` in the first public rows, before and after them the texts in turn."""
     whole = [texts[row % len(texts)] for row in range(ROWS)]
@@ -71,8 +86,7 @@ def test_a_column_is_what_its_public_cells_say(tmp_path: Path, name: str) -> Non
 def test_what_is_proposed_is_accepted(tmp_path: Path, command: Command, name: str) -> None:
     cells, _, _ = COLUMNS[name]
     table(x=cells).to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
-    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    assert proposed(command, tmp_path, "--epsilon", 5).code == 0
     command.done("check", tmp_path / "s.toml")
 
 
@@ -100,9 +114,7 @@ def test_who_is_left_out_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_names_that_look_alike_are_named_and_the_line_merges_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_that_look_alike_are_named_and_the_line_merges_them(tmp_path, monkeypatch):
     sites = ["Clinic A", "clinic a", "Clinic A "] * (ROWS // 3)
     lines = seen(tmp_path, table(site=sites)).lines()
     assert "owners whose names look alike: 'Clinic A', 'Clinic A ', 'clinic a'" in lines
@@ -115,8 +127,7 @@ def test_names_that_look_alike_are_named_and_the_line_merges_them(
 
 def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: Command) -> None:
     table(site="one").to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
-    said = command("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml")
+    said = proposed(command, tmp_path)
     assert said.code == 2
     assert "given fewer than two owners of 5 private records" in said.err
 
@@ -125,8 +136,7 @@ def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path: Path, command: 
 @pytest.mark.usefixtures("coarse")
 def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path: Path, command: Command) -> None:
     table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC), "--public-seed", "3"]
-    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    assert proposed(command, tmp_path, "--public-seed", 3, "--epsilon", 5).code == 0
     scenario = load(tmp_path / "s.toml")[0]
     assert scenario.owners.count == 3
     found = look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC, public_seed=3)
@@ -171,9 +181,7 @@ def test_durations_and_times_of_a_parquet_are_in_days(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("coarse")
 @one_in(2, "target", ["days", "classes"])
-def test_private_targets_that_cannot_be_read_are_counted_apart(
-    tmp_path: Path, command: Command, target: str
-) -> None:
+def test_private_targets_that_cannot_be_read_are_counted_apart(tmp_path, command, target):
     """Beside the empty cells, which are none; of public rows nothing is said there."""
     frame = table()
     if target == "classes":
@@ -181,8 +189,7 @@ def test_private_targets_that_cannot_be_read_are_counted_apart(
     cells = frame["days"].astype(object).tolist()
     cells[3], cells[5], cells[8] = "<0.5", "unknown", ""
     frame.assign(days=cells).to_csv(tmp_path / "t.csv", index=False)
-    asked = ["--target", "days", "--owner", "site", "--public", str(PUBLIC)]
-    command.done("data", tmp_path / "t.csv", *asked, "--write", tmp_path / "s.toml", "--epsilon", 5)
+    assert proposed(command, tmp_path, "--epsilon", 5).code == 0
     said = " ".join(command.done("check", tmp_path / "s.toml").out.split())
     assert "From private rows: not numbers, so missing: 2 cells of the target 'days'." in said
     assert "Records without a target: 3." in said

@@ -10,12 +10,10 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.mechanisms import OwnerBudgets
 from asyncdp_sim.privacy.mechanisms.kind import (
     AnswerNoise,
     Array,
     PureMechanism,
-    RecordSensitivity,
     Shape,
     alike,
 )
@@ -93,11 +91,5 @@ class SphericalMechanism(PureMechanism):
     kind: Literal["spherical"] = "spherical"
 
     @override
-    def noise(
-        self,
-        influence: RecordSensitivity,
-        allowance: OwnerBudgets,
-        shape: Shape,
-        grid: float | None,
-    ) -> SphericalNoise:
+    def noise(self, influence, allowance, shape, grid):
         return SphericalNoise(scale_of(influence, allowance), influence.size)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, AnyAlgorithm, Setting
+from asyncdp_sim.learning.algorithms import AnswerBatch, AnyAlgorithm, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Trajectory, replay
+from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
@@ -24,14 +24,7 @@ from tests.conformance.members import examples, said
 from tests.one_in import one_in
 from tests.together import together
 
-ORACLE = pytest.mark.oracle(
-    "models learned live, inside the network",
-    "equal bit for bit to replay over the trace",
-    source="live = replay",
-    setting="three owners, every protocol that it runs on",
-    kinds="every algorithm",
-    basis="replay",
-)
+ORACLE = pytest.mark.oracle("models learned live, inside the network")
 
 ALGORITHMS = examples(AnyAlgorithm)
 EACH = pytest.mark.parametrize("algorithm", ALGORITHMS, ids=said)
@@ -103,17 +96,13 @@ def traces_of(algorithm: AnyAlgorithm) -> list[Trace]:
     return [simulate(network_of(algorithm), scope) for scope in scopes()]
 
 
-def steps_of(
-    algorithm: AnyAlgorithm, objective: LinearObjective | Quadratic, box: float | None = BOX
-) -> Algorithm:
+def steps_of(algorithm, objective, box=BOX):
     protocol = network_of(algorithm).protocol
     shares = SHARES if algorithm.needs_shares else None
     return algorithm.steps(Setting(objective.weights, P, T, SIGMA, box, shares, protocol))
 
 
-def replayed(
-    algorithm: AnyAlgorithm, quadratic: Quadratic, every: int, count: int = R
-) -> Trajectory:
+def replayed(algorithm, quadratic, every, count=R):
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)[:count]
     return replay(traces, steps, reply_of(algorithm, quadratic), scopes(count), every)
 
@@ -137,9 +126,7 @@ def test_shapes(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
 
 @together
 @EACH
-def test_a_query_is_a_copy_and_changes_nothing(
-    algorithm: AnyAlgorithm, quadratic: Quadratic
-) -> None:
+def test_a_query_is_a_copy_and_changes_nothing(algorithm, quadratic):
     steps = steps_of(algorithm, quadratic)
     state = steps.init(scopes())
     before = state.central.copy()
@@ -160,9 +147,7 @@ def test_the_same_answers_give_the_same_bits(algorithm: AnyAlgorithm, quadratic:
 
 @together
 @EACH
-def test_models_stay_in_the_box_and_projections_are_counted(
-    algorithm: AnyAlgorithm, quadratic: Quadratic
-) -> None:
+def test_models_stay_in_the_box_and_projections_are_counted(algorithm, quadratic):
     found = replayed(algorithm, quadratic, 1)
     for r in range(R):
         assert np.abs(found.models(r)[1:]).max() <= BOX
@@ -201,9 +186,7 @@ def test_live_equals_replay(algorithm: AnyAlgorithm, quadratic: Quadratic, every
 @together
 @ORACLE
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
-def test_live_equals_replay_on_each_of_its_protocols(
-    algorithm: AnyAlgorithm, kind: str, quadratic: Quadratic
-) -> None:
+def test_live_equals_replay_on_each_of_its_protocols(algorithm, kind, quadratic):
     network = network_of(algorithm, kind)
     setting = Setting(quadratic.weights, P, T, SIGMA, BOX, protocol=network.protocol)
     steps, asks = algorithm.steps(setting), network.protocol.asks

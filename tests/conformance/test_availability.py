@@ -58,14 +58,7 @@ NEVER: dict[str, list[dict[str, Any]]] = {
 """Kinds that can be set so that no owner is offline within the horizon, each set so."""
 
 
-def network(
-    availability: Any,
-    n: int = N,
-    *,
-    until: float = UNTIL,
-    busy: bool = True,
-    rates: tuple[float, ...] = RATES,
-) -> Network:
+def network(availability, n=N, *, until=UNTIL, busy=True, rates=RATES):
     """Budgets that nobody spends; ``busy`` owners are served for a while."""
     fields = {"compute": Exponential(mean=0.2)} if busy else {}
     return Network(
@@ -78,9 +71,7 @@ def network(
     )
 
 
-def traced(
-    availability: Any, n: int = N, *, seed: int = 1, replicate: int = 1, **more: Any
-) -> Trace:
+def traced(availability, n=N, *, seed=1, replicate=1, **more):
     scope = Streams(seed).within("replicate", replicate)
     return simulate(network(availability, n, **more), scope, events=True)
 
@@ -118,13 +109,7 @@ def test_the_declared_share_is_one_per_owner_and_a_share(availability: Availabil
         assert all(0 <= a <= 1 for a in share)
 
 
-@pytest.mark.oracle(
-    "share of ticks that find an owner online",
-    "the declared long-run share",
-    source="renewal-reward theorem",
-    setting="three owners; kinds without a long-run share are left out",
-    kinds="Always, Bernoulli, OnOff, Diurnal, Outages",
-)
+@pytest.mark.oracle("share of ticks that find an owner online")
 @one_in(2, "availability", AVAILABILITIES, ids=said)
 def test_the_long_run_share_of_ticks_is_the_declared_one(availability: Availability) -> None:
     """z-test, |z| < 4 (fixed seed), over R = 30 replicates of 30 time units at rate 4.
@@ -259,9 +244,7 @@ def test_a_bare_run_has_the_same_tables(availability: Availability) -> None:
 
 @EACH
 @one_in(2, "more", [1, 40])
-def test_adding_owners_leaves_the_others_availability_unchanged(
-    availability: Availability, more: int
-) -> None:
+def test_adding_owners_leaves_the_others_availability_unchanged(availability, more):
     few = traced(availability)
     many = traced(longer(availability, N + more), N + more)
     for owner in range(1, N + 1):

@@ -13,13 +13,7 @@ from asyncdp_sim.privacy.sensitivity import Clip, Sensitivity
 from tests.conformance.members import examples, said
 from tests.together import together
 
-ALLOWED = pytest.mark.oracle(
-    "number of answers that a budget allows, and their noise",
-    "the allowed number of answers costs at most ε",
-    source="the mechanism's accountant",
-    setting="every budget under every mechanism",
-    kinds="every budget",
-)
+ALLOWED = pytest.mark.oracle("number of answers that a budget allows, and their noise")
 
 N, T = 3, 50
 NOISY = pytest.mark.parametrize(
@@ -42,9 +36,7 @@ def private(budget: Budget, mechanism: MechanismKind, overlap: int = 1) -> Priva
 @together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
-def test_a_budget_allows_every_owner_a_whole_number_of_answers(
-    budget: Budget, mechanism: MechanismKind
-) -> None:
+def test_a_budget_allows_every_owner_a_whole_number_of_answers(budget, mechanism):
     assert budget.faults(N) == []
     privacy = private(budget, mechanism)
     assert privacy.faults(N, Ridge(regularisation=1.0)) == []
@@ -57,9 +49,7 @@ def test_a_budget_allows_every_owner_a_whole_number_of_answers(
 @together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
-def test_no_number_of_allowed_answers_costs_more_than_the_budget(
-    budget: Budget, mechanism: MechanismKind
-) -> None:
+def test_no_number_of_allowed_answers_costs_more_than_the_budget(budget, mechanism):
     privacy = private(budget, mechanism)
     accountant = privacy.accountant_for(N, T)
     allowed = accountant.answers
@@ -80,28 +70,18 @@ def test_no_number_of_allowed_answers_costs_more_than_the_budget(
 @together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
-def test_every_budget_has_a_noise_that_grows_with_the_bound_alone(
-    budget: Budget, mechanism: MechanismKind
-) -> None:
+def test_every_budget_has_a_noise_that_grows_with_the_bound_alone(budget, mechanism):
     privacy = private(budget, mechanism)
     noise = [privacy.noise_for(np.array([10, 20, 40]), T, xi, 4) for xi in (1.0, 2.0)]
     assert np.all(noise[0].scale > 0)
     assert noise[1].scale == pytest.approx(2 * noise[0].scale, rel=1e-12)
 
 
-@pytest.mark.oracle(
-    "answers without a mechanism",
-    "the gradients themselves, for any number of answers",
-    source="the definition",
-    setting="every budget",
-    kinds="NoMechanism",
-)
+@pytest.mark.oracle("answers without a mechanism")
 @together
 @NOISY
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
-def test_without_privacy_answers_are_exact_and_no_number_of_them_is_too_large(
-    budget: Budget, mechanism: MechanismKind
-) -> None:
+def test_without_privacy_answers_are_exact_and_no_number_of_them_is_too_large(budget, mechanism):
     """Also where ε was made infinite without asking whether that makes sense of a price."""
     privacy = private(budget, mechanism).model_copy(update={"epsilon": inf})
     noise = privacy.noise_for(np.array([10, 20, 40]), T, 1.0, 4)
@@ -136,9 +116,7 @@ def test_traits_of_a_bound_are_what_it_does(sensitivity: Sensitivity) -> None:
 
 @together
 @pytest.mark.parametrize("sensitivity", examples(Sensitivity), ids=said)
-def test_a_bound_is_positive_and_grows_with_nothing_but_theta_and_p(
-    sensitivity: Sensitivity,
-) -> None:
+def test_a_bound_is_positive_and_grows_with_nothing_but_theta_and_p(sensitivity):
     assert sensitivity.norm in (None, "l1", "l2", "l2-as-published")
     for otherwise in ("l1", "l2"):
         assert sensitivity.measured(otherwise) in ("l1", "l2")

@@ -38,13 +38,7 @@ def test_ticks_are_integers_and_never_go_back(clock: Clock) -> None:
         assert np.count_nonzero(gaps == 0) <= 0.05 * len(gaps)
 
 
-@pytest.mark.oracle(
-    "long-run rate of ticks",
-    "the declared rate",
-    source="the renewal theorem",
-    setting="20,000 gaps of one owner; kinds without a declared rate are left out",
-    kinds="every clock with rate",
-)
+@pytest.mark.oracle("long-run rate of ticks")
 @EACH
 def test_the_long_run_rate_is_the_declared_one(clock: Clock) -> None:
     """z-test on the mean of 20,000 gaps, |z| < 4; standard error √(s²/n); 10⁻⁹ for rounding."""

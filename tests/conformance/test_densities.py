@@ -42,9 +42,7 @@ def judged(given: Scenario, noise: Any, runs: int = RUNS) -> tuple[float, list[S
 
 @one_in(2, "epsilon", CHARGES)
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
-def test_a_density_loses_what_is_claimed_and_answers_follow_it(
-    mechanism: MechanismKind, epsilon: float
-) -> None:
+def test_a_density_loses_what_is_claimed_and_answers_follow_it(mechanism, epsilon):
     """Whatever the shape of the noise, and in however many coordinates."""
     given = scenario(mechanism, epsilon)
     most, followed = judged(given, ready(given).noise)

@@ -43,9 +43,7 @@ def test_examples_are_of_classes_that_are_there() -> None:
 
 @together
 @pytest.mark.parametrize(("union", "spec"), ALL)
-def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(
-    union: Any, spec: Spec
-) -> None:
+def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(union, spec):
     raw = spec.model_dump()
     again = parse(union, raw)
     assert type(again) is type(spec)
@@ -63,9 +61,7 @@ def test_a_member_is_frozen(union: Any, spec: Spec) -> None:  # noqa: ARG001
 
 @together
 @pytest.mark.parametrize(("member", "bad"), BAD.values(), ids=BAD)
-def test_bad_parameters_are_refused_at_construction(
-    member: type[Spec], bad: list[dict[str, Any]]
-) -> None:
+def test_bad_parameters_are_refused_at_construction(member, bad):
     assert len(bad) > 0
     for fields in bad:
         faults = refusal(member, fields)

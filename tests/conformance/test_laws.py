@@ -30,13 +30,7 @@ def test_none_gives_none() -> None:
 
 
 @together
-@pytest.mark.oracle(
-    "mean and variance of durations",
-    "the declared mean and variance",
-    source="the law's own formulas",
-    setting="100,000 draws of every law",
-    kinds="every law",
-)
+@pytest.mark.oracle("mean and variance of durations")
 @EACH
 def test_mean_and_variance_against_a_hundred_thousand_draws(law: Law) -> None:
     """z-tests, |z| < 4 (fixed seed).

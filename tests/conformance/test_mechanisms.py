@@ -28,6 +28,7 @@ from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 from tests.conformance.members import examples, said
 from tests.conformance.planted import FAULTS
 from tests.conformance.spherical import SphericalMechanism
@@ -35,12 +36,7 @@ from tests.one_in import one_in
 from tests.verification.zscores import require, score, seen
 
 ORACLE = pytest.mark.oracle(
-    "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault",
-    "at most the stated ε if the code is right; more where a fault is planted",
-    source="Clopper–Pearson on a split sample; exact likelihood ratios where known",
-    setting="a lower bound on ε by attack, 99.9 %: below sound claims, above faulty ones",
-    kinds="every mechanism",
-    basis="approximation",
+    "lower bounds on ε by attacks on a mechanism, a scenario, or a planted fault"
 )
 
 EACH = examples(Mechanism)
@@ -57,27 +53,15 @@ OUTSIDE = "python:own.py:Own sha256:00e2"
 RECORDS = np.array([20, 20])
 
 
-def scenario(
-    mechanism: MechanismKind, epsilon: float = 1.0, answers: int = 1, size: int = SIZE
-) -> Scenario:
-    return parse(
-        Scenario,
-        {
-            "schema": 1,
-            "id": "attacked",
-            "run": {"updates": 2},
-            "owners": {"count": 2, "records": 20},
-            "data": {"kind": "gaussian", "features": size},
-            "model": {"kind": "ridge", "regularisation": 0.1},
-            "algorithm": {"kind": "async-gossip", "rho": 1.0},
-            "privacy": {
-                "epsilon": epsilon,
-                "mechanism": mechanism,
-                "sensitivity": {"kind": "clip", "bound": 1.0},
-                "budget": {"kind": "per-owner-cap", "answers": answers},
-            }
-            | ({"delta": 1e-3} if mechanism.needs_delta else {}),
-        },
+def scenario(mechanism, epsilon=1.0, answers=1, size=SIZE):
+    budget = {"kind": "per-owner-cap", "answers": answers}
+    privacy = {"epsilon": epsilon, "mechanism": mechanism, "budget": budget}
+    return scenes.scenario(
+        run={"updates": 2},
+        owners={"count": 2, "records": 20},
+        data={"features": size},
+        algorithm={"rho": 1.0},
+        privacy=privacy | ({"delta": 1e-3} if mechanism.needs_delta else {}),
     )
 
 
@@ -177,9 +161,7 @@ def test_coordinates_are_independent_or_said_to_be_drawn_together(mechanism: Mec
 
 
 @pytest.mark.parametrize("mechanism", [*EACH, SPHERICAL], ids=said)
-def test_answers_are_rows_over_the_scale_where_noise_says_that_they_are(
-    mechanism: MechanismKind,
-) -> None:
+def test_answers_are_rows_over_the_scale_where_noise_says_that_they_are(mechanism):
     """Loops over many replicates take noise that is ``added`` so, and do not ask it again."""
     noise = ready(scenario(mechanism)).noise
     assert (noise.added is None) is not adds_rows(noise)
@@ -209,9 +191,7 @@ def test_noise_is_what_its_traits_say(mechanism: MechanismKind) -> None:
 
 
 @pytest.mark.parametrize("mechanism", NOISY, ids=said)
-def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(
-    mechanism: MechanismKind,
-) -> None:
+def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(mechanism):
     noise = ready(scenario(mechanism, 6.0)).noise
     for factor in (0.5, 1.0, 1.7):
         needed = ready(scenario(mechanism, 6.0)).accountant.quieter(np.full(2, factor))

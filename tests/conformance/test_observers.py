@@ -18,34 +18,31 @@ from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.results.summary import figures
-from asyncdp_sim.runs import RunResult, run
+from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.one_in import one_in
+from tests.scenes import fields
 from tests.together import together
 
 _NODE = next(each for each in examples(Observer) if each.kind == "node")
 _SUMS = next(each for each in examples(Observer) if each.kind == "aggregate")
 EACH = pytest.mark.parametrize("observer", examples(Observer), ids=said)
-AVERAGING: dict[str, Any] = {
-    "schema": 1,
-    "id": "averaging",
-    "run": {"seed": 4, "updates": 30, "replicates": 2},
-    "owners": {"count": 6, "records": 20},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "protocol": {"kind": "gossip", "graph": {"kind": "ring"}},
-    "algorithm": {"kind": "averaging", "step": 0.2},
-    "privacy": {
+AVERAGING: dict[str, Any] = fields(
+    id="averaging",
+    run={"seed": 4, "updates": 30, "replicates": 2},
+    owners={"count": 6, "records": 20},
+    protocol={"kind": "gossip", "graph": {"kind": "ring"}},
+    algorithm={"kind": "averaging", "step": 0.2},
+    privacy={
         "epsilon": [0.5, 1.0, 1.0, 2.0, 2.0, 3.0],
         "delta": 1e-6,
         "mechanism": "gaussian",
-        "sensitivity": {"kind": "clip", "bound": 1.0},
         "budget": {"kind": "per-owner-cap", "answers": 1},
     },
-}
+)
 
 
 SUMMED: dict[str, Any] = {
@@ -81,9 +78,7 @@ def base(observer: ObserverKind | None) -> dict[str, Any]:
     return ROUNDS if observer is not None and observer.kind == "model" else AVERAGING  # type: ignore[attr-defined]
 
 
-def scenario(
-    observer: ObserverKind | None, of: dict[str, Any] | None = None, **changed: Any
-) -> Scenario:
+def scenario(observer, of=None, **changed):
     own = base(observer) if of is None else of
     fields = {**own, **changed}
     privacy = {**own["privacy"], **changed.get("privacy", {})}
@@ -93,9 +88,7 @@ def scenario(
 
 
 @cache
-def outcome(
-    observer: ObserverKind | None, graph: str = "ring", like: ObserverKind | None = None
-) -> RunResult:
+def outcome(observer, graph="ring", like=None):
     """Run what an observer, or another one like it, is of."""
     of = base(observer if like is None else like)
     gossip = (
@@ -104,13 +97,7 @@ def outcome(
     return run(scenario(observer, of, **gossip))
 
 
-@pytest.mark.oracle(
-    "ε of every owner against an observer",
-    "at most ε against an observer of all answers; the runs themselves do not change",
-    source="post-processing",
-    setting="six owners with different budgets, three graphs",
-    kinds="every observer",
-)
+@pytest.mark.oracle("ε of every owner against an observer")
 @EACH
 @one_in(3, "graph", ["ring", "star", "complete"])
 def test_nobody_learns_more_than_who_hears_all(observer: ObserverKind, graph: str) -> None:
@@ -280,9 +267,7 @@ UNKNOWN_TO_A_NODE = [
         (_NODE, "what a node learns", UNKNOWN_TO_BOTH + UNKNOWN_TO_A_NODE),
     ],
 )
-def test_what_is_not_known_of_an_observer_is_refused_by_name(
-    observer: ObserverKind, tells: str, cases: list[tuple[dict[str, Any], str]]
-) -> None:
+def test_what_is_not_known_of_an_observer_is_refused_by_name(observer, tells, cases):
     for changed, why in cases:
         with pytest.raises(SpecError) as caught:
             scenario(observer, **changed)
@@ -303,9 +288,7 @@ FEDBUFF = {
         ({}, {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}, "allowed is n − d = 4"),
     ],
 )
-def test_so_many_have_to_be_left(
-    observer: dict[str, Any], changed: dict[str, Any], allowed: str
-) -> None:
+def test_so_many_have_to_be_left(observer, changed, allowed):
     with pytest.raises(SpecError) as caught:
         scenario(type(_SUMS)(**observer), **changed)
     [fault] = caught.value.faults

@@ -22,13 +22,7 @@ from tests.conformance.members import examples, said
 from tests.one_in import one_in
 from tests.together import together
 
-ORACLE = pytest.mark.oracle(
-    "budgets, outcomes and messages of every protocol over every channel",
-    "no budget is exceeded, each message has one outcome, each query is recorded once",
-    source="invariants of a trace",
-    setting="small networks; an invariant, not a law",
-    kinds="every protocol",
-)
+ORACLE = pytest.mark.oracle("budgets, outcomes and messages of every protocol over every channel")
 
 K = EventKind
 PROTOCOLS = [each for each in examples(Protocol) if not each.ideal_only]
@@ -156,9 +150,7 @@ def _one_job(protocol: Protocol) -> bool:
 @together
 @OVER
 @pytest.mark.parametrize("protocol", PERFECT, ids=said)
-def test_what_loses_nothing_refuses_channels_that_do(
-    protocol: Protocol, channel: dict[str, Any]
-) -> None:
+def test_what_loses_nothing_refuses_channels_that_do(protocol, channel):
     if channel == CHANNELS["perfect"]:
         return
     with pytest.raises(SpecError, match="channel"):
@@ -247,9 +239,7 @@ def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, 
 @together
 @EACH
 @OVER
-def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
-    protocol: Protocol, channel: dict[str, Any]
-) -> None:
+def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(protocol, channel):
     """Answers to one query of one owner are counted by request; each was charged on its own."""
     trace = traced(protocol, channel, until=6.0, answers_allowed=(10**6,) * 3)
     most = 1 + channel.get("retransmissions", 0)
@@ -267,9 +257,7 @@ def test_a_chain_of_fresh_answers_is_no_longer_than_its_attempts(
 @EACH
 @OVER
 @one_in(2, "budget", [3, 10**6])
-def test_learning_is_told_of_each_query_once_and_of_its_end_once(
-    protocol: Protocol, channel: dict[str, Any], budget: int
-) -> None:
+def test_learning_is_told_of_each_query_once_and_of_its_end_once(protocol, channel, budget):
     """And what it is told does not change the trace."""
     told = Strict()
     spec = network(protocol, channel, until=6.0, answers_allowed=(budget,) * 3)
@@ -288,9 +276,7 @@ def test_learning_is_told_of_each_query_once_and_of_its_end_once(
 @together
 @EACH
 @OVER
-def test_the_tables_do_not_depend_on_the_events_being_kept(
-    protocol: Protocol, channel: dict[str, Any]
-) -> None:
+def test_the_tables_do_not_depend_on_the_events_being_kept(protocol, channel):
     kept = traced(protocol, channel, until=4.0)
     bare = simulate(network(protocol, channel, until=4.0), Streams(1).within("replicate", 1))
     assert bare.events is None

@@ -17,8 +17,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import kind_of, members, parse
+from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import FAMILIES, examples, said
@@ -35,16 +34,10 @@ from tests.conformance.test_algorithms import (
     traces_of,
 )
 from tests.oracles import marked
+from tests.scenes import EXACT, scenario
 from tests.together import together
 
-ORACLE = pytest.mark.oracle(
-    "models without noise",
-    "a second program of a few lines per algorithm, over the same trace",
-    source="tests/conformance/test_references.py",
-    setting="three owners, squared loss, every protocol that it runs on",
-    kinds="AsyncGossip, Averaging, Collab1, Collab2, FedAsync, FedBuff, GossipGraph, "
-    "NoisyStatistics, ParameterServer, Polar",
-)
+ORACLE = pytest.mark.oracle("models without noise")
 
 Model = np.ndarray
 SILENT = LaplaceNoise(np.zeros(len(RECORDS[0])))
@@ -234,9 +227,7 @@ def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one() -> None
     assert claimed(referred - {"fedasync"}) == {"fedasync"}
 
 
-def test_an_algorithm_that_is_new_in_the_union_is_not_exact(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_algorithm_that_is_new_in_the_union_is_not_exact(monkeypatch):
     """With a copy of the register as it is made with one more member."""
     monkeypatch.setitem(FAMILIES, "algorithm", Annotated[get_args(AnyAlgorithm)[0] | New, FAMILY])
     made = marked()
@@ -272,19 +263,10 @@ def test_other_protocols_are_refused_by_name(algorithm: Any, protocol: Any) -> N
     spec = next(each for each in examples(AnyAlgorithm) if type(each) is algorithm)
     asked = next(each for each in examples(Protocol) if type(each) is protocol)
     with pytest.raises(SpecError) as caught:
-        parse(
-            Scenario,
-            {
-                "schema": 1,
-                "id": "wrong-pair",
-                "run": {"updates": 5},
-                "owners": {"count": 3, "records": 20},
-                "data": {"kind": "gaussian", "features": 2},
-                "model": {"kind": "ridge", "regularisation": 0.1},
-                "protocol": asked.model_dump(exclude_none=True),
-                "algorithm": spec.model_dump(exclude_none=True),
-                "privacy": {"mechanism": "none"},
-            },
+        scenario(
+            protocol=asked.model_dump(exclude_none=True),
+            algorithm=spec.model_dump(exclude_none=True),
+            privacy=EXACT,
         )
     faults = {fault.key: fault for fault in caught.value.faults}
     assert f"algorithm {spec.kind} runs on " in faults["protocol.kind"].allowed

@@ -50,9 +50,7 @@ def depends_on_who_asks_first(channel: Channel) -> bool:
 
 @together
 @EACH
-def test_what_comes_of_whom_depends_on_ties_only_where_one_is_heard_at_once(
-    channel: Channel,
-) -> None:
+def test_what_comes_of_whom_depends_on_ties_only_where_one_is_heard_at_once(channel):
     remedy = "a channel whose draws are made in the order of asking is to be left out here"
     assert depends_on_ties(channel) == hears_at_once(channel), remedy
 

@@ -21,13 +21,7 @@ from asyncdp_sim.trace.spans import ANSWER, COMPUTING, OFFLINE, QUERY, REQUEST, 
 from tests.properties.networks import FIXED, networks
 from tests.properties.rough_networks import rough_networks
 
-pytestmark = pytest.mark.oracle(
-    "activity of each owner at every tick",
-    "a second computation from the events, by precedence of activities; airtime of the channel",
-    source="a second computation from events",
-    setting="random networks of every channel and protocol; an identity, no law",
-    kinds="Request, Push",
-)
+pytestmark = pytest.mark.oracle("activity of each owner at every tick")
 
 FEW = settings(FIXED, max_examples=15)
 SEEDS = st.integers(0, 2**32)

@@ -24,9 +24,7 @@ LARGEST = 3000
 """States that a dense solve still takes in about a second."""
 
 
-def explore(
-    rates: Rates[State], start: State, largest: int = LARGEST
-) -> dict[State, dict[State, float]]:
+def explore(rates, start, largest=LARGEST):
     """Return every state that can be reached, with its total rate to each other state.
 
     Parameters
@@ -106,12 +104,7 @@ class Growth:
 Moves = Callable[[State], Iterable[tuple[float, State, Mapping[str, float]]]]
 
 
-def growth(
-    moves: Moves[State],
-    start: Mapping[State, float],
-    held: Callable[[State], Mapping[str, float]],
-    largest: int = LARGEST,
-) -> dict[str, Growth]:
+def growth(moves, start, held, largest=LARGEST):
     """Return how every count, and every integral over time, grows.
 
     With Q the rates, f what is counted per unit time in each state, and π the stationary law, the

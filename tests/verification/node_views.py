@@ -13,9 +13,8 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.trace import Trace
 
 LEARN, RUNS = 1000, 4000
 
@@ -66,9 +65,7 @@ def attack_on_views(scenario: Scenario, doubt: float) -> list[Check]:
     return [Check("a view", owner + 1, claim, found, RUNS, most_shown(claim, RUNS, doubt))]
 
 
-def scores(
-    problem: Problem, trace: Trace, owner: int, pool: set[int], moved: int, seed: int
-) -> Any:
+def scores(problem, trace, owner, pool, moved, seed):
     """Return (runs, seen) numbers that a pool has, where a record moves an owner's gradient."""
     assert isinstance(problem.task.steps, AveragingSteps)
     assert problem.xi is not None

@@ -1,6 +1,6 @@
 """Random scenarios whose claims are sound: every part from its register, as long as they fit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -115,9 +115,7 @@ def sound(seed: int, observer: ObserverKind, budget: BudgetKind | None = None) -
     raise ValueError(f"no sound scenario was found against {observer!r}")
 
 
-def _climbed(
-    rng: Random, seed: int, given: dict[str, Any], parts: Sequence[Part]
-) -> Scenario | None:
+def _climbed(rng, seed, given, parts):
     domain = Domain(rng.choice, N, NUMBERS)
     drawn = {part: part.draw(rng, domain) for part in parts}
     scenario, refused = _tried(seed, given, drawn)
@@ -144,9 +142,7 @@ def _fit(scenario: Scenario) -> bool:
     return told["private"] is True and told["updates"] > 0 and max(counts) <= EVENTS
 
 
-def _tried(
-    seed: int, given: dict[str, Any], drawn: dict[Part, Any]
-) -> tuple[Scenario | None, list[str]]:
+def _tried(seed, given, drawn):
     """Return the scenario that parts make, or what is refused."""
     fields: dict[str, Any] = {
         "id": f"sound-{seed}",

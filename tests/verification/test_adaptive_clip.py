@@ -22,13 +22,7 @@ from tests.whole_owners import RECORDS, WHOLE_OWNERS
 
 from .zscores import LIMIT, Score, require, score
 
-pytestmark = pytest.mark.oracle(
-    "path of an adaptive clip bound, and ε of sums and counts",
-    "ln Ξ_{t+1} = ln Ξ_t − rate (b̄ − q), a Gaussian walk; loss of K rounds N(±μ²/2, μ²), μ² = K/z²",
-    source="Andrew et al. 2021, section 2; the moments of a normal loss",
-    setting="constant answers of known norms; three owners with 10, 20 and 40 records",
-    kinds="AdaptiveClip, ModelObserver",
-)
+pytestmark = pytest.mark.oracle("path of an adaptive clip bound, and ε of sums and counts")
 
 RUNS = 4000
 
@@ -43,9 +37,7 @@ class Constant:
         return np.stack([self._norms[owners], np.zeros(len(owners))], axis=1)
 
 
-def walk(
-    law: AdaptiveBound, norms: Sequence[float], rounds: int, runs: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
+def walk(law, norms, rounds, runs=1):
     """Return bounds (rounds + 1, runs), and all answers (rounds, owners, runs), of silent sums."""
     reply = AnswerModel(Constant(norms), GaussianNoise(np.zeros(len(norms))), bound=law)
     answers = BoundedAnswers(reply, [Streams(4).within("walk", run) for run in range(runs)], 2)
@@ -63,9 +55,7 @@ NORMS = [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0]
 
 @pytest.mark.parametrize("quantile", [0.5, 0.8])
 @pytest.mark.parametrize("start", [1e-3, 1e4])
-def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(
-    start: float, quantile: float
-) -> None:
+def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(start, quantile):
     law, rounds = AdaptiveBound(start, quantile, 0.2, 0.0, "l2"), 200
     path, answers = walk(law, NORMS, rounds)
     due = [start]

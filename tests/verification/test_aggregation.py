@@ -27,35 +27,28 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.scenes import fields
 
 from .shared import shared
 from .zscores import LIMIT, Score, require, score, seen
 
-pytestmark = pytest.mark.oracle(
-    "ε of sums of answers, and noise of the sums",
-    "N-fold less noise; μ² = m Δ²/((n − d − t) σ²), to 1e-9; χ² of sums; order statistics",
-    source="the accountant's closed form; H_N, and the (n − d)-th of n trips",
-    setting="six and eight owners, rounds and buffers; drop-outs, colluders, unequal budgets",
-    kinds="AggregateObserver",
-)
+pytestmark = pytest.mark.oracle("ε of sums of answers, and noise of the sums")
 
 DELTA = 1e-5
-EQUAL: dict[str, Any] = {
-    "schema": 1,
-    "id": "summed",
-    "run": {"seed": 8, "updates": 6},
-    "owners": {"count": 8, "records": 40},
-    "data": {"kind": "gaussian", "features": 3},
-    "model": {"kind": "ridge", "regularisation": 0.05, "theta_max": 1e6},
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "collab-2", "step": 0.2},
-    "privacy": {
-        "epsilon": 1.0,
+EQUAL: dict[str, Any] = fields(
+    id="summed",
+    run={"seed": 8, "updates": 6},
+    owners={"count": 8},
+    data={"features": 3},
+    model={"regularisation": 0.05, "theta_max": 1e6},
+    protocol={"kind": "rounds"},
+    algorithm={"kind": "collab-2", "step": 0.2},
+    privacy={
         "delta": DELTA,
         "mechanism": "gaussian",
         "sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
     },
-}
+)
 BUFFERED = {
     "run": {"seed": 8, "updates": 30, "replicates": 4},
     "protocol": {"kind": "push"},

@@ -24,13 +24,7 @@ from .networks import begun, network, runs
 from .shared import shared
 from .zscores import require, score, two_stages
 
-pytestmark = pytest.mark.oracle(
-    "answers started and answers that survive",
-    "G e^(−2G); with N owners [e^(−λτ)/(1+λτ)]^(N−1); capture by power",
-    source="asyncdp_sim.theory.formulas.channels (Abramson 1970)",
-    setting="push, equal airtimes",
-    kinds="Aloha, Push, PoissonClock",
-)
+pytestmark = pytest.mark.oracle("answers started and answers that survive")
 
 MANY = 2**31 - 1
 RUNS = 40

@@ -14,6 +14,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 
 pytestmark = [
     pytest.mark.long,
@@ -27,19 +28,14 @@ CONFIDENCE = 0.999
 
 def scenario(**parts: Any) -> Scenario:
     """One owner of 20 records that answers once, at ε = 1."""
-    fields: dict[str, Any] = {
-        "id": "audited",
-        "run": {"seed": 3, "updates": 3},
-        "owners": {"count": 1, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 10.0},
-        "algorithm": {"kind": "async-gossip", "rho": 1.0},
-        "privacy": {
-            "epsilon": 1.0,
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-            "budget": {"kind": "per-owner-cap", "answers": 1},
-        },
-    }
+    fields: dict[str, Any] = scenes.fields(
+        id="audited",
+        run={"seed": 3, "updates": 3},
+        owners={"count": 1, "records": 20},
+        model={"theta_max": 10.0},
+        algorithm={"rho": 1.0},
+        privacy={"budget": {"kind": "per-owner-cap", "answers": 1}},
+    )
     fields["privacy"] |= parts.pop("privacy", {})
     return parse(Scenario, fields | parts)
 
@@ -114,9 +110,7 @@ UNCHARGED = [(400, 0.6), pytest.param(4000, 1.2, marks=pytest.mark.nightly)]
 
 @pytest.mark.no_evidence
 @pytest.mark.parametrize(("runs", "least"), UNCHARGED)
-def test_a_fresh_retransmission_that_is_not_charged_is_refuted(
-    runs: int, least: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fresh_retransmission_that_is_not_charged_is_refuted(runs, least, monkeypatch):
     """Of up to ten answers to a query, each with noise of its own, one is charged."""
     budget = {"kind": "per-owner-cap", "answers": 2}
     data = {"kind": "gaussian", "features": 1}

@@ -76,6 +76,16 @@ def _nothing_is_kept() -> Iterator[None]:
     forgotten()
 
 
+def scaled(where: Any, name: str, factor: float) -> Callable[[Patch], None]:
+    """Plant a function of the package that returns so many times what it should."""
+
+    def plant(patch: Patch) -> None:
+        right = getattr(where, name)
+        patch.setattr(where, name, lambda *given: factor * right(*given))
+
+    return plant
+
+
 def thirty_deltas(patch: Patch) -> None:
     right = gaussian_mechanism.gaussian_multiplier
     patch.setattr(gaussian_mechanism, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
@@ -154,27 +164,6 @@ def charged_at_delivery(patch: Patch) -> None:
         return np.bincount(self.updates["owner"], minlength=self.n_owners + 1)[1:]
 
     patch.setattr(Trace, "released", property(released))
-
-
-def half_charged(patch: Patch) -> None:
-    right = Pure.spent
-    patch.setattr(Pure, "spent", lambda self, released: right(self, released) / 2)
-
-
-def less_noise(patch: Patch) -> None:
-    right = laplace_mechanism.laplace_scale
-    patch.setattr(laplace_mechanism, "laplace_scale", lambda *given: 0.8 * right(*given))
-
-
-def shorter_rows(patch: Patch) -> None:
-    right = LaplaceNoise.rows
-    patch.setattr(LaplaceNoise, "rows", lambda *given: 0.8 * right(*given))
-
-
-def less_noise_in_runs(patch: Patch) -> None:
-    """The mechanism is right, and what gives answers takes 0.8 of what it draws."""
-    right = learning_answers._Rows.following
-    patch.setattr(learning_answers._Rows, "following", lambda *given: 0.8 * right(*given))
 
 
 def another_replay(patch: Patch) -> None:
@@ -294,12 +283,6 @@ def noise_of_absent_owners(patch: Patch) -> None:
     patch.setattr(model, "in_rounds", in_rounds)
 
 
-def parts_of_too_much(patch: Patch) -> None:
-    """Parts of a budget add up to 1.25."""
-    right = budgets._parts
-    patch.setattr(budgets, "_parts", lambda weights: 1.25 * right(weights))
-
-
 def parts_at_one_price(patch: Patch) -> None:
     """What has a larger part is charged an equal one."""
     patch.setattr(BudgetSchedule, "equal", lambda _, released: np.asarray(released, dtype=float))
@@ -344,6 +327,9 @@ class Planted:
     scene: Path = SCENE
 
 
+LESS_NOISE = scaled(laplace_mechanism, "laplace_scale", 0.8)
+LESS_IN_RUNS = scaled(learning_answers._Rows, "following", 0.8)
+"""The mechanism is right, and what gives answers takes 0.8 of what it draws."""
 MU, SUMMED_MU = mu_of(1.0, 3e-4), mu_of(1.0, 1e-5)
 FAULTS = {
     "Gaussian noise for 30 δ": Planted(
@@ -365,11 +351,11 @@ FAULTS = {
     "a mean over one record less": Planted(mean_over_one_less, (ONE,), MANY, 0.5 * 3 / 2, 3 / 2),
     "quota given back": Planted(quota_given_back, ("in a run: up to",), (100, 20)),
     "charged at delivery": Planted(charged_at_delivery, (LEDGER,), (100, 20), whole=1.0),
-    "half charged": Planted(half_charged, (LEDGER,), (100, 10), whole=1.0),
-    "noise × 0.8": Planted(less_noise, (ONE,), MANY, 0.625, 1.25),
-    "rows × 0.8": Planted(shorter_rows, (ONE,), MANY, 0.625, 1.25),
+    "half charged": Planted(scaled(Pure, "spent", 0.5), (LEDGER,), (100, 10), whole=1.0),
+    "noise × 0.8": Planted(LESS_NOISE, (ONE,), MANY, 0.625, 1.25),
+    "rows × 0.8": Planted(scaled(LaplaceNoise, "rows", 0.8), (ONE,), MANY, 0.625, 1.25),
     "noise × 0.8 in runs alone": Planted(
-        less_noise_in_runs, ("noise in runs is not",), (100, 10), whole=1.25
+        LESS_IN_RUNS, ("noise in runs is not",), (100, 10), whole=1.25
     ),
     "accounted with q²": Planted(
         accounted_with_its_square,
@@ -432,7 +418,7 @@ FAULTS = {
         scene=MODELS,
     ),
     "parts of a budget that add up to more": Planted(
-        parts_of_too_much, (ONE,), MANY, 1.25 * 0.8, 1.25, settings=UNEVEN
+        scaled(budgets, "_parts", 1.25), (ONE,), MANY, 1.25 * 0.8, 1.25, settings=UNEVEN
     ),
     "a larger part at an equal price": Planted(
         parts_at_one_price,
@@ -474,9 +460,7 @@ def bounds_are_true(planted: Planted, found: Audit) -> None:
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(
-    name: str, monkeypatch: Patch
-) -> None:
+def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(name, monkeypatch):
     planted = FAULTS[name]
     planted.plant(monkeypatch)
     found = attacked(planted.settings, planted.size, planted.scene)
@@ -489,9 +473,7 @@ def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(
 @pytest.mark.no_evidence
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(
-    name: str, monkeypatch: Patch, command: Command
-) -> None:
+def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(name, monkeypatch, command):
     planted = FAULTS[name]
     planted.plant(monkeypatch)
     settings = [word for each in planted.settings for word in ("--set", each)]
@@ -576,9 +558,7 @@ def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch: P
 
 
 @pytest.mark.no_evidence
-def test_an_answer_of_shared_noise_is_seen_where_the_claim_is_beyond_what_runs_show(
-    monkeypatch: Patch,
-) -> None:
+def test_an_answer_of_shared_noise_is_seen_where_the_claim_is_beyond_what_runs_show(monkeypatch):
     """100 runs show at most ε = 2; two answers with the same noise refute any."""
     one_row(monkeypatch)
     found = attacked(("privacy.epsilon=30.0",), (100, 100))

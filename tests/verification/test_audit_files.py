@@ -119,9 +119,7 @@ def test_a_loader_that_asks_all_rows_is_refuted(
     assert "so that 1200 records differ" in said.out
 
 
-def test_a_loader_that_refuses_a_private_cell_is_refuted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_a_loader_that_refuses_a_private_cell_is_refuted(tmp_path, monkeypatch, command):
     encode = encoded_columns.encode
 
     def strict(column: Any, *rest: Any) -> Any:

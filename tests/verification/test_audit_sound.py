@@ -16,6 +16,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import kind_of, members, parse
+from tests import scenes
 from tests.conformance.members import examples
 from tests.fresh import fresh_seed
 
@@ -122,27 +123,23 @@ def drawn(number: int) -> Scenario:
         [{"kind": "clip", "bound": 1.0}, {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}]
     )
     mechanism = one(["laplace", "laplace", "gaussian", "discrete-laplace"])
-    fields = {
-        "id": f"sound-{number}",
-        "run": {"seed": number, "updates": int(rng.integers(2, 6)), "until": 50.0},
-        "owners": {"count": owners, "records": rng.integers(2, 9, owners).tolist()},
-        "data": {
-            "kind": "gaussian",
-            "features": int(rng.integers(1, 4)),
-            "labels": model != "ridge",
-        },
-        "model": {"kind": model, "regularisation": 0.1, "theta_max": float(one([1.0, 10.0]))},
-        "channel": CHANNELS[0] if gossip else one(CHANNELS),
-        "protocol": protocol,
-        "algorithm": {"kind": "gossip-graph" if gossip else "async-gossip", "rho": 5.0},
-        "privacy": {
+    fields = scenes.fields(
+        id=f"sound-{number}",
+        run={"seed": number, "updates": int(rng.integers(2, 6)), "until": 50.0},
+        owners={"count": owners, "records": rng.integers(2, 9, owners).tolist()},
+        data={"features": int(rng.integers(1, 4)), "labels": model != "ridge"},
+        model={"kind": model, "regularisation": 0.1, "theta_max": float(one([1.0, 10.0]))},
+        channel=CHANNELS[0] if gossip else one(CHANNELS),
+        protocol=protocol,
+        algorithm={"kind": "gossip-graph" if gossip else "async-gossip", "rho": 5.0},
+        privacy={
             "epsilon": rng.choice([0.3, 1.0, 3.0], owners).tolist(),
             "mechanism": mechanism,
             "sensitivity": bound,
             "budget": one(BUDGETS),
             "overlap": int(rng.integers(1, owners + 1)),
         },
-    }
+    )
     if mechanism == "gaussian":
         fields["privacy"]["delta"] = 1e-5
     return parse(Scenario, fields)
@@ -193,9 +190,7 @@ def test_a_random_scenario_with_local_steps_is_not_refuted(number: int) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", range(MANY))
-def test_a_random_scenario_with_local_steps_is_not_refuted_at_the_default_size(
-    number: int,
-) -> None:
+def test_a_random_scenario_with_local_steps_is_not_refuted_at_the_default_size(number):
     found = audit(of_several_gradients(number), answers=10**6, runs=1000, confidence=0.999)
     print("\n".join(found.lines()))
     assert not found.exceeded
@@ -238,9 +233,7 @@ def test_claims_of_the_catalogue_are_what_the_accountant_says() -> None:
     ],
     ids=lambda budget: " ".join(map(str, budget.values())),
 )
-def test_claims_under_pld_are_what_the_accountant_says(
-    mechanism: str, delta: float, budget: dict[str, Any]
-) -> None:
+def test_claims_under_pld_are_what_the_accountant_says(mechanism, delta, budget):
     """One answer too, which is charged whole, though a δ were enough for a little more."""
     parts = {"mechanism": mechanism, "accountant": "pld", "delta": delta, "overlap": 1}
     scenario = drawn(0).replace(privacy={**parts, "epsilon": 0.3, "budget": budget})

@@ -12,26 +12,13 @@ from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lo
 from tests.theory.availability import diurnal_integral, on_fraction, on_off_dispersion, thinned
 
 from . import test_clocks
-from .networks import (
-    in_windows,
-    network,
-    own_seed,
-    runs,
-)
+from .networks import in_windows, network, own_seed, runs
 from .shared import shared
-from .zscores import CELL, flat, require, score, two_stages
+from .zscores import flat, require_kinds, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "updates and time online of intermittently available owners",
-        "thinning; dispersion 1 + 2λa/(a+b)²; E on/(E on + E off); increments of Λ(t) are "
-        "exponential",
-        source="tests/theory/availability.py",
-        setting="no delays, no refusals; periods of any of these laws",
-        kinds="Bernoulli, OnOff, Diurnal, PoissonClock, Constant, Exponential, Lognormal, Gamma, "
-        "Uniform, Empirical",
-    ),
+    pytest.mark.oracle("updates and time online of intermittently available owners"),
 ]
 
 MANY = 2**31 - 1
@@ -222,7 +209,6 @@ CI = (
     "diurnal, phases drawn",
 )
 """What every run measures; the other laws' turn comes at night."""
-ERRORS = {"mean": 0.003, "tail": 0.01, "second": 0.03, "owners": 0.01, "pairs": CELL}
 
 
 @shared
@@ -237,8 +223,7 @@ def scores():
 
 @pytest.mark.parametrize("name", CI)
 def test_owners_are_heard_as_they_should_be(name):
-    for kind, found in sound(name).items():
-        require(found, error=ERRORS[kind])
+    require_kinds(sound(name))
 
 
 @pytest.mark.nightly

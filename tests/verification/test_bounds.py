@@ -27,14 +27,7 @@ from tests.theory.async_as_printed import as_printed
 
 pytestmark = pytest.mark.long
 
-OF_ASYNC = pytest.mark.oracle(
-    "E ‖θ − θ*‖² and E ψ",
-    "at most the corrected bound of Theorem 2; the printed bound fails, as documented",
-    source="asyncdp_sim.theory.bounds",
-    setting="random small problems, exact second moments",
-    kinds="AsyncGossip",
-    basis="approximation",
-)
+OF_ASYNC = pytest.mark.oracle("E ‖θ − θ*‖² and E ψ")
 
 PROBLEMS = 200
 
@@ -369,14 +362,7 @@ def synchronous(seed):
 
 
 class TestCollab:
-    @pytest.mark.oracle(
-        "E ‖θ − θ*‖² of the average",
-        "at most the corrected bound of Theorem 2 of Collab",
-        source="asyncdp_sim.theory.bounds",
-        setting="random small problems, exact second moments",
-        kinds="Collab1",
-        basis="approximation",
-    )
+    @pytest.mark.oracle("E ‖θ − θ*‖² of the average")
     def test_the_mended_bound_holds_after_every_update(self):
         loose = []
         for seed in range(PROBLEMS):

@@ -18,18 +18,11 @@ from tests.theory.broadcast import clean_given, no_collision_given, responders
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import CELL, counts, flat, require, score, two_stages
+from .zscores import counts, flat, require_kinds, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "owners that answer a broadcast query, and answers without collision",
-        "binomial number of answers; P(no collision of m answers) = (1−(m−1)d)^m",
-        source="asyncdp_sim.theory.formulas.broadcast",
-        setting='answer_at = "after-delay", uniform delays, windows that do not overlap, pure '
-        "ALOHA",
-        kinds="Broadcast, Bernoulli, Uniform",
-    ),
+    pytest.mark.oracle("owners that answer a broadcast query, and answers without collision"),
 ]
 
 RUNS = 40
@@ -104,9 +97,7 @@ def pooled(tally, law):
     return np.append(tally[:last], tally[last:].sum()), np.append(law[:last], law[last:].sum())
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():
@@ -116,11 +107,7 @@ def scores():
 
 @pytest.mark.parametrize("name", CI)
 def test_answers_to_queries(name):
-    found = sound(name)
-    require(found["mean"], error=0.003)
-    require(found["second"], error=0.03)
-    require(found["tail"], error=0.01)
-    require(found["law"], error=CELL)
+    require_kinds(sound(name))
 
 
 @pytest.mark.nightly

@@ -21,14 +21,7 @@ from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "throughput of dispatched tasks with queues, for any laws of times",
-        "bounds only, for means D of work and Z of travel: m/(mD + Z) ≤ Λ ≤ min(m/(D + Z), min "
-        "μ_i/p_i)",
-        source="asyncdp_sim.theory.formulas.closed_network (Denning and Buzen 1978)",
-        setting="dispatch, 2 to 40 tasks, 3 to 100 owners, fifo: drawn, in turn, back to the same",
-        kinds="Dispatch, Constant, Lognormal, Gamma, Uniform",
-    ),
+    pytest.mark.oracle("throughput of dispatched tasks with queues, for any laws of times"),
 ]
 
 RUNS = 40

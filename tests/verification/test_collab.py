@@ -29,13 +29,7 @@ from .zscores import require, score, seen
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "mean and spread of the model, slopes of ψ in budgets and records",
-        "a recursion over the model and its average",
-        source="tests/verification/test_collab.py",
-        setting="quadratic loss, rounds in which all owners answer",
-        kinds="Collab1, Collab2",
-    ),
+    pytest.mark.oracle("mean and spread of the model, slopes of ψ in budgets and records"),
 ]
 
 N, P, T, SIGMA = 3, 4, 40, 0.2

@@ -17,6 +17,7 @@ from asyncdp_sim.figures.studies.recovered import from_rounds
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import averaging_advantage
 
@@ -31,16 +32,15 @@ HIDDEN = 1
 
 @cache
 def transcripts():
-    fields = {
-        "id": "collusion",
-        "run": {"updates": T, "replicates": RUNS, "seed": 5},
-        "owners": {"count": 2, "records": RECORDS},
-        "data": {"kind": "gaussian", "features": P},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "protocol": {"kind": "rounds"},
-        "algorithm": {"kind": "collab-1", "rho": 0.3 * T**2},
-        "privacy": {"epsilon": EPSILON, "sensitivity": {"kind": "clip", "bound": BOUND}},
-    }
+    fields = scenes.fields(
+        id="collusion",
+        run={"updates": T, "replicates": RUNS, "seed": 5},
+        owners={"count": 2, "records": RECORDS},
+        data={"features": P},
+        protocol={"kind": "rounds"},
+        algorithm={"kind": "collab-1", "rho": 0.3 * T**2},
+        privacy={"epsilon": EPSILON, "sensitivity": {"kind": "clip", "bound": BOUND}},
+    )
     problem, noted, _ = transcribed(parse(Scenario, fields))
     return problem, [noted.transcript(replicate) for replicate in range(RUNS)]
 

@@ -14,6 +14,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.prediction import Unknown
+from tests import scenes
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
@@ -23,15 +24,14 @@ Fields = dict[str, Any]
 
 def scenario(seed: int = 1, shift: float = 0.0, **parts: Any) -> Scenario:
     """Five owners whose budgets end long before T, if they are capped; hardly any noise."""
-    fields: Fields = {
-        "id": "alike",
-        "run": {"seed": seed, "updates": 100, "replicates": 200, "record_every": 100},
-        "owners": {"count": 5, "records": [1000, 400, 1000, 700, 1500]},
-        "data": {"kind": "gaussian", "features": 5, "heterogeneity": shift, "condition": 4.0},
-        "model": {"kind": "ridge", "regularisation": 0.01},
-        "algorithm": {"kind": "async-gossip", "rho": 30.0},
-        "privacy": {"epsilon": 1e5, "sensitivity": {"kind": "declared", "bound": 5.0}},
-    }
+    fields: Fields = scenes.fields(
+        run={"seed": seed, "updates": 100, "replicates": 200, "record_every": 100},
+        owners={"count": 5, "records": [1000, 400, 1000, 700, 1500]},
+        data={"features": 5, "heterogeneity": shift, "condition": 4.0},
+        model={"regularisation": 0.01},
+        algorithm={"rho": 30.0},
+        privacy={"epsilon": 1e5, "sensitivity": {"kind": "declared", "bound": 5.0}},
+    )
     for key, changes in parts.items():
         fields[key] = fields.get(key, {}) | changes
     return parse(Scenario, fields)

@@ -15,11 +15,7 @@ from .shared import shared
 from .zscores import require, score, seen
 
 pytestmark = pytest.mark.oracle(
-    "share of honest answers above a bound, and the mean clipped gradient",
-    "1 − q; B/(b p)",
-    source="the law of Laplace noise",
-    setting="noise much longer than the gradient",
-    kinds="ClipAnswers",
+    "share of honest answers above a bound, and the mean clipped gradient"
 )
 
 RUNS, P, SCALE = 100_000, 5, 2.0

@@ -10,14 +10,10 @@ from tests.theory.coupon_collector import all_contributed, answers
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import counts, flat, require, score, two_stages
+from .zscores import counts, flat, require_kinds, score, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "updates until every owner has contributed, and updates of each owner",
-    "N H_N updates on average; Binomial(T, 1/N) of T updates per owner",
-    source="asyncdp_sim.theory.formulas.rounds",
-    setting="uniform owners",
-    kinds="PoissonClock",
+    "updates until every owner has contributed, and updates of each owner"
 )
 
 RUNS = 100
@@ -89,11 +85,7 @@ def scores():
 @pytest.mark.parametrize("n_owners", [*CI, pytest.param(8, marks=pytest.mark.nightly)])
 @pytest.mark.long
 def test_covers_and_answers(n_owners):
-    found = sound(n_owners)
-    require(found["mean"], error=0.003)
-    require(found["tail"], error=0.01)
-    require(found["second"], error=0.03)
-    require(found["owners"], error=0.01)
+    require_kinds(sound(n_owners))
 
 
 @pytest.mark.nightly

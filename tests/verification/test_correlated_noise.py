@@ -31,12 +31,7 @@ from tests.whole_owners import WHOLE_OWNERS
 from .zscores import LIMIT, Score, require, score
 
 pytestmark = pytest.mark.oracle(
-    "sensitivity of sums to an owner that takes part rarely, law of the noise, ε, ψ of the noise",
-    "all patterns of few rounds, one by one; Cov = (CᵀC)⁻¹; loss of K answers N(±μ²/2, μ²); "
-    "Var of the last model = γ² Σ (Σ A^k C⁻¹)²",
-    source="Choquette-Choo et al. (2023), arXiv 2306.08153; linear algebra with whole matrices",
-    setting="8 to 40 rounds, 2 to 6 bands",
-    kinds="ModelObserver, GaussianMechanism",
+    "sensitivity of sums to an owner that takes part rarely, law of the noise, ε, ψ of the noise"
 )
 
 
@@ -64,9 +59,7 @@ def moved_most(column: tuple[float, ...], rounds: int, most: int, apart: int) ->
 
 
 @pytest.mark.parametrize(("bands", "most", "apart"), [(2, 3, 2), (3, 2, 3), (3, 2, 5), (4, 2, 4)])
-def test_no_pattern_of_rounds_moves_sums_more_than_is_paid_for(
-    bands: int, most: int, apart: int
-) -> None:
+def test_no_pattern_of_rounds_moves_sums_more_than_is_paid_for(bands, most, apart):
     column = Correlation(bands=bands).column
     length = LearnerNoise(np.ones(1), 1, column).length
     assert moved_most(column, 9, most, apart) == pytest.approx(most**0.5 * length, rel=1e-12)
@@ -303,9 +296,7 @@ def test_an_audit_refutes_planted_faults(planted: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.long
-def test_an_audit_refutes_participation_that_is_not_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_audit_refutes_participation_that_is_not_bounded(monkeypatch):
     monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
     free = property(lambda self: (self.run.updates,) * self.owners.count)
     monkeypatch.setattr(Scenario, "_sent_at_most", free)

@@ -26,13 +26,7 @@ from .zscores import require, score, seen, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "answers started and answers that survive",
-        "G e^(−aG)/(G(1+2a) + e^(−aG)), and its forms for N owners, detection, persistence 1",
-        source="asyncdp_sim.theory.formulas.channels (Kleinrock and Tobagi 1975)",
-        setting="push, non-persistent or 1-persistent, no backoff, a < airtime",
-        kinds="Csma, Push, PoissonClock",
-    ),
+    pytest.mark.oracle("answers started and answers that survive, of owners that listen first"),
 ]
 
 RUNS, WARM = 40, 60.0

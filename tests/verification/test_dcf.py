@@ -22,14 +22,7 @@ from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "answers without collision, answers sent, staleness",
-        "the Markov chain of all owners' windows and counters; Bianchi's fixed point within 1 % "
-        "for N ≥ 5",
-        source="asyncdp_sim.theory.formulas.dcf (Bianchi 2000)",
-        setting="push, 2 and 3 owners that always have an answer; 5 to 30",
-        kinds="Dcf, Push, SaturatedClock",
-    ),
+    pytest.mark.oracle("answers without collision, answers sent, staleness"),
 ]
 
 RUNS, EDGE, LENGTH = 40, 100, 2000
@@ -87,9 +80,7 @@ def measure(name, *, seed=None, count=RUNS, channel=Dcf):
     return [*found, score("staleness", late - stale * survive, 0, stale * rate)]
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():

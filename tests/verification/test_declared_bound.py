@@ -17,13 +17,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import watch
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import (
-    Hinge,
-    HuberLoss,
-    LinearRecords,
-    LogisticLoss,
-    Model,
-)
+from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
@@ -45,13 +39,7 @@ from asyncdp_sim.trace import ExchangeOutcome
 from tests.one_in import one_in
 from tests.tables import table
 
-pytestmark = pytest.mark.oracle(
-    "largest gradient in a run with a declared bound",
-    "a pass over every record at every answered query",
-    source="tests/verification/test_declared_bound.py",
-    setting="these records; for other records the bound is an assumption",
-    kinds="Declared",
-)
+pytestmark = pytest.mark.oracle("largest gradient in a run with a declared bound")
 
 Parts = dict[str, Any]
 LATE = {"answer": {"kind": "exponential", "mean": 0.4}}
@@ -73,9 +61,7 @@ PRIVATE: tuple[Parts, ...] = (
 )
 
 
-def scenario(
-    *, model: str = "ridge", privacy: Parts | None = None, bound: float = 5.0, **parts: Any
-) -> Scenario:
+def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
     private = {"mechanism": "laplace"} if privacy is None else dict(privacy)
     norm = {"norm": private.pop("norm")} if "norm" in private else {}
     fields: Parts = {
@@ -176,9 +162,7 @@ def test_the_pruned_pass_is_the_brute_force_one(way: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("way", "model", "privacy"), CASES)
-def test_the_pruned_pass_is_the_brute_force_one_for_all(
-    way: str, model: str, privacy: Parts
-) -> None:
+def test_the_pruned_pass_is_the_brute_force_one_for_all(way, model, privacy):
     met_everywhere(way, model, privacy)
 
 
@@ -279,9 +263,7 @@ def of_many(seed: int, model: str, norm: str, size: int, *, spread: float) -> tu
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
-def test_the_largest_is_that_of_all_pairs(
-    model: str, norm: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_largest_is_that_of_all_pairs(model, norm, monkeypatch):
     """To the bit, in blocks of any size, and with very few of all pairs looked at."""
     for seed, spread, together in product(range(2), (1e-3, 1.0), (8, 2**16)):
         monkeypatch.setattr("asyncdp_sim.learning.objectives.rows.PAIRS", together)
@@ -296,9 +278,7 @@ def test_the_largest_is_that_of_all_pairs(
 
 
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
-def test_few_pairs_are_measured_to_the_bit_of_their_bounds(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
     """Also of models that have diverged, no records, no points, and where all are below."""
     records, points = of_many(3, model, "l1", 20, spread=1.0)
     far = np.concatenate([points[:4], np.full((1, points.shape[1]), 1e300)])
@@ -311,9 +291,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(
 
 
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
-def test_bounds_hold_where_sums_overflow_in_one_order_alone(
-    model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
     """|θᵀx| about the largest number: parts of a sum are infinite, or no numbers, by the order."""
     monkeypatch.setattr("asyncdp_sim.learning.objectives.rows.FEW", 0)  # few records have bounds
     for seed in range(60):
@@ -391,9 +369,7 @@ def exceeded(found: dict[str, np.ndarray], xi: float) -> set[str]:
     return {place for place, values in found.items() if values.max() > xi}
 
 
-def of_one_run(
-    seed: int, epsilon: float, rho: float, updates: int, bound: float, **parts: Any
-) -> Scenario:
+def of_one_run(seed, epsilon, rho, updates, bound, **parts):
     gossip = {"kind": "async-gossip", "rho": rho, **parts.pop("algorithm", {})}
     return scenario(
         run={"seed": seed, "updates": updates, "replicates": 1}, algorithm=gossip, bound=bound,
@@ -420,9 +396,7 @@ def judged(outcome: RunResult) -> Guarantee:
     [(IN_THE_MIDDLE, "queries"), (AT_ITS_END, "final"), (AT_ITS_START, "start")],
     ids=["middle", "end", "start"],
 )
-def test_a_bound_that_is_exceeded_in_one_place_alone_is_exceeded(
-    asked: Scenario, where: str
-) -> None:
+def test_a_bound_that_is_exceeded_in_one_place_alone_is_exceeded(asked, where):
     """And ε is that of the largest gradient of all, found by brute force."""
     outcome = run(asked)
     found, xi = places(outcome), outcome.problem.xi

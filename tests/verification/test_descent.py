@@ -13,17 +13,12 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.scenario import Scenario
+from tests.scenes import fields
 
 from .shared import shared
 from .zscores import require, score
 
-pytestmark = pytest.mark.oracle(
-    "E ψ of learning in rounds, at the middle and the end",
-    "exact moments of synchronous gradient descent",
-    source="asyncdp_sim.theory.moments.synchronous",
-    setting="three unequal owners, quadratic loss",
-    kinds="Collab1, Collab2, ParameterServer, Ridge",
-)
+pytestmark = pytest.mark.oracle("E ψ of learning in rounds, at the middle and the end")
 
 T, MIDDLE = 100, 40
 RUNS = 2500
@@ -41,19 +36,16 @@ BUDGETS = {
 
 def given(name):
     """Return a scenario of three owners with second moments of their own."""
-    raw = {
-        "id": "descent",
-        "run": {"seed": 3, "updates": T, "replicates": 1},
-        "owners": {"count": 3, "records": [300, 100, 400]},
-        "data": {"kind": "gaussian", "features": 4, "condition": 5.0, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.2},
-        "protocol": {"kind": "rounds"},
-        "algorithm": ALGORITHMS[name],
-        "privacy": {
-            "epsilon": list(BUDGETS[name]),
-            "sensitivity": {"kind": "declared", "bound": 3.0},
-        },
-    }
+    raw = fields(
+        id="descent",
+        run={"seed": 3, "updates": T, "replicates": 1},
+        owners={"records": [300, 100, 400]},
+        data={"features": 4, "condition": 5.0, "heterogeneity": 0.5},
+        model={"regularisation": 0.2},
+        protocol={"kind": "rounds"},
+        algorithm=ALGORITHMS[name],
+        privacy={"epsilon": list(BUDGETS[name]), "sensitivity": {"kind": "declared", "bound": 3.0}},
+    )
     return Scenario.model_validate(raw)
 
 

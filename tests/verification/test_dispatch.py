@@ -22,14 +22,7 @@ from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "dispatched tasks: throughput, owners, staleness",
-        "closed network in product form, by mean value analysis; staleness m − 1 in every trace",
-        source="asyncdp_sim.theory.formulas.closed_network (Reiser and Lavenberg 1980)",
-        setting="dispatch, 1 to 40 tasks, 3 and 100 owners, queued, shared, all at once; private "
-        "channels",
-        kinds="Dispatch, Exponential, Uniform, Gamma, Constant, Lognormal",
-    ),
+    pytest.mark.oracle("dispatched tasks: throughput, owners, staleness"),
 ]
 
 RUNS, UPDATES = 40, 3000
@@ -110,9 +103,7 @@ def stale(name):
     return closed_network(protocol.tasks, protocol.chances(len(work)), means, away).staleness
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():

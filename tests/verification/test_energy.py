@@ -27,14 +27,7 @@ from .zscores import Score, require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "energy, and time spent computing, sending, receiving and idle",
-        "x_i E[stage] of the time (renewal reward); product form or M/G/∞ where stages overlap",
-        source="asyncdp_sim.theory.predict.occupation (Asmussen 2003; Baskett and others 1975)",
-        setting="request, push, rounds, dispatch, gossip; private channels, lost in gossip alone; "
-        "3 owners",
-        kinds="Request, Push, Rounds, Dispatch, Gossip",
-    ),
+    pytest.mark.oracle("energy, and time spent computing, sending, receiving and idle"),
 ]
 
 RUNS, UPDATES = 30, 1500
@@ -176,9 +169,7 @@ def scored(name, samples, exact, scale, edge=1e-9):
     return [Score(name, samples[0], exact, np.inf, 0.0)]
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():

@@ -19,13 +19,7 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score
 
-pytestmark = pytest.mark.oracle(
-    "the mean model",
-    "gradient descent on the whole objective: θ* − (I − 2αηH)^k θ*",
-    source="tests/verification/test_fedasync.py",
-    setting="fresh answers, quadratic loss, uniform owners",
-    kinds="FedAsync",
-)
+pytestmark = pytest.mark.oracle("the mean model")
 
 N, P, UPDATES, RUNS = 3, 2, 60, 800
 SIGMA, STEP, MIXING = 0.2, 0.1, 0.6

@@ -21,13 +21,7 @@ from .shared import shared
 from .test_fedasync import SIGMA, N, P, gradient, problem
 from .zscores import require, score
 
-pytestmark = pytest.mark.oracle(
-    "the mean model, and the noise of an update",
-    "gradient descent on the whole objective; a variance that decreases as 1/B",
-    source="tests/verification/test_fedbuff.py",
-    setting="fresh answers, quadratic loss, uniform owners",
-    kinds="FedBuff",
-)
+pytestmark = pytest.mark.oracle("the mean model, and the noise of an update")
 
 BUFFER, UPDATES, RUNS = 3, 40, 500
 STEP, SERVER_STEP = 0.1, 0.6

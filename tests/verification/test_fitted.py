@@ -60,9 +60,7 @@ def scores(trace: MeasuredTrace, away: bool) -> np.ndarray:
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
-def test_clocks_and_periods_are_found(
-    name: str, availability: Availability, tmp_path: Path
-) -> None:
+def test_clocks_and_periods_are_found(name, availability, tmp_path):
     protocol, refused = PROTOCOLS[name]
     file = measured(network(protocol, availability, 4000.0), tmp_path / "t.csv", refused=refused)
     trace = read_trace(file)
@@ -115,9 +113,7 @@ def test_no_law_of_two_humps_is_made_smooth() -> None:
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
-def test_the_first_half_predicts_the_second(
-    name: str, availability: Availability, tmp_path: Path
-) -> None:
+def test_the_first_half_predicts_the_second(name, availability, tmp_path):
     """To five times the spread of a half: both halves are drawn, and so is the fit."""
     protocol, refused = PROTOCOLS[name]
     file = measured(network(protocol, availability, 2000.0), tmp_path / "t.csv", refused=refused)
@@ -137,9 +133,7 @@ SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
 
 @pytest.mark.parametrize("form", ["seconds", "iso", "nvflare"])
 @pytest.mark.parametrize("shares", [SHARES, (0.2, 0.4)], ids=["five", "two"])
-def test_who_takes_part_in_rounds_is_found(
-    shares: tuple[float, ...], form: str, tmp_path: Path
-) -> None:
+def test_who_takes_part_in_rounds_is_found(shares, form, tmp_path):
     """Of two owners, 48 % of the rounds are empty and leave no trace."""
     rounds = Network(
         answers_allowed=(10**8,) * len(shares),

@@ -17,6 +17,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.prediction import Unknown
+from tests import scenes
 
 from .shared import shared
 
@@ -26,15 +27,15 @@ R = 600
 
 
 def scenario(**parts: Any) -> Scenario:
-    fields: dict[str, Any] = {
-        "id": "forecast",
-        "run": {"updates": 60, "replicates": R, "record_every": 60},
-        "owners": {"count": 3, "records": [300, 200, 400]},
-        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.3, "condition": 5.0},
-        "model": {"kind": "ridge", "regularisation": 0.2},
-        "algorithm": {"kind": "async-gossip", "rho": 120.0},
-        "privacy": {"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
-    }
+    fields: dict[str, Any] = scenes.fields(
+        id="forecast",
+        run={"updates": 60, "replicates": R, "record_every": 60},
+        owners={"records": [300, 200, 400]},
+        data={"features": 3, "heterogeneity": 0.3, "condition": 5.0},
+        model={"regularisation": 0.2},
+        algorithm={"rho": 120.0},
+        privacy={"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
+    )
     fields["privacy"] |= parts.pop("privacy", {})
     return parse(Scenario, fields | parts)
 

@@ -33,20 +33,8 @@ from .zscores import require, score, seen, two_stages
 
 pytestmark = pytest.mark.long
 
-MEETINGS = pytest.mark.oracle(
-    "contraction rate of averaging, and rate of meetings of neighbours",
-    "the spectrum of E W; a loss network (Kelly): 1 − l_a l_b updates per meeting",
-    source="asyncdp_sim.theory.formulas.gossip_spectrum, asyncdp_sim.theory.formulas.loss_network",
-    setting="Poisson clocks, small graphs; independent losses of answers",
-    kinds="Gossip, Complete, Edges, GeometricGraph, Ring, StarGraph",
-)
-MEANS = pytest.mark.oracle(
-    "means of all models on a graph, and their limit",
-    "the mean recursion; θ* for decreasing steps; distances ordered by the spectral gap",
-    source="asyncdp_sim.theory.moments.gossip_map",
-    setting="small graphs, quadratic loss",
-    kinds="GossipGraph",
-)
+MEETINGS = pytest.mark.oracle("contraction rate of averaging, and rate of meetings of neighbours")
+MEANS = pytest.mark.oracle("means of all models on a graph, and their limit")
 
 NEAR = GeometricGraph(radius=0.7, graph=3)
 LINE = Edges(between=[[k, k + 1] for k in range(1, 12)])

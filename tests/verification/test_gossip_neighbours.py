@@ -12,14 +12,9 @@ from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphSteps
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 
-pytestmark = pytest.mark.oracle(
-    "gradient that a neighbour reconstructs from answers",
-    "the true gradient if there is no noise, up to rounding",
-    source="the algorithm's step, solved for the answer",
-    setting="gossip on a graph",
-    kinds="GossipGraph",
-)
+pytestmark = pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
 
 OWNERS, P = 4, 3
 
@@ -33,16 +28,15 @@ class Run:
 
 def gossip(epsilon: Any = 1.0) -> Run:
     """Four owners in a ring, whose models no box holds back."""
-    fields = {
-        "id": "neighbours",
-        "run": {"seed": 5, "updates": 60},
-        "owners": {"count": OWNERS, "records": [5, 6, 7, 8]},
-        "data": {"kind": "gaussian", "features": P},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "protocol": {"kind": "gossip", "graph": {"kind": "ring"}},
-        "algorithm": {"kind": "gossip-graph", "rho": 20.0},
-        "privacy": {"epsilon": epsilon, "sensitivity": {"kind": "clip", "bound": 1.0}},
-    }
+    fields = scenes.fields(
+        id="neighbours",
+        run={"seed": 5, "updates": 60},
+        owners={"count": OWNERS, "records": [5, 6, 7, 8]},
+        data={"features": P},
+        protocol={"kind": "gossip", "graph": {"kind": "ring"}},
+        algorithm={"kind": "gossip-graph", "rho": 20.0},
+        privacy={"epsilon": epsilon},
+    )
     scenario = parse(Scenario, fields)
     problem = prepare(scenario, build_dataset(scenario))
     view = overhear(scenario.network, problem.task, Streams(5).within("replicate", 1))

@@ -24,19 +24,13 @@ from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import Trace
+from tests import scenes
 
 from .zscores import LIMIT
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "information that nodes gain about each other's records by averaging",
-        "the exact trade-off curve of a linear Gaussian view, which an attack reaches and does "
-        "not exceed",
-        source="asyncdp_sim.privacy.observers.node",
-        setting="six owners on a ring, lossy too, and on a complete graph; alone, with colluders",
-        kinds="Averaging, NodeObserver",
-    ),
+    pytest.mark.oracle("information that nodes gain about each other's records by averaging"),
 ]
 
 N, RUNS = 6, 20_000
@@ -58,24 +52,20 @@ TRIED = [
 @cache
 def setting(graph: str) -> tuple[Problem, Trace]:
     """Six owners with one number each, and a trace short enough that not all becomes known."""
-    fields: dict[str, Any] = {
-        "schema": 1,
-        "id": "attacked",
-        "run": {"seed": 12, "updates": 9},
-        "owners": {"count": N, "records": [20, 30, 40, 20, 30, 40]},
-        "data": {"kind": "gaussian", "features": 1},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "protocol": {"kind": "gossip", "graph": {"kind": graph.removesuffix(", lossy")}},
-        "channel": {"kind": "ideal", "loss": 0.4 if graph.endswith("lossy") else 0.0},
-        "algorithm": {"kind": "averaging", "step": 0.2},
-        "privacy": {
+    fields: dict[str, Any] = scenes.fields(
+        run={"seed": 12, "updates": 9},
+        owners={"count": N, "records": [20, 30, 40, 20, 30, 40]},
+        data={"features": 1},
+        protocol={"kind": "gossip", "graph": {"kind": graph.removesuffix(", lossy")}},
+        channel={"kind": "ideal", "loss": 0.4 if graph.endswith("lossy") else 0.0},
+        algorithm={"kind": "averaging", "step": 0.2},
+        privacy={
             "epsilon": [6.0, 8.0, 10.0, 6.0, 8.0, 10.0],
             "delta": 1e-5,
             "mechanism": "gaussian",
-            "sensitivity": {"kind": "clip", "bound": 1.0},
             "budget": {"kind": "per-owner-cap", "answers": 1},
         },
-    }
+    )
     scenario = parse(Scenario, fields)
     trace = simulate(scenario.network, Streams(12).within("replicate", 1))
     return prepare(scenario, build_dataset(scenario)), trace
@@ -150,9 +140,7 @@ def off(graph: str, owner: int, members: set[int], claim: float) -> float:
 
 
 @pytest.mark.parametrize(("graph", "owner", "members"), TRIED)
-def test_an_attack_reaches_what_is_claimed_and_no_more(
-    graph: str, owner: int, members: set[int]
-) -> None:
+def test_an_attack_reaches_what_is_claimed_and_no_more(graph, owner, members):
     node, *others = sorted(members)
     observer = NodeObserver(colluding=tuple(others) if others else None)
     claim = claimed(observer, graph, owner, node)

@@ -27,14 +27,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from tests.together import together
 
-pytestmark = pytest.mark.oracle(
-    "ε of the last model of learning in rounds, for one record",
-    "a closed form; a general solver; 20,000 runs on a pair of neighbouring datasets; too small ε "
-    "are refuted",
-    source="asyncdp_sim.privacy.observers.model",
-    setting="rounds with Gaussian noise; convex smooth losses of bounded rows in a box",
-    kinds="ParameterServer, ModelObserver",
-)
+pytestmark = pytest.mark.oracle("ε of the last model of learning in rounds, for one record")
 
 SCENE = Path(__file__).parent / "scenes" / "last-model.toml"
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "last-model.md"
@@ -164,9 +157,7 @@ def shown(*settings: str) -> tuple[float, float]:
 @pytest.mark.parametrize(
     "settings", [(), ("algorithm.exponent=0.6", "algorithm.step=1.0")], ids=["equal", "falling"]
 )
-def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
-    settings: tuple[str, ...],
-) -> None:
+def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(settings):
     scenario = scene(*TIGHT, *settings)
     rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
     mu, error = shown(*settings)
@@ -179,9 +170,7 @@ def test_an_attack_shows_what_the_pair_tells_and_never_more_than_is_claimed(
 
 
 @pytest.mark.long
-def test_steps_taken_to_contract_more_than_they_do_are_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_steps_taken_to_contract_more_than_they_do_are_caught(monkeypatch):
     """Planted: c² in the place of c, as if a round were two."""
     scenario = scene(*TIGHT)
     rounds, true = rounds_of(scenario), Descent.contractions
@@ -313,9 +302,7 @@ def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more() -> None
 
 
 @pytest.mark.long
-def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(monkeypatch):
     true = Descent.contractions
     monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
     told = audited()

@@ -11,21 +11,14 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.runs import run, write
-from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import EventKind
+from tests import scenes
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import require, score, seen
+from .zscores import require_kinds, score, seen
 
-pytestmark = pytest.mark.oracle(
-    "ε in the ledger",
-    "exactly the number of releases times ε per answer, and never more than ε",
-    source="rational arithmetic",
-    setting="interrupted runs, budgets that end",
-    kinds="PerOwnerCap, UntilSpent",
-)
+pytestmark = pytest.mark.oracle("ε in the ledger")
 
 EPSILON = np.array([0.1, 1.0, 10 / 3])
 SLOW = {"latency": Latency(answer=Exponential(mean=0.3)), "compute": Constant(value=0.1)}
@@ -120,8 +113,7 @@ def scores():
 
 
 def test_capped_owners_release_min_poisson_k():
-    require(sound()["mean"], error=0.003)
-    require(sound()["tail"], error=0.01)
+    require_kinds(sound())
 
 
 MECHANISMS = {
@@ -132,22 +124,12 @@ MECHANISMS = {
 
 
 def scenario(budget, **privacy):
-    fields = {
-        "id": "ledger",
-        "run": {"updates": 200, "replicates": 2, "until": 12.0},
-        "owners": {"count": 3, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "channel": {"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"},
-        "algorithm": {"kind": "async-gossip", "rho": 20.0},
-        "privacy": {
-            "epsilon": EPSILON.tolist(),
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-            "budget": budget,
-            **privacy,
-        },
-    }
-    return parse(Scenario, fields)
+    return scenes.scenario(
+        run={"updates": 200, "replicates": 2, "until": 12.0},
+        owners={"records": 20},
+        channel={"kind": "ideal", "loss": 0.3, "retransmissions": 1, "resend": "fresh"},
+        privacy={"epsilon": EPSILON.tolist(), "budget": budget, **privacy},
+    )
 
 
 @pytest.mark.parametrize("privacy", MECHANISMS.values(), ids=MECHANISMS)

@@ -42,21 +42,8 @@ from .networks import network
 from .shared import shared
 from .zscores import require, score
 
-MODELS = pytest.mark.oracle(
-    "mean and covariance of the model with several local steps",
-    "the linear recursion of each algorithm with all noise; all pairs of samples enumerated",
-    source="tests/verification/test_local_steps.py",
-    setting="quadratic loss, no clipping, Θ inactive, a given trace, stale reads and lost answers "
-    "too",
-    kinds="FedAsync, FedBuff, ParameterServer, Ridge",
-)
-COSTS = pytest.mark.oracle(
-    "ε of answers with E local steps",
-    "equal bit for bit to ε of E times as many answers of one gradient",
-    source="adaptive composition",
-    setting="every mechanism, accountants, samples, shared records, an own learner",
-    kinds="LaplaceMechanism, GaussianMechanism",
-)
+MODELS = pytest.mark.oracle("mean and covariance of the model with several local steps")
+COSTS = pytest.mark.oracle("ε of answers with E local steps")
 
 SCENE = Path(__file__).parent / "scenes" / "local-records.toml"
 N, P, UPDATES, SIGMA, RUNS = 3, 2, 8, 0.2, 4000

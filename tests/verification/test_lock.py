@@ -12,20 +12,12 @@ from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.formulas.queueing import refusing_unequal
 from tests.theory.lock import poisson_source, refusing
 
-from .networks import (
-    network,
-    own_seed,
-    runs,
-)
+from .networks import network, own_seed, runs
 from .shared import shared
-from .zscores import CELL, counts, flat, require, score, seen, two_stages
+from .zscores import counts, flat, require_kinds, score, seen, two_stages
 
 pytestmark = pytest.mark.oracle(
-    "rate of updates, share of time with a locked learner, refusals, owner of the next update",
-    "rate N/(1+Nρ), locked Nρ/(1+Nρ), refused (N−1)ρ/(1+(N−1)ρ); owners independent and uniform",
-    source="asyncdp_sim.theory.formulas.queueing; Erlang's loss formula",
-    setting='busy = "refuse", no losses, Poisson clocks, any law of the service',
-    kinds="Request, PoissonClock, Constant, Exponential, Lognormal",
+    "rate of updates, share of time with a locked learner, refusals, owner of the next update"
 )
 
 RUNS = 40
@@ -114,27 +106,17 @@ def scores():
 @pytest.mark.long
 @pytest.mark.parametrize(("law", "n_owners"), CI)
 def test_rate_busy_fraction_and_refusals(law, n_owners):
-    found = sound(law, n_owners)
-    require(found["mean"], error=0.003)
-    require(found["tail"], error=0.01)
-    require(found["owners"], error=0.05)
-    require(found["pairs"], error=CELL)
+    require_kinds(sound(law, n_owners), owners=0.05)
 
 
 @pytest.mark.long
 def test_unequal_rates():
-    found = sound_unequal()
-    require(found["mean"], error=0.003)
-    require(found["tail"], error=0.01)
-    require(found["owners"], error=0.05)
-    require(found["pairs"], error=CELL)
+    require_kinds(sound_unequal(), owners=0.05)
 
 
 @pytest.mark.long
 def test_a_poisson_source():
-    found = sound_source()
-    require(found["mean"], error=0.003)
-    require(found["tail"], error=0.01)
+    require_kinds(sound_source())
 
 
 @pytest.mark.long

@@ -19,16 +19,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, two_stages
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.oracle(
-        "answers delivered, and attempts per answer",
-        "1 − l^R and (1 − l^R)/(1 − l); for bursts, the Gilbert–Elliott chain",
-        source="asyncdp_sim.theory.formulas.packet_loss",
-        setting="private channels, no delays",
-        kinds="Ideal",
-    ),
-]
+pytestmark = [pytest.mark.long, pytest.mark.oracle("answers delivered, and attempts per answer")]
 
 RUNS, SKIPPED = 40, 100
 BURSTS = {"to_bad": 0.1, "to_good": 0.25, "loss_good": 0.05, "loss_bad": 0.8}
@@ -94,9 +85,7 @@ def measure(name, *, seed=None, count=RUNS, factor=1):
     return found
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():

@@ -27,12 +27,7 @@ from .zscores import counts, kept, require, score, seen
 pytestmark = [
     pytest.mark.long,
     pytest.mark.oracle(
-        "meetings in which both models arrive despite losses, and the mean model of all nodes",
-        "binomial; E W and E W S Wᵀ of random averaging; the mean is conserved on average for "
-        "equal losses",
-        source="a linear recursion over edges and outcomes",
-        setting="four owners on a ring, Poisson clocks, equal and unequal loss rates",
-        kinds="Gossip, Averaging",
+        "meetings in which both models arrive despite losses, and the mean model of all nodes"
     ),
 ]
 

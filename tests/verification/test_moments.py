@@ -16,17 +16,11 @@ from asyncdp_sim.theory.moments.per_update import moments
 from .gossip_cases import Case, correlated, dense_moments, enumerated, uniform_traces
 from .networks import network, runs
 from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import require_kinds, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "mean and second moments of the models, and E ψ at any k",
-        "the recursion of exact moments; in small cases, all outcomes enumerated",
-        source="asyncdp_sim.theory.moments.per_update",
-        setting="quadratic loss, no clipping, Θ inactive, independent owners, no staleness",
-        kinds="AsyncGossip, Ridge",
-    ),
+    pytest.mark.oracle("mean and second moments of the models, and E ψ at any k"),
 ]
 
 FIT = correlated(n_owners=3, records=20, n_features=4, sigma=0.2, seed=1)
@@ -123,20 +117,17 @@ def flat(table):
 
 
 def test_ten_thousand_replays():
-    require(sound()["mean"], error=0.003)
-    require(sound()["second"], error=0.03)
+    require_kinds(sound())
 
 
 @pytest.mark.nightly  # by default with unequal rates
 def test_replays_of_simulated_networks():
     found = measure(STRONG, simulated((1.0,) * 3, SIMULATED), seed=2)
-    require(found["mean"], error=0.01)
-    require(found["second"], error=0.05)
+    require_kinds(found, mean=0.01, second=0.05)
 
 
 def test_replays_of_simulated_networks_with_unequal_rates():
-    require(sound_unequal()["mean"], error=0.01)
-    require(sound_unequal()["second"], error=0.05)
+    require_kinds(sound_unequal(), mean=0.01, second=0.05)
 
 
 EVERY = [

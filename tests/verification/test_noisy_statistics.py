@@ -16,17 +16,12 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 
 from .shared import shared
 from .zscores import require, score
 
-pytestmark = pytest.mark.oracle(
-    "released statistics, and ψ of the model computed from them",
-    "unbiased, with known variance; tr H⁻¹(…) to first order in the noise",
-    source="the delta method",
-    setting="quadratic loss; ψ where the noise is small",
-    kinds="NoisyStatistics",
-)
+pytestmark = pytest.mark.oracle("released statistics, and ψ of the model computed from them")
 
 N, P, RECORDS = 2, 3, 200
 ROW, TARGET, SHARE = 2.0, 4.0, 0.6
@@ -36,20 +31,20 @@ UPPER = np.triu_indices(P)
 
 def problem(epsilon):
     """Return a scenario's learning problem, and its records confined by hand, owner by owner."""
-    fields = {
-        "id": "statistics",
-        "run": {"updates": 1},
-        "owners": {"count": N, "records": RECORDS},
-        "data": {"kind": "gaussian", "features": P, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 50.0},
-        "protocol": {"kind": "rounds"},
-        "algorithm": {"kind": "noisy-statistics", "gram_share": SHARE},
-        "privacy": {
+    fields = scenes.fields(
+        id="statistics",
+        run={"updates": 1},
+        owners={"count": N, "records": RECORDS},
+        data={"features": P, "heterogeneity": 0.5},
+        model={"regularisation": 0.2, "theta_max": 50.0},
+        protocol={"kind": "rounds"},
+        algorithm={"kind": "noisy-statistics", "gram_share": SHARE},
+        privacy={
             "epsilon": epsilon,
             "sensitivity": {"kind": "domain", "row_norm": ROW, "target_max": TARGET},
             "budget": {"kind": "per-owner-cap", "answers": 1},
         },
-    }
+    )
     scenario = parse(Scenario, fields)
     data = build_dataset(scenario)
     confined = []

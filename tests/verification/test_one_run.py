@@ -17,7 +17,7 @@ from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec.base import parse
-from tests.cli.command import Command
+from tests import scenes
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
@@ -150,9 +150,7 @@ def no_noise(patch: Patch) -> None:
 
 
 @pytest.mark.parametrize(("plant", "most"), [(half_the_noise, 2.0), (no_noise, np.inf)])
-def test_less_noise_is_caught_in_one_run_within_a_minute(
-    plant: Any, most: float, monkeypatch: Patch, command: Command
-) -> None:
+def test_less_noise_is_caught_in_one_run_within_a_minute(plant, most, monkeypatch, command):
     plant(monkeypatch)
     found = audit_once(scene(), None, 1e-3)
     assert 1.0 < found.epsilon <= most
@@ -177,30 +175,26 @@ def drawn(number: int) -> Scenario:
         {"kind": "domain", "row_norm": 1.0, "target_max": 1.0},
     ][int(rng.integers(2))]
     owners = int(rng.integers(30, 60))
-    fields: dict[str, Any] = {
-        "id": f"canaries-{number}",
-        "run": {"seed": number, "updates": 6 * owners, "until": 100.0},
-        "owners": {"count": owners, "records": rng.integers(2, 9, owners).tolist()},
-        "data": {
-            "kind": "gaussian",
-            "features": int(rng.integers(2, 6)),
-            "labels": model != "ridge",
-        },
-        "model": {"kind": model, "regularisation": 0.1, "theta_max": 10.0},
-        "channel": [
+    fields: dict[str, Any] = scenes.fields(
+        id=f"canaries-{number}",
+        run={"seed": number, "updates": 6 * owners, "until": 100.0},
+        owners={"count": owners, "records": rng.integers(2, 9, owners).tolist()},
+        data={"features": int(rng.integers(2, 6)), "labels": model != "ridge"},
+        model={"kind": model, "regularisation": 0.1, "theta_max": 10.0},
+        channel=[
             {"kind": "ideal"},
             {"kind": "ideal", "loss": 0.4, "retransmissions": 2, "resend": "fresh"},
             {"kind": "ideal", "loss": 0.4, "retransmissions": 1, "resend": "same"},
         ][int(rng.integers(3))],
-        "protocol": [{"kind": "request"}, {"kind": "push"}][int(rng.integers(2))],
-        "algorithm": {"kind": "async-gossip", "rho": 10.0},
-        "privacy": {
+        protocol=[{"kind": "request"}, {"kind": "push"}][int(rng.integers(2))],
+        algorithm={"rho": 10.0},
+        privacy={
             "epsilon": float(rng.choice([0.3, 1.0, 3.0])),
             "mechanism": mechanism,
             "sensitivity": bounded,
             "budget": {"kind": "per-owner-cap", "answers": int(rng.integers(1, 4))},
         },
-    }  # fmt: skip
+    )
     if mechanism == "gaussian":
         fields["privacy"]["delta"] = 1e-9
     return parse(Scenario, fields)

@@ -27,13 +27,7 @@ from .zscores import require, score, seen
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "E ψ with lost messages, spent budgets, or a given order of updates",
-        "exact moments over the counts of answers, or for the given order",
-        source="asyncdp_sim.theory.moments.with_budgets, asyncdp_sim.theory.moments.given_order",
-        setting="as above; losses independent",
-        kinds="AsyncGossip, Ridge",
-    ),
+    pytest.mark.oracle("E ψ with lost messages, spent budgets, or a given order of updates"),
 ]
 
 UPDATES, RUNS, PARTS, DRAWS = 14, 2000, 4400, 4

@@ -34,11 +34,7 @@ from .shared import shared
 from .zscores import require, score
 
 pytestmark = pytest.mark.oracle(
-    "mean path, convergence, Lemma 3, information that servers gain about each other",
-    "E x_k = x* − Π (I − (M/S) α_j ∇²f) x*; Lemma 3 of POLAR-SGD; uniform masks",
-    source="POLAR-SGD; tests/verification/test_polar.py",
-    setting="quadratic loss, consensus after every step; graphs of a few servers",
-    kinds="Polar",
+    "mean path, convergence, Lemma 3, information that servers gain about each other"
 )
 
 S, TOTAL, BOUND, BATCH = 5, 5.0, 50.0, 10

@@ -15,19 +15,9 @@ from .zscores import require, score
 
 pytestmark = pytest.mark.long
 
-TASKS = pytest.mark.oracle(
-    "dispatched tasks and their owners under the shortest-queue policy",
-    "N tasks: each task returns to its owner; N − 1 tasks: μ_j (M − μ_j)/M, M = Σ μ_i",
-    source="a chain of the set of idle owners, in detailed balance",
-    setting="dispatch, three owners, exponential times",
-    kinds="ShortestQueue",
-)
+TASKS = pytest.mark.oracle("dispatched tasks and their owners under the shortest-queue policy")
 STALENESS = pytest.mark.oracle(
-    "staleness of m tasks under any policy, also after budgets are spent",
-    "m − 1 in every trace, if unfinished tasks count",
-    source="the learner keeps m tasks under way",
-    setting="dispatch, four tasks of three owners, the shortest queue; a budget that ends half way",
-    kinds="Dispatch, ShortestQueue",
+    "staleness of m tasks under any policy, also after budgets are spent"
 )
 
 RUNS, UPDATES = 30, 2000

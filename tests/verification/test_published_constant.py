@@ -17,14 +17,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all
 from scenarios import entry
 
-pytestmark = pytest.mark.oracle(
-    "ψ times (ε n_i)²",
-    "constant within [1.9, 3.6]·10⁹; slopes of −2",
-    source="Async, figures 5 and 6",
-    setting="the published settings on the synthetic twin",
-    kinds="AsyncGossip",
-    basis="approximation",
-)
+pytestmark = pytest.mark.oracle("ψ times (ε n_i)²")
 
 TABLE = Path(__file__).resolve().parents[3] / "shared/data/lendingclub_2007_2011.parquet"
 SIZES = (1000, 14000)

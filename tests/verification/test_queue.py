@@ -18,18 +18,9 @@ from tests.theory.queueing import constant_tail, exponential_tail
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import flat, require, score, two_stages
+from .zscores import flat, require, require_kinds, score, two_stages
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.oracle(
-        "waiting time of requests",
-        "Pollaczek–Khinchine, first and second moment; Lindley's recursion in every run",
-        source="asyncdp_sim.theory.formulas.queueing",
-        setting='busy = "queue", own_tick = "queue", load at most 0.7',
-        kinds="Request, PoissonClock, Constant, Exponential",
-    ),
-]
+pytestmark = [pytest.mark.long, pytest.mark.oracle("waiting time of requests")]
 
 RUNS = 40
 FIFO = Request(busy="queue", own_tick="queue")
@@ -90,9 +81,7 @@ def measure(name, **how):
     }
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():
@@ -102,10 +91,7 @@ def scores():
 
 @pytest.mark.parametrize("name", [*CI, pytest.param("exponential", marks=pytest.mark.nightly)])
 def test_waits(name):
-    found = sound(name)
-    require(found["mean"], error=0.01)
-    require(found["second"], error=0.03)
-    require(found["tail"], error=0.01)
+    require_kinds(sound(name), mean=0.01)
 
 
 def follows_lindley(trace):

@@ -19,11 +19,7 @@ from tests.rehearsals.scenes import WAYS, order_of, scenario
 from tests.rehearsals.timeless import timeless
 
 pytestmark = pytest.mark.oracle(
-    "every exchange: times of request, read, release and end, and outcome",
-    "equal, tick for tick, to an independent program of owners and learner over sockets",
-    source="a second implementation of the protocol, asyncdp_sim.rehearsals",
-    setting="ideal channel with losses; the machine costs no time there",
-    kinds="Request, Push, Rounds",
+    "every exchange: times of request, read, release and end, and outcome"
 )
 
 COLUMNS = ("owner", "request_tick", "read_tick", "read_k", "release_tick", "end_tick", "end_k")

@@ -13,13 +13,7 @@ from .networks import network, own_seed, runs
 from .shared import shared
 from .zscores import LIMIT, require, score, two_stages
 
-pytestmark = pytest.mark.oracle(
-    "clocks almost as fast as the resolution of time",
-    "rounded times have the mean (x/2)/sinh(x/2); repeated owners follow a Markov chain",
-    source="Poisson clocks on a lattice of ticks, tests/theory/ticks.py",
-    setting="no delays; x is the number of clock ticks per time step",
-    kinds="PoissonClock",
-)
+pytestmark = pytest.mark.oracle("clocks almost as fast as the resolution of time")
 
 CASES = {"three": (3, 0.3), "three at once": (3, 3.0), "ten": (10, 1.0)}
 """N, and x = Λδ: far beyond what is allowed, so that little is enough to see."""

@@ -30,15 +30,7 @@ from .zscores import Score, require, score, seen, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "limit and rate of learning with absent owners or with dispatched tasks",
-        "moments of recursions over owners, waves of absence, a Markov chain, or stale answers",
-        source="scenarios.beyond",
-        setting="4 to 20 owners: rounds, one at a time, copies; drawn, in waves, lasting; 4 and "
-        "10 tasks",
-        kinds="AsyncGossip, FedAsync, FedBuff, ParameterServer, Bernoulli, Diurnal, Outages, "
-        "Rounds, Request, Dispatch",
-    ),
+    pytest.mark.oracle("limit and rate of learning with absent owners or with dispatched tasks"),
 ]
 
 LIKE = {"bias": "bias-of-absence", "waves": "absence-in-waves", "lasting": "absence-that-lasts"}

@@ -27,13 +27,7 @@ from .zscores import CELL, counts, require, score, seen
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "length of rounds, owners that miss the deadline, lost answers",
-        "H_N/μ; e^(−μD) in each round; binomial thinning",
-        source="asyncdp_sim.theory.formulas.rounds",
-        setting="exponential times, private channels",
-        kinds="Rounds, SaturatedClock, Exponential, Ideal",
-    ),
+    pytest.mark.oracle("length of rounds, owners that miss the deadline, lost answers"),
 ]
 
 N, RATE = 5, 2.0

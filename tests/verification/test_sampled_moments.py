@@ -16,13 +16,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
-pytestmark = pytest.mark.oracle(
-    "E ψ with answers over samples of records",
-    "all samples enumerated; exact moments with the variance of a sample, |z| ≤ 4",
-    source="asyncdp_sim.theory.moments.sample_spread",
-    setting="quadratic loss, no clipping, Θ inactive; one-on-one, budgets that end, rounds",
-    kinds="LaplaceMechanism, GaussianMechanism",
-)
+pytestmark = pytest.mark.oracle("E ψ with answers over samples of records")
 
 SCENE = Path(__file__).parent / "scenes" / "sampled-answers.toml"
 REPLICATES = 4000

@@ -23,13 +23,7 @@ from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.theory.predict.update_order import shares as shares_of
 from asyncdp_sim.theory.prediction import Unknown
 
-pytestmark = pytest.mark.oracle(
-    "limit of learning with unequal shares of updates",
-    "the optimum with weights π_i, computed by hand; inverse-rate removes the bias",
-    source="two quadratics",
-    setting="no noise",
-    kinds="AsyncGossip",
-)
+pytestmark = pytest.mark.oracle("limit of learning with unequal shares of updates")
 
 SIGMA, T, RUNS = 0.02, 10_000, 20
 OBJECTIVE = Quadratic.from_records(

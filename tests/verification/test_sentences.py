@@ -18,6 +18,7 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 from tests.one_in import one_in
 
 pytestmark = pytest.mark.no_evidence
@@ -27,15 +28,13 @@ T, R = 40, 20
 
 
 def scenario(changes: Fields) -> Scenario:
-    fields: Fields = {
-        "id": "sentences",
-        "run": {"updates": T, "replicates": R, "record_every": T},
-        "owners": {"count": 3, "records": [60, 40, 50]},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.2},
-        "algorithm": {"kind": "async-gossip", "rho": 60.0},
-        "privacy": {"epsilon": 50.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
-    }
+    fields: Fields = scenes.fields(
+        run={"updates": T, "replicates": R, "record_every": T},
+        owners={"records": [60, 40, 50]},
+        model={"regularisation": 0.2},
+        algorithm={"rho": 60.0},
+        privacy={"epsilon": 50.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
+    )
     for key, value in changes.items():
         whole = "kind" in value or key not in fields
         fields[key] = value if whole else fields[key] | value

@@ -20,13 +20,7 @@ from .zscores import require, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "answers per slot, and owners that cannot send in the next slot",
-        "N q (1−q)^(N−1), q = p/(1+p), p = 1 − e^(−λτ)",
-        source="asyncdp_sim.theory.formulas.channels",
-        setting="push, an airtime of at most a slot",
-        kinds="SlottedAloha, Push, PoissonClock",
-    ),
+    pytest.mark.oracle("answers per slot, and owners that cannot send in the next slot"),
 ]
 
 RUNS, WARM = 40, 50
@@ -77,9 +71,7 @@ def measure(name, **how):
     ]
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():

@@ -23,13 +23,7 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.conformance.members import examples, said
 from tests.together import together as together_cases
 
-pytestmark = pytest.mark.oracle(
-    "budgets spent unevenly: ε, and E ψ",
-    "rational sums; losses rounded down; exact moments and 2,000 runs, |z| ≤ 4",
-    source="rational arithmetic; losses composed a second way",
-    setting="quadratic loss, no clipping; one-on-one, budgets that end, lost answers, rounds",
-    kinds="Scheduled, LaplaceMechanism, GaussianMechanism, LossDistributions",
-)
+pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 
 SCENE = Path(__file__).parent / "scenes" / "spending.toml"
 REPLICATES = 2000
@@ -109,9 +103,7 @@ def private(budget: Any, **fields: Any) -> Privacy:
 @together_cases
 @pytest.mark.parametrize("budget", UNEVEN, ids=said)
 @pytest.mark.parametrize("how", [{}, {"mechanism": "gaussian"}, {"accountant": "pld"}], ids=str)
-def test_what_noise_costs_together_is_the_budget_and_never_more(
-    budget: Any, how: dict[str, str]
-) -> None:
+def test_what_noise_costs_together_is_the_budget_and_never_more(budget, how):
     privacy = private(budget, delta=1e-5 if how else None, **how)
     for spent, budgeted in zip(spent_by_noise(privacy, 3), [0.5, 1.0, 4.0], strict=True):
         assert budgeted * (1 - 1e-3) <= spent <= budgeted * (1 + 1e-12)
@@ -155,9 +147,7 @@ def test_parts_that_add_up_to_more_are_seen(monkeypatch: pytest.MonkeyPatch) -> 
     [(LaplacePair, recomposed.laplace), (GenericPair, recomposed.response)],
     ids=["laplace", "any"],
 )
-def test_unlike_answers_compose_to_what_an_audit_says(
-    kind: type[LaplacePair], law: recomposed.Law
-) -> None:
+def test_unlike_answers_compose_to_what_an_audit_says(kind, law):
     for growth, count in ((1.1, 12), (0.7, 5), (1.0, 8)):
         shape = growth ** np.arange(count)
         relative = tuple((shape / shape.mean()).tolist())

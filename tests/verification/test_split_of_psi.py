@@ -19,13 +19,7 @@ from .zscores import Score, require
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "bias, selection, transient and noise in ψ at the end",
-        "exact moments and the fixed point of the mean map",
-        source="asyncdp_sim.runs.split",
-        setting="unequal shares of the updates",
-        kinds="AsyncGossip, Ridge",
-    ),
+    pytest.mark.oracle("bias, selection, transient and noise in ψ at the end"),
 ]
 
 CHANCE = np.array([0.5, 0.3, 0.2])

@@ -26,21 +26,8 @@ from scenarios.beyond.stale_order import central_map, stale_course
 
 from .zscores import require, score, seen
 
-GIVEN_ORDER = pytest.mark.oracle(
-    "E ψ of one model with stale answers, for a given order of owners",
-    "exact moments for the order and the staleness; without noise, equal to 10⁻¹⁰",
-    source="scenarios.beyond.stale_order",
-    setting="quadratic loss, no clipping, Θ inactive, one answer an update",
-    kinds="FedBuff, Ridge",
-)
-LIMITS = pytest.mark.oracle(
-    "limit of learning with steps that decrease with staleness",
-    "the minimiser of Σ w_i f_i, w_i = π_i E[w(s) | i] in closed form; with steps divided by w_i, "
-    "θ*",
-    source="asyncdp_sim.theory.formulas.staleness",
-    setting="two quadratics, owners that always compute, no noise, small steps",
-    kinds="FedBuff, FedAsync",
-)
+GIVEN_ORDER = pytest.mark.oracle("E ψ of one model with stale answers, for a given order of owners")
+LIMITS = pytest.mark.oracle("limit of learning with steps that decrease with staleness")
 
 FAST, SLOW = Exponential(mean=0.25), Exponential(mean=0.75)
 PUBLIC = {

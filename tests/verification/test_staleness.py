@@ -17,16 +17,7 @@ from .networks import network, runs
 from .shared import shared
 from .zscores import require, score, seen
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.oracle(
-        "staleness",
-        "mean of a Poisson or binomial law, or N−1; reads and updates balance in every trace",
-        source="asyncdp_sim.theory.formulas.staleness",
-        setting="push, private channels, no losses",
-        kinds="Push, SaturatedClock, Constant, Exponential",
-    ),
-]
+pytestmark = [pytest.mark.long, pytest.mark.oracle("staleness")]
 
 RUNS, N, JOB, WARM = 60, 10, 0.3, 20.0
 

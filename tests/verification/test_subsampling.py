@@ -70,9 +70,7 @@ def test_two_opposite_records_are_told_apart_best(q: float) -> None:
 
 
 @pytest.mark.parametrize(("z", "q", "answers"), CASES, ids=str)
-def test_sampled_answers_cost_what_they_must_and_hardly_more(
-    z: float, q: float, answers: int
-) -> None:
+def test_sampled_answers_cost_what_they_must_and_hardly_more(z, q, answers):
     for delta in (1e-6, 1e-4):
         found = together(((SampledGaussianPair(1 / z, q), answers),), delta).epsilon(delta)
         least = recomposed.epsilon_of(recomposed.Sampled(q), (1 / z,), delta, answers)
@@ -83,9 +81,7 @@ def test_sampled_answers_cost_what_they_must_and_hardly_more(
     ("z", "q", "answers", "close"),
     [(1.0, 0.1, 1, 1e-9), (2.0, 0.01, 50, 1e-6), (3.0, 0.5, 10, 1e-6), (1.0, 0.1, 10, 1e-6)],
 )
-def test_the_same_as_dp_accounting_says_of_one_record_replaced(
-    z: float, q: float, answers: int, close: float
-) -> None:
+def test_the_same_as_dp_accounting_says_of_one_record_replaced(z, q, answers, close):
     pair, delta = SampledGaussianPair(1 / z, q), 1e-5
     one = from_gaussian_mechanism(
         z,
@@ -184,9 +180,7 @@ def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings: tuple[st
 
 @pytest.mark.parametrize("resend", ["same", "fresh"])
 @pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
-def test_live_learning_is_its_replay_and_no_budget_is_exceeded(
-    resend: str, settings: tuple[str, ...]
-) -> None:
+def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings):
     """A repeat has the sample of what it repeats; a fresh answer has its own, and is charged."""
     chosen = ("privacy.sampling=0.4", f"channel.resend={resend}", "run.replicates=20", *settings)
     first = run(load(SCENE, chosen)[0])

@@ -17,13 +17,7 @@ from .zscores import require, score, seen, two_stages
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.oracle(
-        "collisions, rate of answers, delay until the owner's slot",
-        "no collision in 200,000 adjacent slots; the declared rate; a uniform access delay",
-        source="asyncdp_sim.theory.formulas.channels",
-        setting="push; owners that always compute, or Poisson",
-        kinds="Tdma, Push, SaturatedClock, PoissonClock",
-    ),
+    pytest.mark.oracle("collisions, rate of answers, delay until the owner's slot"),
 ]
 
 RUNS = 40
@@ -92,9 +86,7 @@ def measure(name, *, seed=None, count=RUNS, factor=1, wrong=1.0):
     return [score("answers", number, theory * length)]
 
 
-@shared
-def sound(name):
-    return measure(name)
+sound = shared(measure)
 
 
 def scores():

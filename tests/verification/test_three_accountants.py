@@ -27,12 +27,7 @@ from .shared import shared
 from .zscores import LIMIT
 
 pytestmark = pytest.mark.oracle(
-    "forecast final ψ, and forecast of the owners that gain, under three accountants",
-    "the mean of independent runs, |z| ≤ 4; ψ of each owner's optimum",
-    source="independent replicates; least squares of each owner's records",
-    setting="three banks, clipped, at ε = 1 as in the catalogue, and small ones",
-    kinds="LaplaceMechanism, GaussianMechanism, LossDistributions",
-    basis="approximation",
+    "forecast final ψ, and forecast of the owners that gain, under three accountants"
 )
 
 ACCOUNTANTS = {
@@ -89,9 +84,7 @@ def ended(accountant: str, settings: tuple[str, ...], runs: int) -> np.ndarray:
     return psi
 
 
-def compared(
-    accountant: str, settings: tuple[str, ...], runs: int, told: Scenario | None = None
-) -> Compared:
+def compared(accountant, settings, runs, told=None):
     """Hold the forecast, or that of another scenario, against runs."""
     given = banks(accountant, settings)
     found, psi = forecast(told or given), ended(accountant, settings, runs)

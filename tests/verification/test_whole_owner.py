@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audits import Audit, audit
+from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import answers as answers_module
@@ -22,35 +22,17 @@ from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
+from tests.whole_owners import WHOLE_OWNERS
 
 from .zscores import Score, require, score
 
-pytestmark = pytest.mark.oracle(
-    "law of an owner's clipped answers, and their ε",
-    "N(clip(g), s²) per answer; privacy loss N(±μ²/2, μ²) of K answers, μ = √K Δ/s; δ(ε) of that μ",
-    source="the Gaussian mechanism; the moments of a normal loss",
-    setting="three owners with 10, 20 and 40 records; answers and their sums",
-    kinds="GaussianMechanism, Clip, AggregateObserver, ModelObserver",
-)
+pytestmark = pytest.mark.oracle("law of an owner's clipped answers, and their ε")
 
 K, XI, EPSILON, DELTA, RUNS = 8, 0.5, 2.0, 1e-6, 4000
 RECORDS = np.array([10, 20, 40])
 OWNER = 2
 """The one with the most records, which moves sums most."""
-BASE: dict[str, Any] = {
-    "schema": 1,
-    "id": "whole-owner",
-    "run": {"seed": 4, "updates": K},
-    "owners": {"count": 3, "records": RECORDS.tolist()},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "protocol": {"kind": "rounds"},
-    "algorithm": {"kind": "parameter-server", "step": 0.2},
-    "privacy": {
-        "epsilon": EPSILON, "delta": DELTA, "mechanism": "gaussian", "unit": "owner",
-        "sensitivity": {"kind": "clip", "bound": XI},
-    },
-}  # fmt: skip
+BASE = WHOLE_OWNERS | {"run": {"seed": 4, "updates": K}}
 
 
 def scenario(observer: str = "transcript", adjacency: str = "replaced", **privacy: Any) -> Scenario:
@@ -140,9 +122,7 @@ WAYS = pytest.mark.parametrize(("observer", "adjacency"), PAIRS)
 
 
 @one_in(6, ("observer", "adjacency"), PAIRS)
-def test_losses_of_neighbouring_populations_have_their_exact_law(
-    observer: str, adjacency: str
-) -> None:
+def test_losses_of_neighbouring_populations_have_their_exact_law(observer, adjacency):
     of = scenario(observer, adjacency)
     require(losses(of, [each.task.reply for each in populations(of)]), error=0.1)
 
@@ -158,12 +138,7 @@ TWO = {"run": {"seed": 4, "updates": 2}, "owners": {"count": 3, "records": [4, 5
 """A smaller one, whose whole runs are attacked."""
 
 
-def attacked(
-    observer: str,
-    adjacency: str = "replaced",
-    parts: dict[str, Any] | None = None,
-    **privacy: Any,
-) -> Audit:
+def attacked(observer, adjacency="replaced", parts=None, **privacy):
     said = BASE["privacy"] | {"observer": observer, "adjacency": adjacency} | privacy
     of = parse(Scenario, BASE | TWO | (parts or {}) | {"privacy": said})
     return audit(of, answers=40_000, runs=400, confidence=0.999)
@@ -171,9 +146,7 @@ def attacked(
 
 @pytest.mark.long
 @WAYS
-def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(
-    observer: str, adjacency: str
-) -> None:
+def test_an_audit_of_neighbouring_populations_refutes_no_sound_setting(observer, adjacency):
     found = attacked(observer, adjacency)
     assert not found.exceeded
     assert max(check.epsilon for check in found.checks) > 0
@@ -252,9 +225,7 @@ _END = ClipBounds.end_round
 @pytest.mark.parametrize(
     "planted", ["noise for a record", "half the noise", "after the sum", "noise of another round"]
 )
-def test_an_audit_refutes_planted_faults(
-    planted: str, observer: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audit_refutes_planted_faults(planted, observer, monkeypatch):
     if planted == "noise of another round":
         monkeypatch.setattr(answers_module._Rows, "following", _again)
     elif planted == "noise for a record":
@@ -273,9 +244,7 @@ def test_an_audit_refutes_planted_faults(
 
 @pytest.mark.long
 @pytest.mark.parametrize("planted", ["no noise on counts", "an exact share"])
-def test_an_audit_refutes_a_bound_of_private_data(
-    planted: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_audit_refutes_a_bound_of_private_data(planted, monkeypatch):
     if planted == "no noise on counts":
         monkeypatch.setattr(Privacy, "clip_law", _exact_count)
     else:  # where it is believed that counts have noise

@@ -18,6 +18,10 @@ CELL = 0.45
 """Relative error of the rarest cell's count below which a chi-square is valid: 5 expected."""
 
 
+ERRORS = {"mean": 0.003, "tail": 0.01, "second": 0.03, "owners": 0.01, "pairs": CELL, "law": CELL}
+"""Relative standard error allowed by kind of score."""
+
+
 @dataclass(frozen=True)
 class Score:
     """One comparison; ``error`` is the standard error of the mean over the exact value."""
@@ -91,6 +95,12 @@ def require(scores, *, error):
     vague = [s for s in scores if not s.error <= error]
     assert not wrong, f"off theory: {wrong}"
     assert not vague, f"standard error above {error:.1%}: {vague}"
+
+
+def require_kinds(table, **errors):
+    """Assert the scores of a table by kind, to the error of each kind, or to one given."""
+    for kind, scores in table.items():
+        require(scores, error=(ERRORS | errors)[kind])
 
 
 def flat(tables):

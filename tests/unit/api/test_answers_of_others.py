@@ -9,9 +9,7 @@ import asyncdp_sim as ad
 RUNS = 20_000
 
 
-def answers(
-    scale: float, apart: float, runs: int = RUNS, numbers: int = 1, seed: int = 1
-) -> object:
+def answers(scale, apart, runs=RUNS, numbers=1, seed=1):
     side = np.repeat([0, 1], runs)
     noise = np.random.default_rng(seed).laplace(scale=scale, size=(2 * runs, numbers))
     return pd.DataFrame(noise + apart * side[:, None]).assign(dataset=np.where(side, "b", "a"))

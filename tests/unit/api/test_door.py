@@ -64,9 +64,7 @@ def test_importing_it_loads_next_to_nothing() -> None:
 
 
 @pytest.mark.long
-def test_every_name_has_an_example_that_runs(
-    temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_name_has_an_example_that_runs(temporary, monkeypatch):
     """With every module and package of the house imported, whose names are never public ones."""
     drawing = importlib.import_module("asyncdp_sim.figures.draw")
     sound = drawing.pictures

@@ -2,8 +2,6 @@
 
 import pickle
 import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,9 +68,7 @@ def table() -> pd.DataFrame:
     return frame
 
 
-def result(
-    folder: Path, model: str, target: str, sensitivity: str = CLIP, **data: Any
-) -> ad.Result:
+def result(folder, model, target, sensitivity=CLIP, **data):
     table().to_csv(folder / "table.csv", index=False)
     dropped = ["id", *({"number", *CLASSES} - {target})]
     fields = {"public": PUBLIC, "preprocessing": "pca", "features": 5, "values": "", **data}

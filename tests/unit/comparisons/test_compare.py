@@ -255,9 +255,7 @@ def test_what_is_absent_or_infinite_has_no_mean() -> None:
 
 
 @pytest.mark.long
-def test_pictures_lie_over_each_other(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_lie_over_each_other(made, tmp_path, monkeypatch):
     monkeypatch.setattr(style, "DPI", 20)
     found = compared(made, "base", "epsilon", "seed")
     paths = draw_comparison(found.results, tmp_path / "out")

@@ -36,13 +36,7 @@ def codes(encoding, cells, public, decimal="."):
     return learned.names, filled
 
 
-@pytest.mark.oracle(
-    "encoded cells",
-    "computed by hand",
-    source="the definitions",
-    setting="every encoding",
-    kinds="every encoding",
-)
+@pytest.mark.oracle("encoded cells")
 @together
 @pytest.mark.parametrize(
     ("encoding", "cells", "public", "names", "columns"),

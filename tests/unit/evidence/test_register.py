@@ -73,21 +73,24 @@ def test_every_test_of_verification_is_an_oracle_or_marked_as_no_evidence() -> N
 
 
 MARKED = """
-pytestmark = [pytest.mark.long, pytest.mark.oracle(
-    "rate", "1", source="a law", setting="one", kinds="Aloha, every clock with rate"
-)]
+pytestmark = [pytest.mark.long, pytest.mark.oracle("rate")]
 def test_b(): ...
 def test_a(): ...
 def test_fresh_seeds(): ...
 @pytest.mark.no_evidence
 def test_planted(): ...
-OTHER = pytest.mark.oracle("draws", "0", source="a", setting="b", kinds="Ridge", basis="replay")
+OTHER = pytest.mark.oracle("draws")
 @pytest.mark.no_evidence
 class TestMore:
     @OTHER
     def test_c(self): ...
     def test_d(self): ...
 """
+STATED = {
+    "rate": {"formula": "1", "source": "a law", "setting": "one",
+             "kinds": "Aloha, every clock with rate"},
+    "draws": {"formula": "0", "source": "a", "setting": "b", "kinds": "Ridge", "basis": "replay"},
+}  # fmt: skip
 
 
 def test_the_nearest_mark_counts(tmp_path: Path) -> None:
@@ -95,7 +98,7 @@ def test_the_nearest_mark_counts(tmp_path: Path) -> None:
     (tmp_path / "test_two.py").write_text(
         '@pytest.mark.oracle("draws")\ndef test_e(): ...\ndef test_f(): ...\n'
     )
-    rate, draws = marked(tmp_path)
+    rate, draws = marked(tmp_path, STATED)
     assert rate["tests"] == ["test_one.py::test_b", "test_one.py::test_a"]
     assert draws["tests"] == ["test_one.py::TestMore::test_c", "test_two.py::test_e"]
     assert draws["basis"] == "replay"
@@ -103,10 +106,16 @@ def test_the_nearest_mark_counts(tmp_path: Path) -> None:
     assert "SaturatedClock" not in rate["kinds"]
 
 
-def test_a_repeated_mark_that_nobody_states_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [({}, "::test_e: 'draws' is not stated"), (STATED, r"no test has the mark of \['rate'\]")],
+)
+def test_a_mark_that_is_not_stated_and_a_statement_without_a_mark_are_refused(
+    stated, said, tmp_path
+):
     (tmp_path / "test_one.py").write_text('@pytest.mark.oracle("draws")\ndef test_e(): ...\n')
-    with pytest.raises(ValueError, match="0 marks state 'draws'; allowed is one"):
-        marked(tmp_path)
+    with pytest.raises(ValueError, match=said):
+        marked(tmp_path, stated)
 
 
 @pytest.mark.long

@@ -11,16 +11,16 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.scenes import fields
 
-BASE: dict[str, Any] = {
-    "id": "rests",
-    "run": {"updates": 20, "replicates": 2},
-    "owners": {"count": 3, "records": 20},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.2},
-    "algorithm": {"kind": "async-gossip", "rho": 1.0},
-    "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
-}
+BASE: dict[str, Any] = fields(
+    id="rests",
+    run={"replicates": 2},
+    owners={"records": 20},
+    model={"regularisation": 0.2},
+    algorithm={"rho": 1.0},
+    privacy={"sensitivity": {"kind": "declared", "bound": 3.0}},
+)
 CLIP = {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 3.0}}
 PARALLEL = {"kind": "exponential", "mean": 0.3}
 

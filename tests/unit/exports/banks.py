@@ -10,41 +10,10 @@ import pytest
 from asyncdp_sim.exports.flower import plan_of
 from asyncdp_sim.exports.flower.private_learning import ledger
 from asyncdp_sim.scenario import Scenario, load
+from tests.scenes import text
 
 HEAD = ["bank", "income", "purpose", "debt", "rate"]
 BANKS = {"north": 80, "south": 60, "west": 100}
-
-_SCENARIO = """
-id = "banks"
-[data]
-kind = "table"
-path = "{path}"
-target = "rate"
-owner_column = "bank"
-features = 4
-public_records = 100
-preprocessing = "pca"
-[owners]
-count = 3
-[model]
-kind = "ridge"
-regularisation = 0.01
-theta_max = 5.0
-intercept = true
-[algorithm]
-kind = "async-gossip"
-step = 0.3
-[protocol]
-kind = "request"
-[privacy]
-epsilon = 5.0
-sensitivity = {{ kind = "clip", bound = 4.0 }}
-budget = {{ kind = "per-owner-cap", answers = 15 }}
-[run]
-updates = 30
-replicates = 2
-seed = 1
-"""
 
 
 def banks(folder: Path) -> Scenario:
@@ -64,8 +33,25 @@ def banks(folder: Path) -> Scenario:
     for name in BANKS:
         _write(folder / f"{name}.csv", [row for row in rows[:-100] if row[0] == name])
     file = folder / "banks.toml"
-    file.write_text(_SCENARIO.format(path=folder / "loans.csv"), encoding="utf-8")
+    file.write_text(_scenario(str(folder / "loans.csv")), encoding="utf-8")
     return load(file)[0]
+
+
+def _scenario(path: str) -> str:
+    data = {"kind": "table", "path": path, "target": "rate", "owner_column": "bank", "features": 4}
+    return text(
+        id="banks",
+        data=data | {"public_records": 100, "preprocessing": "pca"},
+        owners={"records": None},
+        model={"regularisation": 0.01, "theta_max": 5.0, "intercept": True},
+        algorithm={"kind": "async-gossip", "step": 0.3},
+        protocol={"kind": "request"},
+        privacy={
+            "epsilon": 5.0, "sensitivity": {"kind": "clip", "bound": 4.0},
+            "budget": {"kind": "per-owner-cap", "answers": 15},
+        },
+        run={"updates": 30, "replicates": 2, "seed": 1},
+    )  # fmt: skip
 
 
 def north(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:

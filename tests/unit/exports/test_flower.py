@@ -60,9 +60,7 @@ def scenario(tmp_path: Path) -> Scenario:
     {"data": {"columns": {"purpose": {"kind": "classes", "values": ["study", "car", "house"]}}}},
     {"privacy": {"sensitivity": {"kind": "domain", "row_norm": 2.0, "target_max": 3.0}}},
 ])  # fmt: skip
-def test_a_client_reads_what_the_simulation_reads(
-    scenario: Scenario, tmp_path: Path, changes: dict
-) -> None:
+def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
     scenario = scenario.replace(**changes)
     plan = plan_of(scenario, 1.0)
     features, targets = prepared(scenario, build_dataset(scenario)).trained_on
@@ -159,9 +157,7 @@ class World:
 
 
 @one_in(7, "changes", ALGORITHMS.values(), ids=ALGORITHMS.keys())
-def test_a_new_run_goes_on_from_the_checkpoint(
-    scenario: Scenario, tmp_path: Path, changes: dict
-) -> None:
+def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     plan = plan_of(scenario.replace(**changes), 1.0)
     world = World(plan, dict.fromkeys(range(3), 100))
     first = RunServer({**plan, "updates": 7}, world, tmp_path, "digest")
@@ -177,9 +173,7 @@ def test_a_new_run_goes_on_from_the_checkpoint(
 
 
 @pytest.mark.parametrize("changes", [{}, PUSH, ALGORITHMS["collab-1"]])
-def test_owners_without_budget_end_the_run_even_if_answers_are_lost(
-    scenario: Scenario, tmp_path: Path, changes: dict
-) -> None:
+def test_owners_without_budget_end_the_run_even_if_answers_are_lost(scenario, tmp_path, changes):
     plan = plan_of(scenario.replace(**changes), 1.0)
     world = World(plan, {0: 2, 1: 3, 2: 1})
     world.lost = {0}
@@ -187,9 +181,7 @@ def test_owners_without_budget_end_the_run_even_if_answers_are_lost(
     assert world.charged == {0: 2, 1: 3, 2: 1}
 
 
-def test_a_tick_just_before_a_reply_finds_the_server_busy(
-    scenario: Scenario, tmp_path: Path
-) -> None:
+def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
     plan = {**plan_of(scenario, 1.0), "updates": 2}
     world = World(plan, dict.fromkeys(range(3), 9))
     gaps = iter([[1.0], [1.95, 9.0], [99.0], [99.0], [99.0]])
@@ -236,9 +228,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return north(tmp_path, monkeypatch)
 
 
-def test_a_ledger_is_charged_on_disk_before_an_answer_leaves(
-    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_is_charged_on_disk_before_an_answer_leaves(settings, monkeypatch):
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
@@ -247,9 +237,7 @@ def test_a_ledger_is_charged_on_disk_before_an_answer_leaves(
     assert ledger.spent(settings["ledger"], "north")[0] == 1  # written, perhaps not synced
 
 
-def test_an_answer_is_charged_before_it_is_given(
-    settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_charged_before_it_is_given(settings, monkeypatch):
     on_disk, fsync = [], os.fsync
 
     def watched(descriptor: int) -> None:
@@ -280,9 +268,7 @@ def _spend(path: str) -> None:
             return
 
 
-def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(
-    charged: str, tmp_path: Path
-) -> None:
+def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, tmp_path):
     copy = tmp_path / "copy.ledger"
     copy.write_bytes(Path(charged).read_bytes())
     assert "copied or moved" in ledger.spent(str(copy), "north")[1]
@@ -301,9 +287,7 @@ def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(
     ({"clock": {"kind": "deterministic"}}, "clock.kind"),
     ({"data": {"columns": {"debt": "money", "income": {"kind": "date"}}}}, "columns.*\n.*columns"),
 ])  # fmt: skip
-def test_what_the_app_cannot_carry_out_is_refused_by_name(
-    scenario: Scenario, tmp_path: Path, changes: dict, key: str
-) -> None:
+def test_what_the_app_cannot_carry_out_is_refused_by_name(scenario, tmp_path, changes, key):
     with pytest.raises(SpecError, match=key):
         export_flower(scenario.replace(**changes), tmp_path / "app")
     assert not (tmp_path / "app").exists()

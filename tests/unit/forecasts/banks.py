@@ -6,28 +6,23 @@ from asyncdp_sim.forecasts.advice.market import Demand, priced
 from asyncdp_sim.forecasts.moments import broken
 from asyncdp_sim.forecasts.population import Moments, population
 from asyncdp_sim.scenario import Scenario
+from tests.scenes import fields
 
 
 def banks(records=(400, 900, 300), epsilon=(1.0, 2.0, 0.5), updates=60, rho=30.0):
     """Return three owners of made-up records with a declared bound."""
-    return {
-        "schema": 1,
-        "id": "small-banks",
-        "title": "Small banks",
-        "description": "For tests.",
-        "source": "synthetic",
-        "run": {"seed": 1, "replicates": 100, "updates": updates, "record_every": updates},
-        "owners": {"count": len(records), "records": list(records)},
-        "data": {"kind": "gaussian", "features": 3},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "clock": {"kind": "poisson", "rate": 1.0},
-        "protocol": {"kind": "request"},
-        "algorithm": {"kind": "async-gossip", "rho": rho},
-        "privacy": {
-            "epsilon": list(epsilon),
-            "sensitivity": {"kind": "declared", "bound": 5.0},
-        },
-    }
+    return fields(
+        title="Small banks",
+        description="For tests.",
+        source="synthetic",
+        run={"seed": 1, "replicates": 100, "updates": updates, "record_every": updates},
+        owners={"count": len(records), "records": list(records)},
+        data={"features": 3},
+        clock={"kind": "poisson", "rate": 1.0},
+        protocol={"kind": "request"},
+        algorithm={"rho": rho},
+        privacy={"epsilon": list(epsilon), "sensitivity": {"kind": "declared", "bound": 5.0}},
+    )
 
 
 def trial(known, coalition, numbers):

@@ -15,7 +15,6 @@ from asyncdp_sim.forecasts.uncertainty import MayBeOff, may_be_off
 from asyncdp_sim.measures.scores import ACCURACY, RMSE
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from tests.cli.command import Command
 from tests.one_in import one_in
 from tests.scenes import fields
 
@@ -27,6 +26,8 @@ RAW = fields(
     algorithm={"rho": 2.0},
     privacy={"epsilon": 30.0, "sensitivity": {"kind": "clip", "bound": 8.0}},
 )
+
+FILES = {"s.toml": tomli_w.dumps(RAW)}
 
 
 def scenario(**parts):
@@ -267,10 +268,8 @@ def test_owners_errors_lie_within_their_half_widths(tmp_path, law):
 
 
 @pytest.mark.long
-def test_the_command_has_a_row_of_them_for_each_owner(tmp_path, monkeypatch, capsys, found):
-    (tmp_path / "s.toml").write_text(tomli_w.dumps(RAW))
-    monkeypatch.chdir(tmp_path)
-    command = Command(monkeypatch, capsys)
+@pytest.mark.usefixtures("here")
+def test_the_command_has_a_row_of_them_for_each_owner(command, found):
     said = command.done("forecast", "s.toml", "--details").out.splitlines()
     head = next(at for at, line in enumerate(said) if line.startswith("owner  records"))
     rows = [line.split() for line in said[head + 1 : head + 5]]

@@ -10,36 +10,22 @@ from asyncdp_sim.forecasts import grid
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.uncertainty import may_be_off
 from asyncdp_sim.scenario import load
-from tests.cli.command import Command
+from tests.scenes import text
 
-FILE = """
-schema = 1
-id = "advised"
-[run]
-seed = 2
-updates = 12
-replicates = 4
-[owners]
-count = 3
-[data]
-kind = "table"
-path = "t.csv"
-target = "y"
-features = 2
-public_records = 60
-preprocessing = "pca"
-owner_column = "who"
-[model]
-kind = "ridge"
-regularisation = 1e-3
-[algorithm]
-kind = "async-gossip"
-rho = 0.05
-[privacy]
-epsilon = 20.0
-sensitivity = { kind = "declared", bound = 20.0 }
-budget = { kind = "per-owner-cap", answers = 12 }
-"""
+FILE = text(
+    run={"seed": 2, "updates": 12, "replicates": 4},
+    owners={"records": None},
+    data={
+        "kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 60,
+        "preprocessing": "pca", "owner_column": "who",
+    },
+    model={"regularisation": 1e-3},
+    algorithm={"rho": 0.05},
+    privacy={
+        "epsilon": 20.0, "sensitivity": {"kind": "declared", "bound": 20.0},
+        "budget": {"kind": "per-owner-cap", "answers": 12},
+    },
+)  # fmt: skip
 SWEEP = """
 [sweep]
 "privacy.epsilon" = [10.0, 20.0]
@@ -47,17 +33,17 @@ SWEEP = """
 """
 
 
+FILES = {"s.toml": FILE, "swept.toml": FILE + SWEEP}
+
+
 @pytest.fixture
-def command(tmp_path, monkeypatch, capsys):
+def command(command, here):
     g = np.random.default_rng(1)
     x = g.normal(size=(460, 2))
     frame = pd.DataFrame(x, columns=["a", "b"]).assign(y=x @ [1.0, -1.0] + g.normal(size=460))
     frame["who"] = np.repeat(["n", "e", "s", "s"], 115)
-    frame.sample(frac=1, random_state=0).to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "s.toml").write_text(FILE)
-    (tmp_path / "swept.toml").write_text(FILE + SWEEP)
-    monkeypatch.chdir(tmp_path)
-    return Command(monkeypatch, capsys)
+    frame.sample(frac=1, random_state=0).to_csv(here / "t.csv", index=False)
+    return command
 
 
 def off_of(printed):

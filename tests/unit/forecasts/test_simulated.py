@@ -14,6 +14,7 @@ from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 from tests.one_in import one_in
 
 CURVE = np.array(
@@ -44,23 +45,16 @@ DIVERGING: dict[str, dict[str, Any]] = {
 
 
 @one_in(2, "parts", DIVERGING.values(), ids=DIVERGING)
-def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(
-    parts: dict[str, Any],
-) -> None:
+def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(parts):
     """∞ − ∞ of a model that has overflowed is not told as if nothing were known."""
-    fields = {
-        "id": "diverging",
-        "run": {"updates": parts.get("updates", 30)},
-        "owners": {"count": 3, "records": 5},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-3},
-        "protocol": parts.get("protocol", {"kind": "request"}),
-        "algorithm": parts["algorithm"],
-        "privacy": {
-            "epsilon": 1.0,
-            "sensitivity": {"kind": parts.get("bound", "clip"), "bound": 1.0},
-        },
-    }
+    fields = scenes.fields(
+        run={"updates": parts.get("updates", 30)},
+        owners={"records": 5},
+        model={"regularisation": 1e-3},
+        protocol=parts.get("protocol", {"kind": "request"}),
+        algorithm=parts["algorithm"],
+        privacy={"sensitivity": {"kind": parts.get("bound", "clip"), "bound": 1.0}},
+    )
     found = forecast(parse(Scenario, fields), redraws=4, target=0.5)
     assert (found.psi, found.psi_half_width) == (np.inf, np.inf)
     told = [found.psi, found.noise_free, *found.quantiles.values(), *found.curve, *found.times]
@@ -74,17 +68,15 @@ def test_few_runs_without_noise_are_made_where_they_tell_their_mean(
     rho: float, updates: int, enough: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To the error stated beside their number; where they differ much, all are made."""
-    fields: dict[str, Any] = {
-        "id": "quiet",
-        "run": {"updates": updates},
-        "owners": {"count": 2, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
-        "algorithm": {"kind": "async-gossip", "rho": rho},
-        "protocol": {"kind": "push"},
-        "compute": {"kind": "exponential", "mean": 0.5},
-        "privacy": {"epsilon": 1.0, "sensitivity": TRUSTED["clipped"]},
-    }
+    fields: dict[str, Any] = scenes.fields(
+        run={"updates": updates},
+        owners={"count": 2, "records": 20},
+        model={"theta_max": 5.0},
+        algorithm={"rho": rho},
+        protocol={"kind": "push"},
+        compute={"kind": "exponential", "mean": 0.5},
+        privacy={"sensitivity": TRUSTED["clipped"]},
+    )
     found = forecast(parse(Scenario, fields))
     monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "SMALL", (0.0, 0.0))
     every = forecast(parse(Scenario, fields))
@@ -93,15 +85,15 @@ def test_few_runs_without_noise_are_made_where_they_tell_their_mean(
     assert abs(found.noise_free - every.noise_free) <= off
 
 
-CLIPPED: dict[str, Any] = {
-    "id": "clipped",
-    "run": {"updates": 60},
-    "owners": {"count": 3, "records": 80},
-    "data": {"kind": "gaussian", "features": 3},
-    "model": {"kind": "ridge", "regularisation": 0.01, "theta_max": 10.0},
-    "algorithm": {"kind": "async-gossip", "rho": 5.0},
-    "privacy": {"epsilon": 10.0, "sensitivity": {"kind": "clip", "bound": 4.0}},
-}
+CLIPPED: dict[str, Any] = scenes.fields(
+    id="clipped",
+    run={"updates": 60},
+    owners={"records": 80},
+    data={"features": 3},
+    model={"regularisation": 0.01, "theta_max": 10.0},
+    algorithm={"rho": 5.0},
+    privacy={"epsilon": 10.0, "sensitivity": {"kind": "clip", "bound": 4.0}},
+)
 
 
 def test_more_runs_are_made_where_the_first_leave_an_owner_undecided() -> None:
@@ -150,16 +142,14 @@ TRUSTED = {
 @pytest.mark.long
 def test_without_noise_answers_are_bounded_as_with_it(bound: str, learning: str) -> None:
     """An infinite budget clips and scales as any other; mechanism none does neither."""
-    fields: dict[str, Any] = {
-        "id": "silent",
-        "run": {"updates": 12, "replicates": FIRST, "learning": learning},
-        "owners": {"count": 2, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
-        "algorithm": {"kind": "async-gossip", "rho": 60.0},
-        "protocol": {"kind": "push"},
-        "compute": {"kind": "exponential", "mean": 0.5},
-    }
+    fields: dict[str, Any] = scenes.fields(
+        run={"updates": 12, "replicates": FIRST, "learning": learning},
+        owners={"count": 2, "records": 20},
+        model={"theta_max": 5.0},
+        algorithm={"rho": 60.0},
+        protocol={"kind": "push"},
+        compute={"kind": "exponential", "mean": 0.5},
+    )
     privacy: dict[str, Any] = {"epsilon": 20.0, "sensitivity": TRUSTED[bound]}
     found = forecast(parse(Scenario, fields | {"privacy": privacy}))
     assert found.method.startswith(f"{FIRST} simulated runs")

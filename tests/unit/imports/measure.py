@@ -83,9 +83,7 @@ def _nvflare(clients: list[str], sent: np.ndarray, received: np.ndarray) -> list
     return [f"{_clock(time)} - {line}" for time, _, line in sorted(lines)]
 
 
-def _flower(
-    clients: list[str], sent: np.ndarray, left: np.ndarray, received: np.ndarray
-) -> list[str]:
+def _flower(clients, sent, left, received):
     """Return the logs of Flower's SuperNodes, one after the other."""
     lines = []
     for client in sorted(set(clients)):

@@ -27,9 +27,7 @@ def edge(said: str) -> str:
     return f'<edge source="{a}" target="{b}">{data}</edge>'
 
 
-def graphml(
-    edges: str = "", nodes: str = NODES, keys: str = KEY, default: str = "undirected"
-) -> str:
+def graphml(edges="", nodes=NODES, keys=KEY, default="undirected"):
     drawn = "".join(edge(said) for said in edges.split(", ") if said != "")
     return (
         '<?xml version="1.0" encoding="UTF-8"?>'

@@ -320,9 +320,7 @@ print(json.dumps({"told": told, "kilobytes": peak, "seconds": cpu}))
 
 @pytest.mark.benchmark
 @pytest.mark.parametrize("kind", ["fedscale", "flash"])
-def test_a_hundred_thousand_devices_take_less_than_a_minute_and_a_gigabyte(
-    kind: str, tmp_path: Path
-) -> None:
+def test_a_hundred_thousand_devices_take_less_than_a_minute_and_a_gigabyte(kind, tmp_path):
     """CPU time; and the share online of all devices is that of the file to 1e-9."""
     n, out = 100_000, tmp_path / "on.parquet"
     if kind == "fedscale":

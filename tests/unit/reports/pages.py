@@ -8,24 +8,23 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
+from tests.scenes import fields
 
 EVIL = "<script>alert('&\"')</script>"
 """A name that would run, were it not escaped."""
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 ADDRESSES = ("src", "href", "srcset", "action", "data", "poster", "background", "formaction")
 
-BASE = {
-    "id": "told",
-    "title": f"Told {EVIL}",
-    "description": f"A story with `code` and {EVIL}.\n\nAnd more.",
-    "run": {"updates": 25, "replicates": 6},
-    "owners": {"count": 3, "records": 30, "names": ["Ann & Sons", EVIL, "Café"]},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.2},
-    "compute": {"kind": "exponential", "mean": 0.2},
-    "algorithm": {"kind": "async-gossip", "rho": 1.0},
-    "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 3.0}},
-}
+BASE = fields(
+    title=f"Told {EVIL}",
+    description=f"A story with `code` and {EVIL}.\n\nAnd more.",
+    run={"updates": 25, "replicates": 6},
+    owners={"records": 30, "names": ["Ann & Sons", EVIL, "Café"]},
+    model={"regularisation": 0.2},
+    compute={"kind": "exponential", "mean": 0.2},
+    algorithm={"rho": 1.0},
+    privacy={"sensitivity": {"kind": "clip", "bound": 3.0}},
+)
 AS_PUBLISHED = {"privacy": BASE["privacy"] | {"noise": "scalar-as-published"}}
 SWEEP = {"sweep": {"privacy.epsilon": [1.0, 5.0], "channel.loss": [0.0, 0.2]}}
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim import cli
 from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import pictures
@@ -167,29 +166,16 @@ def test_every_drawing_has_the_words_of_its_caption(of_run: Seen, result: Path) 
 
 
 @pytest.mark.long
-def test_the_same_bytes_twice_and_by_the_command(
-    of_run: Seen, result: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+def test_the_same_bytes_twice_and_by_the_command(of_run, result, tmp_path, command):
     out = tmp_path / "new" / "page.html"
-    monkeypatch.setattr("sys.argv", ["asyncdp", "report", str(result), "-o", str(out)])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code in (None, 0)
-    assert capsys.readouterr().out == f"report in {out}\n"
+    assert command.done("report", result, "-o", out).out == f"report in {out}\n"
     assert out.read_bytes() == of_run.text.encode()
     assert not re.search(r"20\d\d-\d\d-\d\d", of_run.text)
     assert str(result.parent) not in of_run.text
 
 
-def test_what_is_no_result_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["asyncdp", "report", str(tmp_path)])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+def test_what_is_no_result_is_one_line(tmp_path, command):
+    command.refused("report", tmp_path)
     with pytest.raises(ResultError):
         page([tmp_path])
 
@@ -316,9 +302,7 @@ def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(
-    tmp_path: Path,
-) -> None:
+def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(tmp_path):
     names = [str(number) for number in range(1, 16)]
     owners = {"count": 15, "records": 20, "names": names}
     seen = Seen(page([written(tmp_path / "many", owners=owners)]))

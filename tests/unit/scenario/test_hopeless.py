@@ -50,9 +50,7 @@ def read(protocol: dict[str, Any], part: dict[str, Any]) -> Scenario:
 @together
 @pytest.mark.parametrize(("key", "protocol"), WAITS.values(), ids=WAITS)
 @pytest.mark.parametrize("what", taking(1.0))
-def test_it_is_refused_where_no_answer_can_be_in_time(
-    what: str, key: str, protocol: dict[str, Any]
-) -> None:
+def test_it_is_refused_where_no_answer_can_be_in_time(what, key, protocol):
     with pytest.raises(SpecError) as refused:
         read(protocol, taking(1.01)[what])
     [fault] = refused.value.faults

@@ -142,9 +142,7 @@ def test_the_text_of_a_scenario_is_kept(tmp_path: Path) -> None:
     ids=lambda channel: channel.kind,
 )
 @pytest.mark.parametrize("beta", [0.0, 0.6])
-def test_an_algorithm_of_a_file_is_the_same_live_and_replayed(
-    scenario: Scenario, momentum: Any, channel: Any, beta: float
-) -> None:
+def test_an_algorithm_of_a_file_is_the_same_live_and_replayed(scenario, momentum, channel, beta):
     each = scenario.replace(
         algorithm=momentum(step=0.01, momentum=beta), channel=channel, run={"updates": 60}
     )

@@ -11,6 +11,7 @@ from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.domains import examples_of
 from asyncdp_sim.spec.base import members
+from tests.scenes import fields
 from tests.tables import table
 from tests.together import together
 
@@ -18,21 +19,14 @@ OUT_OF_RANGE = table(__file__, "out_of_range.toml")
 
 
 def scenario(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
-    raw: dict[str, Any] = {
-        "schema": 1,
-        "id": "out-of-range",
-        "run": {"updates": 6, "replicates": 1, "seed": 1},
-        "owners": {"count": n_owners, "records": 5},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-3},
-        "protocol": {"kind": "request"},
-        "algorithm": {"kind": "async-gossip", "rho": 1.0},
-        "privacy": {
-            "epsilon": 1.0,
-            "mechanism": "laplace",
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-        },
-    }
+    raw: dict[str, Any] = fields(
+        run={"updates": 6, "replicates": 1, "seed": 1},
+        owners={"count": n_owners, "records": 5},
+        model={"regularisation": 1e-3},
+        protocol={"kind": "request"},
+        algorithm={"rho": 1.0},
+        privacy={"mechanism": "laplace"},
+    )
     for part in parts:
         for key, value in part.items():
             whole = "kind" in value or key not in raw

@@ -24,6 +24,7 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners import LONGEST, places, shown
 from asyncdp_sim.spec.base import parse
+from tests import scenes
 
 HOSTILE = (
     "St. Mary's",
@@ -33,19 +34,13 @@ HOSTILE = (
 
 
 def scenario(names: tuple[str, ...] | None = HOSTILE, **owners: Any) -> Scenario:
-    raw: dict[str, Any] = {
-        "schema": 1, "id": "named",
-        "run": {"updates": 30, "alone": True},
-        "owners": {"count": 3, "records": 200} | owners,
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-2},
-        "algorithm": {"kind": "async-gossip", "rho": 3.0},
-        "privacy": {"epsilon": 30.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
-    }  # fmt: skip
-    if names is not None:
-        raw["owners"]["names"] = list(names)
-    made: Scenario = parse(Scenario, raw)
-    return made
+    return scenes.scenario(
+        run={"updates": 30, "alone": True},
+        owners={"records": 200, "names": names} | owners,
+        model={"regularisation": 1e-2},
+        algorithm={"rho": 3.0},
+        privacy={"epsilon": 30.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
+    )
 
 
 @settings(max_examples=30, deadline=None)

@@ -20,6 +20,7 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
+from tests.scenes import fields, text
 from tests.tables import table
 from tests.together import together
 
@@ -29,21 +30,18 @@ COUPLED_BY_NOTHING = table(__file__, "coupled_by_nothing.toml")
 
 
 def scenario(owners: dict[str, Any] | None = None, **parts: Any) -> Scenario:
-    raw: dict[str, Any] = {
-        "schema": 1, "id": "parts",
-        "run": {"updates": 100_000, "until": 20.0},
-        "owners": {"count": 5, "records": [30, 40, 50, 60, 70], "names": NAMES} | (owners or {}),
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-2},
-        "clock": {"kind": "poisson", "rate": [1.0, 2.0, 3.0, 4.0, 5.0]},
-        "compute": EXPONENTIAL,
-        "latency": {"answer": EXPONENTIAL},
-        "protocol": {"kind": "push", "own_tick": "drop"},
-        "algorithm": {"kind": "async-gossip", "rho": 1.0},
-        "privacy": {
-            "epsilon": [1.0, 2.0, 3.0, 4.0, 5.0], "sensitivity": {"kind": "clip", "bound": 1.0},
-        },
-    }  # fmt: skip
+    usual = {"count": 5, "records": [30, 40, 50, 60, 70], "names": NAMES}
+    raw = fields(
+        run={"updates": 100_000, "until": 20.0},
+        owners=usual | (owners or {}),
+        model={"regularisation": 1e-2},
+        clock={"kind": "poisson", "rate": [1.0, 2.0, 3.0, 4.0, 5.0]},
+        compute=EXPONENTIAL,
+        latency={"answer": EXPONENTIAL},
+        protocol={"kind": "push", "own_tick": "drop"},
+        algorithm={"rho": 1.0},
+        privacy={"epsilon": [1.0, 2.0, 3.0, 4.0, 5.0]},
+    )
     made: Scenario = parse(Scenario, raw | parts)
     return made
 
@@ -203,30 +201,14 @@ def test_warnings_call_owners_by_their_numbers() -> None:
     assert any("ε = ∞ for owner 5" in said for said in run(endless.base()).warnings)
 
 
-TABLE = """
-schema = 1
-id = "table"
-[run]
-updates = 5
-[owners]
-only = ["St. Mary's", "7"]
-[data]
-kind = "table"
-path = "t.csv"
-target = "y"
-features = 1
-public_records = 2
-owner_column = "who"
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 1.0 }
-"""
+TABLE = text(
+    run={"updates": 5},
+    owners={"only": ["St. Mary's", "7"], "count": None, "records": None},
+    data={"kind": "table", "path": "t.csv", "target": "y", "features": 1, "public_records": 2,
+          "owner_column": "who"},
+    model={"regularisation": 1e-2},
+    algorithm={"rho": 1.0},
+)  # fmt: skip
 
 
 def test_a_tables_column_says_who_is_meant(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from asyncdp_sim.results.provenance import sources
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.cluster import _on_a_worker, _scheduler_there, made_with
-from tests.cli.command import Command
 from tests.cli.scenes import SWEEP
 from tests.clustered import Clustered, clustered
 from tests.unit.sweeps.conftest import contents
@@ -33,9 +32,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
 
 
 @pytest.mark.long
-def test_workers_load_what_a_scenario_names_and_a_killed_one_changes_nothing(
-    cluster: Clustered, tmp_path: Path
-) -> None:
+def test_workers_load_what_a_scenario_names_and_a_killed_one_changes_nothing(cluster, tmp_path):
     """One after the other, as starting a cluster takes longer than either."""
     workers_load_what_a_scenario_names(cluster.address, tmp_path)
     a_killed_worker_changes_nothing(cluster, tmp_path)
@@ -73,17 +70,13 @@ def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_cluster_that_is_not_there(
-    command: Command, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_that_is_not_there(command, file, monkeypatch):
     monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 0.5)
     with pytest.raises(SpecError, match="a scheduler that answers"):
         sweep(load(file)[0], file.parent / "result", address="tcp://127.0.0.1:9")
     assert not (file.parent / "result").exists()
-    said = command("sweep", file, "--out", file.parent / "result", "--cluster", "nowhere")
-    assert said.code == 2
-    assert len(said.lines) == 1
-    assert "--cluster: given 'nowhere'; allowed is a host and a port, such as tcp" in said.err
+    said = command.refused("sweep", file, "--out", file.parent / "result", "--cluster", "nowhere")
+    assert "--cluster: given 'nowhere'; allowed is a host and a port, such as tcp" in said
 
 
 def test_work_on_a_worker_of_other_modules_is_refused() -> None:
@@ -129,9 +122,7 @@ def test_a_scheduler_that_goes_away_is_the_machines(raised: Exception, said: str
 
 
 @pytest.mark.long
-def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(
-    cluster: Clustered, tmp_path: Path
-) -> None:
+def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(cluster, tmp_path):
     (tmp_path / "longer.toml").write_text(LONGER, encoding="utf-8")
     scenario, _ = load(tmp_path / "longer.toml")
     ended: list[int] = []

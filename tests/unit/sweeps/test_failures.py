@@ -14,10 +14,9 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import status, sweep
-from tests.cli.command import Command
 from tests.one_in import one_in
 from tests.unit.sweeps.conftest import contents
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.told import interrupted, whole_cells
 
 prepare = Ready.from_scenario.__func__  # type: ignore[attr-defined]
 
@@ -37,9 +36,7 @@ def failing(epsilon: float, error: Exception = NOTHING) -> Any:
     return classmethod(of)
 
 
-def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
-    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_fails_stops_no_other_and_is_tried_again(scenario, tmp_path, monkeypatch):
     out = tmp_path / "result"
     with monkeypatch.context() as patch:
         patch.setattr(Ready, "from_scenario", failing(2.5))
@@ -64,9 +61,7 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(
     assert contents(out) == contents(tmp_path / "whole")
 
 
-def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(
-    file: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(file, command, monkeypatch):
     monkeypatch.chdir(file.parent)
     asked = ("sweep", file.name, "--out", "result", "--workers", "1")
     with monkeypatch.context() as patch:
@@ -79,9 +74,7 @@ def test_a_cell_without_room_stops_no_other_and_the_machine_is_to_blame(
     assert not status(None, Path("result")).machine
 
 
-def test_one_of_several_that_learn_together_fails_alone(
-    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_of_several_that_learn_together_fails_alone(scenario, tmp_path, monkeypatch):
     outcome = Ready.outcome
 
     def failing_outcome(self: Ready, *arguments: Any, **named: Any) -> Any:
@@ -97,9 +90,7 @@ def test_one_of_several_that_learn_together_fails_alone(
 
 
 @one_in(5, "after", [0, 5, 20, 33, 46])
-def test_a_full_disk_is_said_and_loses_nothing(
-    after: int, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_said_and_loses_nothing(after, scenario, tmp_path, monkeypatch):
     synchronised: list[int] = []
     fsync = os.fsync
 
@@ -151,12 +142,7 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
     out = tmp_path / "result"
     with pytest.raises(ResultError, match="no sweep"):
         status(scenario, out)
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, progress=whole_cells(interrupt))
+    interrupted(scenario, out)
     for number, name in enumerate(sorted(out.glob("cell-*"))):
         os.utime(name, (100.0 + 2 * number, 100.0 + 2 * number))
     found = status(scenario, out)
@@ -169,12 +155,7 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
 def test_nobody_waits_for_cells_that_failed(scenario: Scenario, tmp_path: Path) -> None:
     """Three of six are done, two units apart, and one has failed: two are left, four units."""
     out = tmp_path / "result"
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, progress=whole_cells(interrupt))
+    interrupted(scenario, out)
     for number, name in enumerate(sorted(out.glob("cell-*"))):
         os.utime(name, (2.0 * number, 2.0 * number))
     (out / "failed").mkdir()

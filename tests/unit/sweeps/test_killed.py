@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import SMALL
 from tests.fresh import Record, fresh_seed
 from tests.one_in import one_in
 from tests.unit.sweeps.conftest import contents
-from tests.unit.sweeps.told import whole_cells
+from tests.unit.sweeps.told import interrupted
 
 
 def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> None:
@@ -76,9 +76,7 @@ def finished(out: Path) -> list[Path]:
 
 
 @one_in(2, "moment", ["cells.parquet", "manifest.json"])
-def test_killed_while_the_last_files_are_written(
-    moment: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_while_the_last_files_are_written(moment, scenario, tmp_path, monkeypatch):
     """Stop between the write and the rename of each file that closes a sweep; then go on."""
     out, rename = tmp_path / "killed", Path.rename
 
@@ -98,16 +96,9 @@ def test_killed_while_the_last_files_are_written(
     assert sweep(scenario, out).left == 0  # and once more: nothing is left to do
 
 
-def test_the_record_of_a_failure_that_was_cut_short_is_no_record(
-    scenario: Scenario, tmp_path: Path
-) -> None:
+def test_the_record_of_a_failure_that_was_cut_short_is_no_record(scenario, tmp_path):
     out = tmp_path / "killed"
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        sweep(scenario, out, progress=whole_cells(interrupt))
+    interrupted(scenario, out)
     (out / "failed").mkdir()
     records = {
         "5.json.tmp": '{"cell": 5, "err',

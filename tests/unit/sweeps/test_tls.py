@@ -75,9 +75,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.mark.long
-def test_a_cluster_with_certificates(
-    cluster: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cluster_with_certificates(cluster, scenario, tmp_path, monkeypatch):
     """It does the work, and hears nobody without a certificate of its authority."""
     assert sweep(scenario, tmp_path / "far", address=cluster).left == 0
     sweep(scenario, tmp_path / "here")

@@ -12,9 +12,9 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import problem
 from asyncdp_sim.runs.problem import drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
+from tests import scenes
 from tests.together import together
 
 ROUNDS = {
@@ -26,21 +26,13 @@ ASKED = {"name": "on request", "run.updates": 8}
 
 
 def scenario(**swept: list[Any]) -> Scenario:
-    made: Scenario = parse(
-        Scenario,
-        {
-            "schema": 1,
-            "id": "two-ways",
-            "run": {"updates": 4, "replicates": 2},
-            "owners": {"count": 2, "records": 30},
-            "data": {"kind": "gaussian", "features": 2},
-            "model": {"kind": "ridge", "regularisation": 0.1},
-            "algorithm": {"kind": "async-gossip", "rho": 1.0},
-            "privacy": {"mechanism": "none"},
-            "sweep": swept,
-        },
+    return scenes.scenario(
+        run={"updates": 4, "replicates": 2},
+        owners={"count": 2, "records": 30},
+        algorithm={"rho": 1.0},
+        privacy=scenes.EXACT,
+        sweep=swept,
     )
-    return made
 
 
 def test_a_variant_sets_all_its_paths_and_the_rest_goes_upon_it() -> None:
@@ -134,9 +126,7 @@ def test_cells_with_large_curves_learn_one_by_one():
 
 
 @pytest.mark.parametrize("first", ["replay", "live"])
-def test_live_cells_learn_live(
-    first: str, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_live_cells_learn_live(first, scenario, tmp_path, monkeypatch):
     """Their results are the same, so that nothing but the calls can tell."""
     live: list[Any] = []
 

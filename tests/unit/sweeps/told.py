@@ -1,8 +1,13 @@
 """Progress of sweeps, by whole cells."""
 
 from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sweeps import sweep
 
 
 def whole_cells(act: Callable[..., object]) -> Progress:
@@ -13,3 +18,16 @@ def whole_cells(act: Callable[..., object]) -> Progress:
             act(doing, done, total)
 
     return told
+
+
+def interrupted(scenario: Scenario, out: Path, after: int = 1) -> None:
+    """Leave a sweep with at least so many finished cells."""
+    told: list[int] = []
+
+    def interrupt(*_: object) -> None:
+        told.append(1)
+        if len(told) == after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(scenario, out, progress=whole_cells(interrupt))

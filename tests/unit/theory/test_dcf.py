@@ -14,9 +14,7 @@ def test_alone_an_owner_sends_once_in_half_a_window_and_a_slot() -> None:
 
 
 @pytest.mark.parametrize(("n_owners", "window"), [(2, 2), (2, 16), (3, 4), (4, 3)])
-def test_without_doublings_owners_are_independent_and_the_fixed_point_exact(
-    n_owners: int, window: int
-) -> None:
+def test_without_doublings_owners_are_independent_and_the_fixed_point_exact(n_owners, window):
     chain, point = exact(n_owners, window, 0), fixed_point(n_owners, window, 0)
     for name in ("idle", "success", "sent"):
         assert getattr(chain, name) == pytest.approx(getattr(point, name), rel=1e-10)

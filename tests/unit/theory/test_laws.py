@@ -5,18 +5,9 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network import Latency
-from asyncdp_sim.network.availability import (
-    Bernoulli,
-    Churn,
-    OnOff,
-)
+from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
 from asyncdp_sim.network.channels import Ideal, Parallel
-from asyncdp_sim.network.clocks import (
-    DeterministicClock,
-    GammaClock,
-    PoissonClock,
-    SaturatedClock,
-)
+from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve

@@ -35,6 +35,7 @@ from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
+from tests import scenes
 from tests.one_in import one_in
 from tests.together import together
 
@@ -168,17 +169,15 @@ def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not() -> N
 
 @one_in(2, "channel", [Capturing(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
 def test_a_forecast_of_a_channel_from_outside_simulates_it(channel: Aloha) -> None:
-    fields = {
-        "id": "captured",
-        "run": {"updates": 40},
-        "owners": {"count": N, "records": 50},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-2},
-        "clock": {"kind": "poisson", "rate": RATE},
-        "protocol": {"kind": "push"},
-        "algorithm": {"kind": "async-gossip", "rho": 50.0},
-        "privacy": {"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 1.0}},
-    }
+    fields = scenes.fields(
+        run={"updates": 40},
+        owners={"count": N, "records": 50},
+        model={"regularisation": 1e-2},
+        clock={"kind": "poisson", "rate": RATE},
+        protocol={"kind": "push"},
+        algorithm={"rho": 50.0},
+        privacy={"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 1.0}},
+    )
     scenario = parse(Scenario, fields).replace(channel=channel)
     assert any("from outside" in each for each in out_of_order(scenario)) is channel.outside
     found = forecast(scenario, redraws=4)

@@ -27,13 +27,7 @@ from tests.one_in import one_in
 from tests.properties.networks import FIXED, networks
 from tests.unit.theory.spoken import HALF, OPEN, OVERLAP, PUSH, SLOW, network
 
-pytestmark = pytest.mark.oracle(
-    "predictions for a network's summary",
-    "the values of a simulation; none is predicted outside the formula's assumptions",
-    source="asyncdp_sim.theory.predict",
-    setting="the cases named there; any network has a value or a reason",
-    kinds="Request, Push, Broadcast",
-)
+pytestmark = pytest.mark.oracle("predictions for a network's summary")
 
 UPDATES = 400
 REPLICATES = 20

@@ -17,6 +17,7 @@ from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean, always_busy_mean_of
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
+from tests import scenes
 from tests.one_in import one_in
 
 WORK = Exponential(mean=1.0)
@@ -116,20 +117,17 @@ def test_nothing_that_is_never_stale_depends_on_the_length() -> None:
     ("queue", "updates", "basis"),
     [("none", SHORT, "exact"), ("fifo", 500, "approximation"), ("fifo", 10**5, "exact")],
 )
-def test_only_what_holds_in_this_run_rests_on_an_exact_formula(
-    queue: str, updates: int, basis: str
-) -> None:
-    fields = {
-        "id": "short",
-        "run": {"updates": updates},
-        "owners": {"count": 4, "records": 50},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-2},
-        "compute": {"kind": "exponential", "mean": 1.0},
-        "protocol": {"kind": "dispatch", "tasks": 4, "queue": queue},
-        "algorithm": {"kind": "fedasync", "step": 0.1, "mixing": 0.5},
-        "privacy": {"epsilon": 10.0, "sensitivity": {"kind": "clip", "bound": 1.0}},
-    }
+def test_only_what_holds_in_this_run_rests_on_an_exact_formula(queue, updates, basis):
+    fields = scenes.fields(
+        id="short",
+        run={"updates": updates},
+        owners={"count": 4, "records": 50},
+        model={"regularisation": 1e-2},
+        compute={"kind": "exponential", "mean": 1.0},
+        protocol={"kind": "dispatch", "tasks": 4, "queue": queue},
+        algorithm={"kind": "fedasync", "step": 0.1, "mixing": 0.5},
+        privacy={"epsilon": 10.0},
+    )
     scenario = parse(Scenario, fields)
     [line] = [each for each in describe(scenario) if each.startswith("predicted throughput: ")]
     assert line.endswith("; within 1 % from 400 updates on)") is (updates < 400)

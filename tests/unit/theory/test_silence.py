@@ -13,17 +13,7 @@ from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.update_order import mean_gap, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
-from tests.unit.theory.spoken import (
-    ALOHA,
-    BURSTS,
-    HALF,
-    PUSH,
-    RETRY,
-    SLOW,
-    UNEQUAL,
-    network,
-    said,
-)
+from tests.unit.theory.spoken import ALOHA, BURSTS, HALF, PUSH, RETRY, SLOW, UNEQUAL, network, said
 
 LOSSY = {"loss": (0.0, 0.3, 0.9, 0.5), "loss_query": 0.2, "loss_request": (0.5, 0.0, 0.1, 0.0)}
 

@@ -14,7 +14,6 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.predict import size
-from tests.cli.command import Command
 from tests.unit.scenario.test_hopeless import constant
 from tests.unit.scenario.test_out_of_range import scenario as written
 
@@ -80,18 +79,14 @@ DOORS = {
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_what_cannot_fit_is_refused_at_every_door(
-    door: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_fit_is_refused_at_every_door(door, monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
     with pytest.raises(SpecError) as error:
         DOORS[door](read({"run": {"updates": 50_000}}))
     assert refused(error.value).startswith("50000 in 1 replicates, which takes about ")
 
 
-def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
     swept = read({"sweep": {"run.updates": [5, 50_000]}})
     with pytest.raises(SpecError) as error:
@@ -100,13 +95,9 @@ def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_check_refuses_it_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_refuses_it_too(command):
     endless = ("--set", "run.updates=2147483647", "--set", "run.replicates=9")
-    said = Command(monkeypatch, capsys)("check", "vary-availability", *endless)
-    assert said.code == 2
-    [line] = said.lines
+    line = command.refused("check", "vary-availability", *endless)
     assert "run.updates: given 2147483647 in 9 replicates, which takes about " in line
 
 
@@ -135,9 +126,7 @@ ENDED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("part", ENDED.values(), ids=ENDED)
-def test_what_ends_earlier_is_not_refused(
-    part: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_ends_earlier_is_not_refused(part, monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 3.0e8)
     size.require_room(read(ENDLESS, part))
 

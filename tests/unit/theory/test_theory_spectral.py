@@ -8,14 +8,7 @@ import pytest
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
-from asyncdp_sim.network.graphs import (
-    Complete,
-    Edges,
-    GeometricGraph,
-    GossipGraph,
-    Ring,
-    StarGraph,
-)
+from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.theory.formulas import gossip_spectrum, queueing
@@ -104,9 +97,7 @@ class TestDisagreement:
         assert found == pytest.approx(exact, rel=1e-13)
 
     @pytest.mark.parametrize("graph", [StarGraph(), Ring(), GeometricGraph(radius=0.6, graph=3)])
-    def test_no_update_leaves_more_than_lambda_2_and_one_start_keeps_it_all(
-        self, graph: GossipGraph
-    ) -> None:
+    def test_no_update_leaves_more_than_lambda_2_and_one_start_keeps_it_all(self, graph):
         n_nodes, edges = placed(graph, 12)
         left = Gossip(graph=graph).contraction(12)
         mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
@@ -189,9 +180,7 @@ class TestPredictions:
     @pytest.mark.parametrize(
         ("graph", "n_edges"), [(StarGraph(), 6), (Ring(), 6), (Complete(), 15), (PATH, 3)]
     )
-    def test_without_duration_every_wake_up_is_an_update(
-        self, graph: GossipGraph, n_edges: int
-    ) -> None:
+    def test_without_duration_every_wake_up_is_an_update(self, graph, n_edges):
         n_owners = 4 if graph == PATH else 6
         found = predicted(graph, n_owners)
         assert found["throughput"] == pytest.approx(2.0 * n_edges, rel=1e-13)
