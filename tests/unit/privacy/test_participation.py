@@ -16,10 +16,12 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
+from tests.tables import table
 from tests.whole_owners import WHOLE_OWNERS
 
 ONE = {"kind": "rounds", "owners": 1}
 SLOW = {"kind": "exponential", "mean": 0.5}
+REFUSED = table(__file__, "participation.toml")["refused"]
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 1.0}, "protocol": {"kind": "request"}}
 
 
@@ -61,36 +63,11 @@ def test_rounds_draw_owners_that_are_due() -> None:
         assert all(len(set(order[k : k + 3])) == 3 for k in range(6))
 
 
-@pytest.mark.parametrize(
-    ("rule", "changed", "said"),
-    [
-        ({}, {}, "privacy.participation.most: given nothing; allowed is most (answers of an"),
-        ({"most": 0}, {}, "privacy.participation.most: given 0; allowed is a whole number ≥ 1"),
-        ({"apart": 2}, {}, "privacy.participation.apart: given 2; allowed is at most 1: with more, "
-         "all 3 owners would rest at once, and the run would end"),
-        ({"apart": 4}, GOSSIP, "privacy.participation.apart: given 4; allowed is at most 3"),
-        ({"apart": 1}, {**GOSSIP, "protocol": {"kind": "push"}}, "protocol.kind: given 'push'; "
-         "privacy.participation.apart needs protocol request, rounds or dispatch"),
-        ({"apart": 1}, {**GOSSIP, "protocol": {"kind": "broadcast", "interval": 1.0}},
-         "protocol.kind: given 'broadcast'; privacy.participation.apart needs"),
-        ({"apart": 1}, {"channel": {"kind": "ideal", "loss": 0.1, "retransmissions": 1,
-         "resend": "fresh"}}, "channel.resend: given 'fresh'"),
-        ({"apart": 2}, {**GOSSIP, "protocol": {"kind": "dispatch", "tasks": 1},
-         "compute": SLOW, "privacy": {"budget": "as-asked"}},
-         "privacy.budget.kind: given 'as-asked'; allowed is anything else"),
-        (None, {"protocol": {"kind": "rounds", "owners": 4}},
-         "protocol.owners: given 4; allowed is at most 3"),
-        (None, {"protocol": ONE, "privacy": {"observer": "aggregate"}},
-         "protocol.owners: given 1; a sum opens with n − d answers: allowed is 3 or more"),
-        ({"most": 2}, {"protocol": ONE, "privacy": {"observer": "model"}},
-         "protocol.owners: given 1; a round may find fewer, since others have spent their"),
-        ({"most": 2}, {"privacy": {"observer": "model"}}, "owners that answer in every round"),
-    ],
-)  # fmt: skip
-def test_what_is_refused(rule: Any, changed: dict[str, Any], said: str) -> None:
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["said"])
+def test_what_is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(SpecError) as refusal:
-        made(rule, **changed)
-    assert said in str(refusal.value)
+        made(None if case["rule"] == "null" else case["rule"], **case["changed"])
+    assert case["said"] in str(refusal.value)
 
 
 def test_a_fresh_answer_is_none_where_nothing_is_sent_again() -> None:
