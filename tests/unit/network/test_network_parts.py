@@ -3,12 +3,10 @@
 from itertools import islice
 
 import numpy as np
-import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
+from asyncdp_sim.network.clocks import DeterministicClock, ScriptedClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.trace import EventKind
 
@@ -92,36 +90,3 @@ def test_nobody_ever_ticks() -> None:
     network = Network(answers_allowed=(5,), updates=9, clock=ScriptedClock(times=[[]]))
     trace = simulate(network, scope(), events=True)
     assert (trace.end_tick, len(trace.events), len(trace.updates)) == (0, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("clock", "key"),
-    [
-        (PoissonClock(rate=(1.0, 2.0)), "clock.rate"),
-        (DeterministicClock(rate=1.0, phase=(0.0, 0.0)), "clock.phase"),
-        (ScriptedClock(times=[[1.0]]), "clock.times"),
-        (ScriptedClock(times=[[1.0], [2.0, 1.0], []]), "clock.times[1]"),
-        (ScriptedClock(times=[[1.0], [1.0, 1.0], []]), "clock.times[1]"),
-    ],
-)
-def test_a_clock_says_what_does_not_fit_three_owners(clock: object, key: str) -> None:
-    assert [fault.key for fault in clock.faults(3)] == [key]
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"answers_allowed": ()},
-        {"answers_allowed": (0,)},
-        {"updates": 0},
-        {"updates": 1.5},
-        {"until": 0.0},
-        {"until": float("inf")},
-        {"ties": "random"},
-        {"unknown": 1},
-    ],
-)
-def test_a_network_refuses_what_makes_no_sense(bad: dict[str, object]) -> None:
-    with pytest.raises(SpecError) as caught:
-        Network(**{"answers_allowed": (1,), "updates": 1, **bad})
-    assert caught.value.faults[0].key.startswith(next(iter(bad)))

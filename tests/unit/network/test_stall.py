@@ -15,7 +15,7 @@ from asyncdp_sim.network.clocks import (
     SaturatedClock,
     ScriptedClock,
 )
-from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, dispatch
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
@@ -226,6 +226,11 @@ def test_nobody_asks_any_more(fields: dict[str, Any]) -> None:
     assert trace.ending is Ending.silent
     assert trace.released.tolist() != [2, 2]
     assert len(trace.updates) < 50
+
+
+def test_a_first_period_beyond_the_clock_is_cut() -> None:
+    wild = OnOff(on=Gamma(mean=1e9, cv=100.0), off=Constant(value=1.0))
+    assert ended(answers_allowed=(3,), until=1.0, availability=wild).end_tick == 10**9
 
 
 SCENARIO: dict[str, Any] = {
