@@ -20,28 +20,19 @@ from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 from tests.unit.learning.problems import records
 
 N, P, T, SIGMA, RHO = 4, 3, 25, 0.3, 60.0
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 FIT = Quadratic.from_records(*records(3, (20, 10, 30, 15), P), SIGMA, None)
 NOISE = LaplaceNoise(np.array([0.5, 0.1, 1.0, 0.2]))
+BASE = table(__file__, "scenes.toml")["gossip-graph"]
 STAR = {"kind": "gossip", "graph": {"kind": "star"}}
 
 
 def scenario(protocol: dict[str, Any], algorithm: dict[str, Any], **parts: Any) -> Scenario:
-    raw: dict[str, Any] = {
-        "id": "small",
-        "run": {"replicates": 3, "updates": 60, "seed": 5},
-        "owners": {"count": 5, "records": [10, 20, 30, 10, 40]},
-        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 1.0},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "compute": {"kind": "exponential", "mean": 0.1},
-        "protocol": protocol,
-        "algorithm": algorithm,
-        "privacy": {"epsilon": 5.0, "sensitivity": {"kind": "clip", "bound": 4.0}},
-    }
-    return parse(Scenario, raw | parts)
+    return parse(Scenario, {**BASE, "protocol": protocol, "algorithm": algorithm, **parts})
 
 
 @pytest.mark.parametrize(

@@ -13,36 +13,7 @@ from asyncdp_sim.runs import manifest, run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 
-FILE = """schema = 1
-id = "net"
-
-[run]
-seed = 2
-replicates = 3
-updates = 600
-record_every = 100
-
-[owners]
-count = 4
-records = 40
-
-[data]
-kind = "gaussian"
-features = 3
-
-[model]
-kind = "mlp"
-hidden = 5
-regularisation = 0.01
-
-[algorithm]
-kind = "async-gossip"
-rho = 180.0
-initial = "uniform"
-
-[privacy]
-mechanism = "none"
-"""
+FILE = Path(__file__).with_name("net.toml").read_text("utf-8")
 LABELS = (
     FILE.replace("features = 3", "features = 3\nlabels = true")
     .replace("hidden = 5", 'hidden = 5\nloss = "logistic"')

@@ -30,8 +30,8 @@ from tests.tables import table
 from tests.together import together
 
 NO_POINTS = np.zeros((1, 2))
-ONCE = {"kind": "per-owner-cap", "answers": 1}
-DOMAIN = {"kind": "domain", "row_norm": 3.0, "target_max": 5.0}
+BASE = table(__file__, "scenes.toml")["statistics"]
+DOMAIN, ONCE = (BASE["privacy"][name] for name in ("sensitivity", "budget"))
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "request": {"kind": "request", "busy": "queue"},
     "push": {"kind": "push"},
@@ -44,21 +44,8 @@ def scenario(
     protocol: str | dict[str, Any] = "request", learning: str = "replay", **parts: Any
 ) -> Scenario:
     table = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
-    fields = {
-        "id": "statistics",
-        "run": {"updates": 5, "replicates": 4, "learning": learning},
-        "owners": {"count": 5, "records": [20, 30, 40, 50, 60]},
-        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
-        "compute": {"kind": "exponential", "mean": 0.2},
-        "latency": {"answer": {"kind": "exponential", "mean": 0.5}},
-        "protocol": table,
-        "algorithm": {"kind": "noisy-statistics"},
-        "privacy": {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE},
-        **parts,
-    }
-    found: Scenario = parse(Scenario, fields)
-    return found
+    run = BASE["run"] | {"learning": learning}
+    return parse(Scenario, {**BASE, "run": run, "protocol": table, **parts})
 
 
 def scopes(count: int) -> list[Scope]:

@@ -6,18 +6,9 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 
-STRONG = {"step": 0.4, "exponent": 0.6, "weight_total": 2.0, "weight_bound": 6.0}
-RAW = {
-    "id": "obfuscated",
-    "run": {"updates": 4},
-    "owners": {"count": 3, "records": 9},
-    "data": {"kind": "gaussian", "features": 2, "labels": True},
-    "model": {"kind": "logistic", "regularisation": 0.1, "theta_max": 1.0},
-    "protocol": {"kind": "servers", "count": 3, "read": "basic", "window": 2},
-    "algorithm": {"kind": "polar", **STRONG, "additive_bound": 0.1, "batch": 3},
-    "privacy": {"mechanism": "none"},
-}
+RAW = table(__file__, "scenes.toml")["polar"]
 LAPLACE = {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}}
 WRONG = [
     ({"model": {"kind": "logistic", "regularisation": 0.1}}, ["model.theta_max"]),
