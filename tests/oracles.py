@@ -3,13 +3,15 @@
 An oracle is a test that compares the simulator with something independent of it. A module, class or
 test carries ``pytest.mark.oracle(statistic, formula, source=, setting=, kinds=)``, and
 ``basis=`` where it is not exact; the nearest mark counts. Where an oracle has tests in several
-modules, the others repeat its statistic alone. ``pytest.mark.no_evidence`` takes a test out.
+modules, or stands in ``oracles.toml``, marks repeat its statistic alone.
+``pytest.mark.no_evidence`` takes a test out.
 ``kinds`` names classes, or ``every`` family that its suite tries member by member. Marks are read
 as text, without importing the tests.
 """
 
 import ast
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,7 @@ def marked(folder: Path = TESTS) -> list[dict[str, Any]]:
     Raises
     ------
     ValueError
-        If a mark repeats a statistic that no other one states, or several do.
+        If a mark repeats a statistic that is not stated, or more than once.
     """
     stated: dict[ast.Call, dict[str, Any]] = {}
     repeated: list[tuple[str, str]] = []
@@ -59,11 +61,13 @@ def marked(folder: Path = TESTS) -> list[dict[str, Any]]:
             fields = {str(each.arg): ast.literal_eval(each.value) for each in mark.keywords}
             row = stated.setdefault(mark, _row(*texts, **fields))
             row["tests"].append(f"{file}::{name}")
-    rows = list(stated.values())
+    file = folder / "oracles.toml"
+    named = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    rows = [*stated.values(), *(_row(statistic, **fields) for statistic, fields in named.items())]
     for statistic, test in repeated:
         matches = [row for row in rows if row["statistic"] == statistic]
         if len(matches) != 1:
-            raise ValueError(f"{test}: {len(matches)} marks state {statistic!r}; allowed is one")
+            raise ValueError(f"{test}: {len(matches)} oracles state {statistic!r}; allowed is one")
         matches[0]["tests"].append(test)
     return rows
 

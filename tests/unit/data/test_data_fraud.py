@@ -26,14 +26,7 @@ from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.learning.objectives import SVM
 from scenarios.twins import fraud as calibrate
 
-ORACLE = pytest.mark.oracle(
-    "moments of the synthetic transactions",
-    "the moments of the law they are drawn from",
-    source="the law's own formulas",
-    setting="a twin has the moments of the real table that it was calibrated on, and no more",
-    kinds="FraudData",
-    basis="approximation",
-)
+ORACLE = pytest.mark.oracle("moments of the synthetic transactions")
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "creditcard_subset_10k.parquet"
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real table is not at hand")

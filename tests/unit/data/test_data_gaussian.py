@@ -5,13 +5,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
 
-ORACLE = pytest.mark.oracle(
-    "covariance and noise of drawn records",
-    "the declared condition number, determinant 1, the declared deviation",
-    source="linear algebra",
-    setting="some thousand records",
-    kinds="GaussianData",
-)
+ORACLE = pytest.mark.oracle("covariance and noise of drawn records")
 
 
 def test_adding_owners_leaves_the_others_unchanged():

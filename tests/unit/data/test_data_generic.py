@@ -6,13 +6,7 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 
-ORACLE = pytest.mark.oracle(
-    "encoded rows of a table",
-    "computed by hand, row by row; private rows do not change the encoding of other rows",
-    source="the definitions",
-    setting="small tables",
-    kinds="TableData",
-)
+ORACLE = pytest.mark.oracle("encoded rows of a table")
 
 TABLE = pd.DataFrame(
     {

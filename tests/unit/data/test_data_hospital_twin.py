@@ -25,14 +25,7 @@ from asyncdp_sim.data.hospital.recipe import encode_as_published as encode_publi
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 
-ORACLE = pytest.mark.oracle(
-    "moments of the synthetic hospital stays",
-    "the moments used for the calibration, also between hospitals",
-    source="normal to anything",
-    setting="a twin has the moments of the real table that it was calibrated on, and no more",
-    kinds="HospitalData",
-    basis="approximation",
-)
+ORACLE = pytest.mark.oracle("moments of the synthetic hospital stays")
 
 ENCODINGS = ["plain", "as-published"]
 CHUNK_ROWS = calibrated("plain").chunk_rows

@@ -14,14 +14,7 @@ from asyncdp_sim.data.lending import encode_plain, recipe
 from asyncdp_sim.data.lending.recipe import calibrated, twin_table
 from scenarios.twins import lending as calibrate
 
-ORACLE = pytest.mark.oracle(
-    "moments of the synthetic loans",
-    "the moments used for the calibration",
-    source="normal to anything",
-    setting="a twin has the moments of the real table that it was calibrated on, and no more",
-    kinds="LendingData",
-    basis="approximation",
-)
+ORACLE = pytest.mark.oracle("moments of the synthetic loans")
 
 ENCODINGS = ["plain", "as-published"]
 

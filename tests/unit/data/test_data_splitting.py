@@ -7,13 +7,7 @@ from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split, TableToSplit, rows_by_value
 from asyncdp_sim.spec.base import parse
 
-ORACLE = pytest.mark.oracle(
-    "assignment of rows to owners",
-    "consecutive blocks; a permutation; one owner per value",
-    source="the definitions",
-    setting="small tables",
-    kinds="InOrder, Shuffled, ByColumn",
-)
+ORACLE = pytest.mark.oracle("assignment of rows to owners")
 
 
 def owner_rows(split, available, public, records, streams):

@@ -11,14 +11,7 @@ from asyncdp_sim.data.splits import Dirichlet, TableToSplit
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.spec.base import parse
 
-ORACLE = pytest.mark.oracle(
-    "shares of groups among owners",
-    "every row has one owner; owners are alike for large α, and differ by the declared variation "
-    "for small α",
-    source="the Dirichlet law",
-    setting="small tables",
-    kinds="Dirichlet",
-)
+ORACLE = pytest.mark.oracle("shares of groups among owners")
 
 N, ROWS, PUBLIC = 4, 400, 100
 

@@ -28,13 +28,7 @@ def codes(encoding, cells, public, decimal="."):
     return learned.names, filled
 
 
-@pytest.mark.oracle(
-    "encoded cells",
-    "computed by hand",
-    source="the definitions",
-    setting="every encoding",
-    kinds="every encoding",
-)
+@pytest.mark.oracle("encoded cells")
 @together
 @pytest.mark.parametrize("case", CASES["become"], ids=str)
 def test_what_cells_become(case):

@@ -9,13 +9,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows
 from asyncdp_sim.data.tables.table_data import TableData
 
-ORACLE = pytest.mark.oracle(
-    "moments of substitute rows drawn from public rows",
-    "the moments of the public rows, whatever the private cells hold",
-    source="the mean of draws with replacement",
-    setting="forecasts alone, which take no private row; small tables",
-    kinds="PublicRows",
-)
+ORACLE = pytest.mark.oracle("moments of substitute rows drawn from public rows")
 
 PUBLIC = 300
 

@@ -105,7 +105,7 @@ def test_the_nearest_mark_counts(tmp_path: Path) -> None:
 
 def test_a_repeated_mark_that_nobody_states_is_refused(tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text('@pytest.mark.oracle("draws")\ndef test_e(): ...\n')
-    with pytest.raises(ValueError, match="0 marks state 'draws'; allowed is one"):
+    with pytest.raises(ValueError, match="0 oracles state 'draws'; allowed is one"):
         marked(tmp_path)
 
 

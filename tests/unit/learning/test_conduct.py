@@ -23,21 +23,8 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.tables import table
 
-BY_HAND = pytest.mark.oracle(
-    "answers after clipping or trimming",
-    "computed by hand",
-    source="the definitions",
-    setting="a few answers",
-    kinds="ClipAnswers, TrimAnswers",
-)
-LIARS = pytest.mark.oracle(
-    "learning with owners that send false answers",
-    "equal bit for bit to replay over the trace",
-    source="live = replay",
-    setting="one network; the owners' factors are checked by hand",
-    kinds="every adversary",
-    basis="replay",
-)
+BY_HAND = pytest.mark.oracle("answers after clipping or trimming")
+LIARS = pytest.mark.oracle("learning with owners that send false answers")
 
 BASE = table(__file__, "scenes.toml")["conduct"]
 CLIP = BASE["privacy"]["sensitivity"]
@@ -156,13 +143,7 @@ def test_live_equals_replay(parts: dict[str, Any], acceptance: dict[str, Any]) -
     assert prints[0]["models"] != learned(**parts, acceptance=acceptance).fingerprints["models"]
 
 
-@pytest.mark.oracle(
-    "learning with honest owners only, if all answers are accepted",
-    "equal to the run without these sections",
-    source="the same scenario without the sections",
-    setting="one network",
-    kinds="AcceptAll",
-)
+@pytest.mark.oracle("learning with honest owners only, if all answers are accepted")
 def test_nobody_lies_and_everything_is_taken_as_without_a_word_of_it() -> None:
     plain = learned()
     said = learned(adversary={"kind": "scale", "owners": [], "factor": 0.0}, acceptance=ALL)

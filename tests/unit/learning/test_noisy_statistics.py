@@ -34,8 +34,6 @@ BASE = table(__file__, "scenes.toml")["statistics"]
 DOMAIN, ONCE = (BASE["privacy"][name] for name in ("sensitivity", "budget"))
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "request": {"kind": "request", "busy": "queue"},
-    "push": {"kind": "push"},
-    "broadcast": {"kind": "broadcast", "interval": 0.5},
     "rounds": {"kind": "rounds"},
 }
 

@@ -45,14 +45,7 @@ def boundless(model: Any, sensitivity: int) -> bool:
 PAIRS = [(m, s) for m in MODELS for s in range(4) if not boundless(m, s)]
 
 
-@pytest.mark.oracle(
-    "live learning with each model",
-    "equal bit for bit to replay over the trace",
-    source="live = replay",
-    setting="small networks",
-    kinds="every model",
-    basis="replay",
-)
+@pytest.mark.oracle("live learning with each model")
 @pytest.mark.parametrize(("model", "sensitivity"), PAIRS, ids=[f"{said(m)}-{s}" for m, s in PAIRS])
 def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
     recorded = scenario(model, sensitivity)

@@ -18,13 +18,7 @@ from asyncdp_sim.learning.objectives import (
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
 from tests.unit.learning.problems import records
 
-ORACLE = pytest.mark.oracle(
-    "optimum of a loss over records",
-    "other solvers; the duality gap",
-    source="scipy",
-    setting="small random data",
-    kinds="Logistic, SVM, Huber",
-)
+ORACLE = pytest.mark.oracle("optimum of a loss over records")
 
 SIZES = (40, 7, 23)
 SMOOTH = [Squared(), LogisticLoss(), HuberLoss(0.4), HuberLoss(1e-3)]

@@ -7,13 +7,7 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic, constants
 from tests.unit.learning.problems import objective, records
 
-ORACLE = pytest.mark.oracle(
-    "gradient, fitness and optimum from second moments",
-    "the same from all records; conditions of optimality",
-    source="calculus",
-    setting="small random data",
-    kinds="Ridge",
-)
+ORACLE = pytest.mark.oracle("gradient, fitness and optimum from second moments")
 
 SIZES = (40, 7, 23)
 

@@ -26,13 +26,7 @@ from asyncdp_sim.learning.objectives import (
 from asyncdp_sim.learning.objectives.rows import largest
 from tests.unit.learning.problems import records
 
-GRADIENTS = pytest.mark.oracle(
-    "gradients of a loss over records",
-    "numerical differentiation; loops over records",
-    source="calculus",
-    setting="small random data",
-    kinds="Logistic, SVM, Huber, MLP, Softmax",
-)
+GRADIENTS = pytest.mark.oracle("gradients of a loss over records")
 ORDER = {"l1": 1, "l2": 2}
 NORMS = pytest.mark.parametrize("norm", ORDER)
 D, HIDDEN = 3, 4

@@ -17,13 +17,7 @@ from asyncdp_sim.learning.objectives.rows import largest
 from tests.unit.learning.problems import records
 from tests.unit.learning.test_record_gradients import of_classes
 
-OPTIMUM = pytest.mark.oracle(
-    "optimum of multinomial logistic regression",
-    "another solver; for two classes, logistic regression",
-    source="scipy",
-    setting="small random data",
-    kinds="Softmax",
-)
+OPTIMUM = pytest.mark.oracle("optimum of multinomial logistic regression")
 
 ORDER = {"l1": 1, "l2": 2}
 SIZES, D = (40, 1, 9), 3

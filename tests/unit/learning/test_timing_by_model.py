@@ -61,14 +61,7 @@ def replayed(outcome: RunResult) -> np.ndarray:
     return path.final
 
 
-@pytest.mark.oracle(
-    "learning in which owners send only large gradients",
-    "equal bit for bit to replay over the trace",
-    source="live = replay",
-    setting="small networks",
-    kinds="LargeGradient",
-    basis="replay",
-)
+@pytest.mark.oracle("learning in which owners send only large gradients")
 @EACH
 def test_live_is_the_replay_of_its_trace(parts: Parts) -> None:
     outcome = learned(**parts, **TRIGGER)

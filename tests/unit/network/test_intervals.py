@@ -64,13 +64,7 @@ def said(spec, n_owners=3):
     return [str(fault) for fault in spec.faults(n_owners)]
 
 
-@pytest.mark.oracle(
-    "times at which owners go online and offline, if a file lists them",
-    "the times in the file",
-    source="the file",
-    setting="a few owners",
-    kinds="Intervals",
-)
+@pytest.mark.oracle("times at which owners go online and offline, if a file lists them")
 def test_owners_come_and_go_at_the_times_of_the_file(written):
     spec = written(HEADER + "1,0,1.5\n2,1,2\n1,3,4\n")
     assert said(spec) == []

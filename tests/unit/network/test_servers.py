@@ -21,13 +21,7 @@ from tests.unit.network.server_networks import (
     units,
 )
 
-ORACLE = pytest.mark.oracle(
-    "times of the steps of POLAR's servers",
-    "a recursion of maxima, equal tick by tick",
-    source="tests/unit/network/server_networks.py",
-    setting="a few servers, given times of computation",
-    kinds="Servers",
-)
+ORACLE = pytest.mark.oracle("times of the steps of POLAR's servers")
 
 
 @ORACLE

@@ -28,20 +28,8 @@ from asyncdp_sim.network.topology import (
 )
 from asyncdp_sim.spec.base import parse
 
-DISTANCES = pytest.mark.oracle(
-    "distances of owners over links",
-    "shortest paths, computed by hand",
-    source="Dijkstra's definition",
-    setting="graphs of a few nodes; links that do not fail, or one by one",
-    kinds="Star, GraphFile",
-)
-RANDOM_GRAPHS = pytest.mark.oracle(
-    "links of random graphs",
-    "computed by hand; probability β exp(−d/(αL)) for Waxman graphs",
-    source="Waxman (1988), Barabási and Albert (1999)",
-    setting="small graphs",
-    kinds="Geometric, Waxman, ScaleFree",
-)
+DISTANCES = pytest.mark.oracle("distances of owners over links")
+RANDOM_GRAPHS = pytest.mark.oracle("links of random graphs")
 
 HERE = Path(__file__).parent
 UNIT = 10**9

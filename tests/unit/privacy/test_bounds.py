@@ -10,13 +10,7 @@ from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.privacy import Clip, Declared, Domain
 from tests.together import together
 
-LARGEST = pytest.mark.oracle(
-    "largest gradient over a domain",
-    "never above the bound, and reached",
-    source="a search over corners",
-    setting="boxes of a few coordinates",
-    kinds="Domain",
-)
+LARGEST = pytest.mark.oracle("largest gradient over a domain")
 
 ORDER = {"l1": 1, "l2": 2, "l2-as-published": 2}
 NORMS = list(ORDER)
@@ -124,13 +118,7 @@ def test_a_named_bound_is_itself(kind: type) -> None:
     assert kind(bound=2.5, norm="l2-as-published").xi(boxed, 300) == 2.5
 
 
-@pytest.mark.oracle(
-    "change of an answer by one record, under clipping",
-    "at most twice the bound, divided by n_i",
-    source="a loop over records; random and extreme records",
-    setting="linear models and perceptrons",
-    kinds="Clip",
-)
+@pytest.mark.oracle("change of an answer by one record, under clipping")
 @pytest.mark.parametrize("norm", NORMS)
 def test_no_record_contributes_more_than_a_clips_bound(norm: str) -> None:
     """A mean over one record is that record's clipped gradient."""

@@ -41,21 +41,8 @@ from tests.verification.optimism import forgotten
 from tests.verification.pure_law import delta_of as pure_delta
 from tests.verification.test_audit_faults import SCENE
 
-COMPOSED = pytest.mark.oracle(
-    "joint ε of pure answers, by privacy loss distributions",
-    "randomised response composed exactly; Laplace noise rounded to cells; numerically integrated "
-    "mixtures",
-    source="P(B ≥ b) − e^ε P'(B ≥ b), B binomial; δ(ε) = E δ'(ε − L)",
-    setting="up to 10⁶ answers of ε₀ to 3, δ from 1e-300 to 1e-2",
-    kinds="LossDistributions, LaplaceMechanism",
-)
-OVER_SAMPLES = pytest.mark.oracle(
-    "ε of answers over samples of records, and their variance",
-    "an integral over all pairs of records; sums of losses; dp-accounting for one replaced record",
-    source="(1 − q) P₀ + q P₁ against (1 − q) P₀ + q P₂; Cov = (1 − q)/(q n²) Σ ∇ℓ ∇ℓᵀ",
-    setting="z from 0.1 to 1,000, q from 1e-9 to 1, up to 100,000 answers, δ from 1e-300 to 1e-2",
-    kinds="LaplaceMechanism, GaussianMechanism",
-)
+COMPOSED = pytest.mark.oracle("joint ε of pure answers, by privacy loss distributions")
+OVER_SAMPLES = pytest.mark.oracle("ε of answers over samples of records, and their variance")
 
 mpmath.mp.dps = 40
 SAMPLED = ("privacy.mechanism=gaussian", "privacy.accountant=pld", "privacy.delta=1e-12")
