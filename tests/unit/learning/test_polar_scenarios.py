@@ -9,21 +9,6 @@ from asyncdp_sim.spec.base import parse
 from tests.tables import table
 
 RAW = table(__file__, "scenes.toml")["polar"]
-LAPLACE = {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}}
-WRONG = [
-    ({"model": {"kind": "logistic", "regularisation": 0.1}}, ["model.theta_max"]),
-    (
-        {"model": {"kind": "svm", "regularisation": 0.1, "theta_max": 1.0}},
-        ["algorithm.every_step", "protocol.read"],
-    ),
-    ({"privacy": LAPLACE}, ["privacy.mechanism"]),
-    (
-        {"privacy": {"mechanism": "none", "budget": {"kind": "per-owner-cap", "answers": 9}}},
-        ["privacy.budget.kind"],
-    ),
-    ({"acceptance": {"kind": "clip", "bound": 1.0}}, ["acceptance.kind"]),
-    ({"protocol": {"kind": "rounds"}}, ["protocol.kind"]),
-]
 
 
 def test_a_scenario_without_a_finite_epsilon():
@@ -62,8 +47,8 @@ def test_a_description_says_how_neighbours_agree_and_what_they_learn():
     assert "remark 1" in told[2]
 
 
-@pytest.mark.parametrize(("part", "keys"), WRONG)
-def test_what_does_not_suit_it_is_refused_in_a_line_each(part, keys):
+@pytest.mark.parametrize("case", table(__file__, "polar_refused.toml")["refused"])
+def test_what_does_not_suit_it_is_refused_in_a_line_each(case):
     with pytest.raises(SpecError) as caught:
-        parse(Scenario, RAW | part)
-    assert [fault.key for fault in caught.value.faults] == keys
+        parse(Scenario, RAW | case["part"])
+    assert [fault.key for fault in caught.value.faults] == case["keys"]
