@@ -20,7 +20,8 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.tables import table
 
 N = 6
-BASE = table(__file__, "scenes.toml")["meetings"]
+SCENES = table(__file__, "scenes.toml")
+BASE = SCENES["meetings"]
 BURSTS = {"to_bad": 0.3, "to_good": 0.5}
 OWN = [0.2, 0.9, 0.0, 0.5, 0.3, 0.6]
 LOSSES = pytest.mark.parametrize("loss", [0.4, OWN, BURSTS], ids=["alike", "own", "bursts"])
@@ -136,25 +137,10 @@ def test_an_observer_hears_one_answer_of_everybody_who_sent() -> None:
 
 
 def test_other_algorithms_and_losses_are_refused_by_name() -> None:
-    for parts, line in (
-        (
-            {"algorithm": {"kind": "gossip-graph", "rho": 1.0}},
-            "channel.loss: given 0.3 for some owner; algorithm gossip-graph needs both answers of "
-            "a meeting: allowed is 0",
-        ),
-        (
-            {"protocol": {"kind": "gossip", "graph": {"kind": "star"}}},
-            "channel.loss: given 0.3 for some owner; protocol gossip loses answers between owners "
-            "alone: allowed is 0",
-        ),
-        (
-            {"channel": {"kind": "ideal", "loss": 0.3, "retransmissions": 1}},
-            "channel.retransmissions: given 1; protocol gossip sends nothing again: allowed is 0",
-        ),
-    ):
+    for case in SCENES["meetings_refused"]:
         with pytest.raises(SpecError) as refused:
-            scenario(0.3, **parts)
-        assert line in str(refused.value)
+            scenario(0.3, **case["parts"])
+        assert case["line"] in str(refused.value)
 
 
 def test_where_nothing_is_lost_every_number_is_as_without_a_channel() -> None:
