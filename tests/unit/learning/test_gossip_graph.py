@@ -27,7 +27,8 @@ N, P, T, SIGMA, RHO = 4, 3, 25, 0.3, 60.0
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 FIT = Quadratic.from_records(*records(3, (20, 10, 30, 15), P), SIGMA, None)
 NOISE = LaplaceNoise(np.array([0.5, 0.1, 1.0, 0.2]))
-BASE = table(__file__, "scenes.toml")["gossip-graph"]
+SCENES = table(__file__, "scenes.toml")
+BASE, STARS = SCENES["gossip-graph"], SCENES["ways"]["star"]
 STAR = {"kind": "gossip", "graph": {"kind": "star"}}
 
 
@@ -35,25 +36,10 @@ def scenario(protocol: dict[str, Any], algorithm: dict[str, Any], **parts: Any) 
     return parse(Scenario, {**BASE, "protocol": protocol, "algorithm": algorithm, **parts})
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {},
-        {"privacy": {"epsilon": 1.0, "mechanism": "none"}},
-        {"model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 0.5}},
-        {"model": {"kind": "logistic", "regularisation": 0.1}},
-        {"latency": {"query": {"kind": "gamma", "mean": 0.3, "cv": 0.5}}, "compute": {}},
-        {"availability": {"kind": "bernoulli", "probability": 0.5}},
-    ],
-    ids=["clipped noise", "no noise", "in a box", "logistic", "latency", "availability"],
-)
+@pytest.mark.parametrize("parts", STARS.values(), ids=STARS)
 @pytest.mark.parametrize("initial", ["zeros", "uniform"])
 def test_the_star_is_the_published_algorithm(parts: dict[str, Any], initial: str) -> None:
     """The same wake-ups and rows of noise, so the same models at every update, to 1e-12."""
-    if parts.get("compute") == {}:
-        parts = parts | {"compute": {"kind": "none"}}
-    if parts.get("model", {}).get("kind") == "logistic":
-        parts = parts | {"data": {"kind": "gaussian", "features": 3, "labels": True}}
     if initial == "uniform" and "theta_max" in parts.get("model", {}):
         parts = parts | {"model": parts["model"] | {"theta_max": 1.1}}  # gossip starts in Θ
     common = {"rho": 60.0, "initial": initial}

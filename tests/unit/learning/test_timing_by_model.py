@@ -36,7 +36,7 @@ Parts = dict[str, Any]
 CENTRAL = {"algorithm": {"kind": "fedasync", "step": 0.5, "mixing": 0.3}}
 BUFFERED = {"algorithm": {"kind": "fedbuff", "step": 0.5, "server_step": 0.3, "buffer": 2}}
 SCENES = table(__file__, "scenes.toml")
-BASE, WAYS = SCENES["timing"], SCENES["ways"]["timing"]
+BASE, WAYS, TARGETS = SCENES["timing"], SCENES["ways"]["timing"], SCENES["ways"]["target"]
 EACH = pytest.mark.parametrize("parts", WAYS.values(), ids=WAYS)
 TRIGGER = {"trigger": {"kind": "large-gradient", "threshold": 1.0}}
 
@@ -149,22 +149,7 @@ def test_good_enough_is_enough() -> None:
     assert not Target(quadratic, 1.0).met(np.array([[np.nan, 0.0]]))
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {},
-        BUFFERED | {"protocol": {"kind": "push"}},
-        {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-2", "step": 0.5}},
-        {
-            "protocol": {
-                "kind": "gossip", "graph": {"kind": "ring"},
-                "clock": {"kind": "poisson", "rate": 1.0},
-            },
-            "algorithm": {"kind": "gossip-graph", "rho": 20.0, "initial": "ones"},
-        },
-    ],
-    ids=["request", "fedbuff", "rounds", "gossip"],
-)  # fmt: skip
+@pytest.mark.parametrize("parts", TARGETS.values(), ids=TARGETS)
 def test_a_run_ends_with_the_first_update_that_reaches_the_target(parts: Parts) -> None:
     whole = learned(**parts)
     goal = float(np.quantile(whole.learned.curve["relative_fitness"], 0.3))
