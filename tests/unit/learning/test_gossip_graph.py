@@ -1,12 +1,12 @@
 """Gossip on graphs by hand; the star is the published algorithm."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, GossipGraph, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -22,6 +22,9 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.unit.learning.problems import records
+from tests.unit.learning.problems import scopes as replicates
+
+scopes = partial(replicates, seed=9)
 
 N, P, T, SIGMA, RHO = 4, 3, 25, 0.3, 60.0
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
@@ -93,10 +96,6 @@ def traces(graph: Any, count: int) -> list[Any]:
         protocol=Gossip(graph=graph),
     )
     return [simulate(network, scope) for scope in scopes(count)]
-
-
-def scopes(count: int) -> list[Any]:
-    return [Streams(9).within("replicate", r) for r in range(1, count + 1)]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Noisy statistics: what is released, what is solved for, what is refused, what it costs."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     NoisyStatistics,
@@ -28,6 +28,9 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.together import together
+from tests.unit.learning.problems import scopes as replicates
+
+scopes = partial(replicates, seed=1)
 
 NO_POINTS = np.zeros((1, 2))
 BASE = table(__file__, "scenes.toml")["statistics"]
@@ -44,10 +47,6 @@ def scenario(
     table = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
     run = BASE["run"] | {"learning": learning}
     return parse(Scenario, {**BASE, "run": run, "protocol": table, **parts})
-
-
-def scopes(count: int) -> list[Scope]:
-    return [Streams(1).within("replicate", number) for number in range(1, count + 1)]
 
 
 def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> NoisyStatisticsSteps:

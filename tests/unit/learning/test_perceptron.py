@@ -13,15 +13,11 @@ from asyncdp_sim.learning.objectives import (
     Squared,
 )
 from asyncdp_sim.learning.objectives.rows import largest
-from tests.unit.learning.problems import records
+from tests.unit.learning.problems import name, records
 
 LOSSES = [Squared(), LogisticLoss()]
 SIZES, D, H = (40, 1, 9), 3, 4
 NET = Perceptron(D, H)
-
-
-def name(loss):
-    return type(loss).__name__
 
 
 def data(loss, sizes=SIZES, d=D, seed=1):
