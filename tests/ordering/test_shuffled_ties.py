@@ -24,6 +24,7 @@ from asyncdp_sim.trace import EventKind, EventRecorder, Trace
 from tests.ordering.cases import CASES
 from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid
 from tests.ordering.scene import Case
+from tests.tables import table
 from tests.together import together
 
 SEEDS = range(1, 21)
@@ -32,67 +33,8 @@ FEW = range(1, 9)
 NUMBER = 100
 """Of random networks, on the grid and off it."""
 
-UNORDERED = {
-    # Two owners leave at one tick: who is noted first depends on the order, nothing else does.
-    "run_ends_when_all_have_left",
-    "gossip_ends_when_all_have_left",
-    # An outage ends as another begins: the owner may be noted as back for no time.
-    "one_outage_begins_as_another_ends",
-    # One owner leaves as another comes back.
-    "broadcast_as_owners_come_and_go",
-}
-
-RENUMBERED = {
-    # Two transmissions end, or are ready, or begin at one tick: who is noted first, and gets the
-    # smaller number, depends on the order; what happens to whom does not.
-    "aloha_resend_as_two_end",
-    "aloha_resend_as_another_ends",
-    "aloha_requests_use_the_channel",
-    "parallel_by_owner",
-    "slotted_two_in_one_slot",
-    "slotted_tick_as_the_slot_begins",
-    "dcf_doubles_the_window_after_a_collision",
-    "tdma_waits_for_its_own_slot",
-    "tdma_guard",
-    "tdma_frame_longer_than_needed",
-    "csma_persistent_waiters_collide",
-    "csma_detection_first_signal_counts",
-    "broadcast_answers_collide",
-    "servers_first_model_is_taken",
-    "servers_all_models_are_awaited",
-    "servers_one_gradient_each",
-    "servers_neighbours_agree",
-}
-
-DEPENDENT = {
-    # Two requests of one class meet at one tick: who goes first decides who is served.
-    "two_ticks_at_once",
-    "scheduled_first_happens_first",
-    "two_requests_arrive_at_once",
-    "deterministic_rates_differ",
-    # Several exchanges at one tick: the order of updates is the order of ticks.
-    "three_ticks_at_once",
-    "zero_service_none",
-    "zero_compute_constant",
-    "zero_everything_constant",
-    "update_t_between_two_ticks",
-    # Two gradients are ready at one tick, over and over.
-    "saturated_owners_begin_at_once",
-    # Two stations listen at one tick and hear each other at once: the first has the channel.
-    "csma_without_delay",
-    # Answers to one query arrive at one tick.
-    "broadcast_reaches_owners_at_different_times",
-    "broadcast_answers_after_a_delay",
-    # Two exchanges without duration at one tick.
-    "intervals_of_a_file",
-    # Edges of one owner wake at one tick: which has it, or whose update comes first.
-    "gossip_two_wake_at_once",
-    "gossip_without_time",
-    # Two servers step at one tick: which of their models is there first.
-    "servers_whose_messages_take_no_time",
-}
-
-
+TIES = table(__file__, "ties.toml")
+UNORDERED, RENUMBERED, DEPENDENT = (set(TIES[k]) for k in ("unordered", "renumbered", "dependent"))
 PRESENCE = (EventKind.went_online, EventKind.went_offline)
 COUNTED = (EventKind.query_sent, EventKind.broadcast_sent, EventKind.update_applied)
 
@@ -309,24 +251,13 @@ def noted_first(member: type[AvailabilityKind]) -> str:
     return max(found, key=["same", "renumbered"].index)
 
 
-EXPLAINED = {
-    "ANSWER_END": "whose update comes first",
-    "REQUEST_ARRIVES": "who is served",
-    "CLOCK_TICK": "the same, without a request's latency",
-    "TRANSMISSION_BEGINS": "the same, of two refused requests that are sent again",
-    "GRADIENT_READY": "who sends, where the other hears it at once",
-    "same owner": "which of an owner's two requests that arrive at one tick is served first",
-    "earlier": "whose turn it is, decided as two joined the queue at one tick",
-}
-
-
 @pytest.mark.long
 def test_what_depends_on_ties_on_a_grid_is_explained() -> None:
     """Of most networks nothing does but who is noted first, and gets the smaller number."""
     found = census(on_a_grid, NUMBER)
     harmless = found.pop("same") + found.pop("renumbered")
     assert harmless > NUMBER / 2
-    assert found.keys() <= EXPLAINED.keys()
+    assert found.keys() <= TIES["explained"].keys()
 
 
 @pytest.mark.parametrize("make", [on_a_grid, off_the_grid])

@@ -14,61 +14,11 @@ from asyncdp_sim.rehearsals import rehearse
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
-from tests.rehearsals.scenes import PLAIN, SERVER, scenario
+from tests.rehearsals.scenes import PLAIN, scenario
+from tests.tables import table
 
-
-def exponential(mean: float) -> dict[str, Any]:
-    return {"kind": "exponential", "mean": mean}
-
-
-def constant(value: float) -> dict[str, Any]:
-    return {"kind": "constant", "value": value}
-
-
-LOSSY = {"kind": "ideal", "loss": 0.2, "loss_query": 0.05, "retransmissions": 2}
-ON_OFF = {"kind": "on-off", "on": exponential(2.0), "off": exponential(1.0)}
-REQUEST, PUSH, ROUNDS = ({"kind": kind} for kind in ("request", "push", "rounds"))
-SCENARIOS: dict[str, dict[str, Any]] = {
-    "request, refused, N = 3": {"n": 3, "compute": exponential(0.3), "times": 2.5},
-    "request, refused, N = 10": {"n": 10, "compute": exponential(0.15), "times": 2.5},
-    "request, refused, N = 40": {"n": 40, "compute": exponential(0.04), "times": 2.5},
-    "request, queued, N = 10": {
-        "n": 10, "compute": exponential(0.06), "protocol": REQUEST | {"busy": "queue"},
-    },
-    "request, sent again, N = 5": {
-        "n": 5, "compute": exponential(0.2),
-        "protocol": REQUEST | {"busy": "retry", "retry": exponential(0.5)}, "times": 2.5,
-    },
-    "request with a timeout and losses, N = 8": {
-        "n": 8, "compute": exponential(0.15), "channel": LOSSY,
-        "protocol": REQUEST | {"timeout": 0.5}, "part": 0.5, "times": 2.5,
-    },
-    "request with losses, N = 10": {"n": 10, "compute": constant(0.15), "channel": LOSSY},
-    "request, owners on and off, N = 10": {
-        "n": 10, "compute": exponential(0.15), "availability": ON_OFF,
-    },
-    "push, one tick in two is attended to, N = 20": {
-        "n": 20, "compute": exponential(0.3), "protocol": PUSH,
-        "availability": {"kind": "bernoulli", "probability": 0.5},
-    },
-    "push, N = 40": {
-        "n": 40, "compute": constant(0.3), "latency": {"answer": exponential(0.3)},
-        "protocol": PUSH,
-    },
-    "rounds, N = 5": {
-        "n": 5, "compute": exponential(0.3), "protocol": ROUNDS, "algorithm": SERVER,
-        "part": 0.5,
-    },
-    "rounds with a deadline and losses, N = 20": {
-        "n": 20, "compute": exponential(0.3), "channel": LOSSY, "algorithm": SERVER,
-        "protocol": ROUNDS | {"deadline": 0.9}, "part": 0.5,
-    },
-}  # fmt: skip
-"""What differs from the plain scenario, by name.
-
-``n`` is the number of owners, ``part`` how much of T updates it makes, ``times`` how many times the
-replicates: more where chance of who is refused leaves the standard error above 0.7 per cent.
-"""
+SCENARIOS: dict[str, dict[str, Any]] = table(__file__, "agreement.toml")
+"""What differs from the plain scenario, by name."""
 
 
 def scenes(name: str, updates: int, replicates: int, most: int | None = None) -> list[Scenario]:

@@ -6,79 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.tables import table
+
 REAL = Path(__file__).parents[4] / "shared" / "data" / "lendingclub_2007_2011.parquet"
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real table is not at hand")
 
-ONE = {
-    "id": "1077501",
-    "member_id": 1296599,
-    "loan_amnt": 5000,
-    "funded_amnt": 4900,
-    "funded_amnt_inv": 4975.0,
-    "term": " 36 months",
-    "int_rate": "10.65%",
-    "installment": 162.87,
-    "grade": "B",
-    "sub_grade": "B2",
-    "emp_title": "AIR RESOURCES BOARD",
-    "emp_length": "10+ years",
-    "home_ownership": "RENT",
-    "annual_inc": 24000.0,
-    "verification_status": "Verified",
-    "issue_d": "Dec-2011",
-    "loan_status": "Fully Paid",
-    "pymnt_plan": "n",
-    "url": "https://x",
-    "desc": "words",
-    "purpose": "credit_card",
-    "title": "Ab",
-    "zip_code": "860xx",
-    "addr_state": "AZ",
-    "dti": 27.65,
-    "delinq_2yrs": 1.0,
-    "earliest_cr_line": "Jan-1985",
-    "inq_last_6mths": 1.0,
-    "mths_since_last_delinq": 24.0,
-    "mths_since_last_record": np.nan,
-    "open_acc": 3.0,
-    "pub_rec": 0.0,
-    "revol_bal": 13648,
-    "revol_util": "83.7%",
-    "total_acc": 9.0,
-    "initial_list_status": "f",
-    "total_pymnt": 5863.16,
-    "last_pymnt_d": "Jan-2015",
-    "next_pymnt_d": np.nan,
-    "application_type": "INDIVIDUAL",
-    "acc_now_delinq": 0.0,
-}
-TWO = {
-    **ONE,
-    "int_rate": "7.90%",
-    "term": " 60 months",
-    "grade": "G",
-    "sub_grade": "G5",
-    "emp_length": "< 1 year",
-    "home_ownership": "NONE",
-    "annual_inc": np.nan,
-    "verification_status": "Not Verified",
-    "issue_d": "Feb-1970",
-    "earliest_cr_line": np.nan,
-    "loan_status": "Late",
-    "purpose": "other",
-    "title": np.nan,
-    "zip_code": "049xx",
-    "addr_state": "ME",
-    "mths_since_last_delinq": np.nan,
-    "revol_util": np.nan,
-    "application_type": "JOINT",
-}
-THREE = {
-    **ONE,
-    "emp_length": "n/a",
-    "verification_status": "Source Verified",
-    "loan_status": "Current",
-}
+ROWS = table(__file__, "loans.toml")
+ONE, TWO, THREE = (ROWS["one"] | ROWS[name] for name in ("one", "two", "three"))
 
 
 def frame(*rows: dict) -> pd.DataFrame:

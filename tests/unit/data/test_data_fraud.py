@@ -25,6 +25,7 @@ from asyncdp_sim.data.fraud_data import (
 from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.learning.objectives import SVM
 from scenarios.twins import fraud as calibrate
+from tests.tables import table
 
 ORACLE = pytest.mark.oracle("moments of the synthetic transactions")
 
@@ -133,26 +134,12 @@ def test_labels_stay_labels_under_pca(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"Class": [0, 2, 1, 3]},
-         "data.path: given '2' in column 'Class', row 2 (2 such cells in all); "
-         "allowed is 0 (genuine) or 1 (fraud)"),
-        ({"Class": [0, 1, None, 1]},
-         "data.path: given 'nan' in column 'Class', row 3; allowed is 0 (genuine) or 1 (fraud)"),
-        ({"V3": [1, 2, 3, "x"]},
-         "data.path: given 'x' in column 'V3', row 4; allowed is a number in every row"),
-        ({"V1": [1, np.inf, 3, 4]},
-         "data.path: given 'inf' in column 'V1', row 2; allowed is a number in every row"),
-        ({"Amount": [1, 2, -0.5, 4]},
-         "data.path: given '-0.5' in column 'Amount', row 3; "
-         "allowed is a number ≥ 0 in every row"),
-    ],
-)  # fmt: skip
-def test_bad_cells_are_refused(tmp_path, change, message):
+    "case", table(__file__, "fraud_cells.toml")["bad"], ids=lambda c: c["line"]
+)
+def test_bad_cells_are_refused(tmp_path, case):
     with pytest.raises(DataError) as caught:
-        transactions(pd.read_csv(save(tmp_path, TINY.assign(**change))))
-    assert caught.value.lines() == [message]
+        transactions(pd.read_csv(save(tmp_path, TINY.assign(**{case["column"]: case["cells"]}))))
+    assert caught.value.lines() == [case["line"]]
 
 
 def test_bad_private_cells_are_their_records_matter(tmp_path):

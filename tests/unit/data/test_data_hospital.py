@@ -1,7 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from discharges import ONE, REAL, RENAMED, THREE, TWO, frame, many, needs_real
+from discharges import ONE, REAL, RENAMED, ROWS, THREE, TWO, frame, many, needs_real
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
@@ -13,6 +13,9 @@ from tests.one_in import one_in
 PLAIN = {"preprocessing": "none", "public_records": 0}
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
 WITHOUT_CODES = 32  # columns of the plain encoding of 2015's table, without public rows
+
+
+INDICATORS = ROWS["indicators"]
 
 
 def build(table, tmp_path, n_owners=1, records=None, **fields):
@@ -33,17 +36,7 @@ def test_indicators_are_the_schemas_and_the_unlisted_have_none(tmp_path):
     data = build(frame(), tmp_path)
     columns = named(data)
     assert len(columns) == WITHOUT_CODES
-    assert columns["Age Group=30 to 49"] == [1, 0, 0]
-    assert columns["Age Group=70 or Older"] == [0, 0, 1]
-    assert columns["Gender=F"] == [1, 0, 0]
-    assert columns["Race=Multi-racial"] == [0, 1, 0]
-    assert columns["Ethnicity=Unknown"] == [0, 1, 0]
-    assert columns["Type of Admission=Newborn"] == [0, 1, 0]
-    assert columns["APR Severity of Illness Description=Major"] == [1, 0, 1]
-    assert columns["APR Risk of Mortality=Extreme"] == [0, 1, 0]
-    assert columns["APR Medical Surgical Description=Surgical"] == [0, 1, 0]
-    assert columns["Payment Typology 1=Medicare"] == [1, 0, 0]
-    assert columns["Emergency Department Indicator=Y"] == [1, 0, 1]
+    assert {name: columns[name] for name in INDICATORS} == INDICATORS
     assert data.targets[0].tolist() == [5, 120, 3]
     assert data.notes == (
         "Encoded as indicators of the schema's texts.",

@@ -88,14 +88,8 @@ def test_the_shipped_file_holds_laws_alone(encoding):
 
 BANKS = (2, 3, 4)
 OF_THE_TABLE = {
-    "plain": (
-        [0.1596, 0.1346, 0.1404, 0.2744, 0.7234],
-        [0.0061, 0.0096, 0.0943],
-    ),
-    "as-published": (
-        [0.3974, 0.0733, 0.2728, 0.0527, 0.4700],
-        [0.0355, 0.0300, 0.2875],
-    ),
+    "plain": ([0.1596, 0.1346, 0.1404, 0.2744, 0.7234], [0.0061, 0.0096, 0.0943]),
+    "as-published": ([0.3974, 0.0733, 0.2728, 0.0527, 0.4700], [0.0355, 0.0300, 0.2875]),
 }
 """ψ over the real table of each block's own optimum, and ψ(θ_1*) among so many banks."""
 SPREAD = {

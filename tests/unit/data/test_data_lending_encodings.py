@@ -7,47 +7,24 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data.lending import encode_plain, recipe
 from asyncdp_sim.data.lending.encode_plain import loan_rows, month_of
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
+from tests.tables import table
 from tests.together import together
 
-FEBRUARY_1970 = np.datetime64("1970-02-01")
+CODES = table(__file__, "lending_codes.toml")
+ENCODINGS = {"plain": encode_plain.encode, "as-published": recipe.encode_as_published}
+EACH = pytest.mark.parametrize("encoding", ENCODINGS)
 
 
-def days(text):
-    return float((np.datetime64(text) - FEBRUARY_1970).astype(int))
-
-
-def published(name):
-    table = recipe.encode_as_published(frame())
-    return table.matrix[:, table.columns.index(name)].tolist()
+def columns(encoding):
+    made = ENCODINGS[encoding](frame())
+    return dict(zip(made.columns, made.matrix.T.tolist(), strict=True))
 
 
 @together
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("loan_amnt", [5000, 5000, 5000]),
-        ("term", [36, 60, 36]),
-        ("grade", [1, 6, 1]),
-        ("sub_grade", [2, 5, 2]),
-        ("emp_length", [10, 0, -1]),
-        ("home_ownership", [1, 4, 1]),
-        ("verification_status", [1, 3, 2]),
-        ("loan_status", [1, 4, 3]),
-        ("application_type", [1, 2, 1]),
-        ("zip_code", [860, 49, 860]),
-        ("issue_d", [days("2011-12-01"), 0, days("2011-12-01")]),
-        ("earliest_cr_line", [days("1985-01-01"), 0, days("1985-01-01")]),
-        ("next_pymnt_d", [0, 0, 0]),
-        ("revol_util", [83.7, 0, 83.7]),
-        ("annual_inc", [24000, 0, 24000]),
-        ("mths_since_last_delinq", [24, 0, 24]),
-        ("pymnt_plan", [110, 110, 110]),
-        ("addr_state", [65 + 90, 77 + 69, 65 + 90]),
-        ("title", [65 + 98, 0, 65 + 98]),
-    ],
-)
-def test_each_published_code(name, expected):
-    assert published(name) == expected
+@EACH
+def test_each_code(encoding):
+    found = columns(encoding)
+    assert {name: found[name] for name in CODES[encoding]} == CODES[encoding]
 
 
 def test_published_columns_leave_out_identifiers_and_target():
@@ -67,36 +44,8 @@ def test_published_row_is_deleted_from_the_full_table_only():
     assert recipe.without_deleted_row(full)[0] is full
 
 
-def plain():
-    table = encode_plain.encode(frame())
-    return {name: table.matrix[:, j].tolist() for j, name in enumerate(table.columns)}
-
-
-def test_plain_numbers():
-    row = plain()
-    assert row["term"] == [36, 60, 36]
-    assert row["annual_inc"] == [24000, 0, 24000]
-    assert row["revol_util"] == [83.7, 0, 83.7]
-    assert row["emp_length"] == [10, 0, 0]
-    assert row["issue_month"] == [59, 12 * (1970 - 2007) + 1, 59]
-    assert row["credit_history_years"] == [26 + 11 / 12, 0, 26 + 11 / 12]
-    assert row["mths_since_last_delinq_recency"] == [1 / 3, 0, 1 / 3]
-    assert row["mths_since_last_record_recency"] == [0, 0, 0]
-
-
-def test_plain_indicators_of_one_column_exclude_each_other():
-    row = plain()
-    assert [row[f"home_ownership={h}"] for h in ("MORTGAGE", "OWN", "RENT")] == [
-        [0, 0, 0],
-        [0, 0, 0],
-        [1, 0, 1],
-    ]
-    assert row["verification_status=Source Verified"] == [0, 0, 1]
-    assert row["application_type=joint"] == [0, 1, 0]
-    assert row["purpose=credit_card"] == [1, 0, 1]
-    assert sum(v[1] for k, v in row.items() if k.startswith("purpose=")) == 0
-    assert row["addr_state=mountain"] == [1, 0, 1]
-    assert row["addr_state=new_england"] == [0, 1, 0]
+def test_a_purpose_that_is_not_listed_has_no_indicator():
+    assert sum(v[1] for k, v in columns("plain").items() if k.startswith("purpose=")) == 0
 
 
 def test_every_state_is_in_one_division():
@@ -112,14 +61,14 @@ def test_plain_uses_nothing_that_is_known_only_afterwards():
 
 
 def test_a_row_is_encoded_alike_whatever_the_other_rows_are():
-    for encode in (encode_plain.encode, recipe.encode_as_published):
+    for encode in ENCODINGS.values():
         assert np.array_equal(encode(frame(ONE)).matrix, encode(frame()).matrix[:1])
 
 
-@pytest.mark.parametrize("encode", [encode_plain.encode, recipe.encode_as_published])
-def test_a_missing_essential_column_is_named(encode):
+@EACH
+def test_a_missing_essential_column_is_named(encoding):
     with pytest.raises(DataError) as caught:
-        encode(frame().drop(columns=["annual_inc", "int_rate"]))
+        ENCODINGS[encoding](frame().drop(columns=["annual_inc", "int_rate"]))
     assert [f.given for f in caught.value.faults] == [
         "a table without a column 'int_rate'",
         "a table without a column 'annual_inc'",
@@ -151,22 +100,10 @@ def test_lines_that_are_no_loans_move_no_loan():
 
 
 @together
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Dec-2011", (2011, 12)),
-        ("Dec-11", (2011, 12)),
-        ("Jan-62", (1962, 1)),
-        ("11-Dec", (2011, 12)),
-        ("2011-12-01", (2011, 12)),
-        ("2011-12-01 00:00:00", (2011, 12)),
-        ("soon", None),
-        ("Abc-2011", None),
-        ("", None),
-    ],
-)
-def test_dates(text, expected):
-    assert month_of(text) == expected
+@pytest.mark.parametrize("date", CODES["dates"])
+def test_dates(date):
+    text, *expected = date
+    assert month_of(text) == (tuple(expected) or None)
 
 
 def test_numbers():

@@ -7,21 +7,14 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.data.tables.encodings import (
-    ClassLabels,
-    Date,
-    Drop,
-    Money,
-    Number,
-    OneHot,
-    Ordinal,
-    amount,
-    usual,
-)
+from asyncdp_sim.data.tables.encodings import Encoding, Number, Ordinal, amount, usual
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
+from tests.tables import table
 from tests.together import together
+
+CASES = table(__file__, "encodings.toml")
 
 
 def codes(encoding, cells, public, decimal="."):
@@ -38,75 +31,16 @@ def codes(encoding, cells, public, decimal="."):
 
 @pytest.mark.oracle("encoded cells")
 @together
-@pytest.mark.parametrize(
-    ("encoding", "cells", "public", "names", "columns"),
-    [
-        (Number(), ["1.5", "maybe", None, "2", "4"], 2, ("c",), [[1.5, 3, 3, 2, 4]]),
-        (Number(), ["maybe", "1", "2", "9"], 3, ("c",), [[4, 1, 2, 9]]),
-        (Number(), ["1.5", "maybe"], 0, ("c",), [[1.5, 0]]),
-        (Money(), ["$44,778.08", "?", "120 +", "-€5"], 2, ("c",), [[44778.08, 57.5, 120, -5]]),
-        (OneHot(), ["z", None, "b", "a", "b"], 2, ("c = a", "c = b"),
-         [[0, 0, 0, 1, 0], [0, 0, 1, 0, 1]]),
-        (OneHot(values=("z", "b")), ["z", "a", "b"], 0, ("c = z", "c = b"),
-         [[1, 0, 0], [0, 0, 1]]),
-        (OneHot(least=2), ["z", "c", "b", "b", "c", "a", "c"], 5, ("c = b", "c = c"),
-         [[0, 0, 1, 1, 0, 0, 0], [0, 1, 0, 0, 1, 0, 1]]),
-        (Ordinal(), ["z", "b", None, "a", "b"], 2, ("c",), [[2, 1, 2, 0, 1]]),
-        (Ordinal(order=("low", "mid", "high")), ["?", "low", "low", "high", "high"], 4, ("c",),
-         [[1, 0, 0, 2, 2]]),
-        (Ordinal(order=("low", "mid", "high")), ["?", "low", "low", "low", "high"], 4, ("c",),
-         [[0.5, 0, 0, 0, 2]]),
-        (Ordinal(order=("low", "mid", "high")), ["high", "?", "low", "mid", "high"], 2, ("c",),
-         [[2, 1.5, 0, 1, 2]]),
-        (Ordinal(order=("low", "mid", "high")), ["high", "?"], 0, ("c",), [[2, 1]]),
-        (Date(since="2020-01-01"), ["2019-12-31", "x", "2020-01-03"], 1, ("c",), [[-1, 2, 2]]),
-        (Date(format="%b-%Y", since="2011-12-01"), ["Dec-2011", "Jan-2012"], 1, ("c",), [[0, 31]]),
-        (Date(parts=("year", "month", "day", "weekday")), ["1969-12-31", "?", "2020-05-17"], 1,
-         ("c year", "c month", "c day", "c weekday"),
-         [[1969, 2020, 2020], [12, 5, 5], [31, 17, 17], [2, 6, 6]]),
-        (ClassLabels(values=("no", "yes")), [" yes", "no", "?", None], 1, ("c",),
-         [[1, -1, 0, 0]]),
-        (ClassLabels(values=("2", "a", "b")), ["2.0", "b", "a", "x"], 1, ("c",), [[1, 3, 2, 0]]),
-        (Drop(), ["a", "b"], 1, (), []),
-    ],
-)  # fmt: skip
-def test_what_cells_become(encoding, cells, public, names, columns):
-    made, values = codes(encoding, cells, public)
-    assert made == names
-    assert values == columns
+@pytest.mark.parametrize("case", CASES["become"], ids=str)
+def test_what_cells_become(case):
+    encoding = parse(Encoding, case["encoding"])
+    names, columns = codes(encoding, case["cells"], case["public"])
+    assert list(names) == case.get("names", ["c"])
+    assert columns == case["columns"]
 
 
 @together
-@pytest.mark.parametrize(
-    ("text", "decimal", "value"),
-    [
-        ("$44,778.08", ".", 44778.08),
-        ("120 +", ".", 120),
-        (" 36 months", ".", 36),
-        ("10.65%", ".", 10.65),
-        ("1.234,56", ".", 1234.56),
-        ("1.234,56 €", ",", 1234.56),
-        ("1.234", ",", 1234),
-        ("1.234", ".", 1.234),
-        ("1,234", ".", 1234),
-        ("1,234", ",", 1.234),
-        ("1,5", ".", 1.5),
-        ("12.50", ",", 12.5),
-        ("1,234,567", ".", 1234567),
-        ("1 234 567,5", ",", 1234567.5),
-        ("CHF 1'200", ".", 1200),
-        ("-5", ".", -5),
-        ("−€ 5", ".", -5),
-        ("1e5", ".", 1e5),
-        ("maybe", ".", np.nan),
-        ("MUS009", ".", np.nan),
-        ("Rs.500", ".", 500),
-        ("of 7", ".", 7),
-        ("number 7", ".", np.nan),
-        ("", ".", np.nan),
-        ("١٢", ".", np.nan),
-    ],
-)
+@pytest.mark.parametrize(("text", "decimal", "value"), CASES["amounts"])
 def test_amounts(text, decimal, value):
     assert np.array_equal([amount(text, decimal)], [value], equal_nan=True)
 
@@ -116,22 +50,7 @@ def test_a_decimal_comma_is_one_in_numbers_too():
 
 
 @together
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        (" 1,5", 1.5),
-        ("1,5 ", 1.5),
-        ("\t-2,25 ", -2.25),
-        (" +3,0", 3.0),
-        (" 1,5e-3 ", 0.0015),
-        (" 1.5 ", 1.5),
-        (" 7 ", 7.0),
-        ("1, 5", np.nan),
-        ("1,5,0", np.nan),
-        ("1,", np.nan),
-        (" ", np.nan),
-    ],
-)
+@pytest.mark.parametrize(("text", "value"), CASES["decimal_commas"])
 def test_blanks_around_a_decimal_comma_change_nothing(text, value):
     assert np.array_equal([cell_or_nan(text, ",")], [value], equal_nan=True)
     assert np.isnan(cell_or_nan("1,5", "."))
@@ -206,27 +125,8 @@ def test_public_rows_of_a_file_of_their_own_are_the_same(tmp_path, charset):
     assert two.source.name == "private.csv"
 
 
-@pytest.mark.parametrize(
-    ("columns", "line"),
-    [
-        ({"sex": "onehot"},
-         "columns.sex: given 'onehot'; allowed: number, money, one-hot, ordinal, date, "
-         "classes, drop"),
-        ({"sex": {"kind": "ordinal", "ordr": ["a"]}},
-         "columns.sex.ordr: given an unknown key 'ordr'; did you mean 'order'? known keys: kind, "
-         "order"),
-        ({"kind": {"kind": "date", "since": "May"}},
-         "columns.kind.since: given 'May'; allowed is a date such as 2020-05-17"),
-        ({"sex": {"kind": "one-hot", "values": ["f"], "least": 3}},
-         "columns.sex.least: given 3; allowed is 1 beside values, which have a column each"),
-        ({"y": "drop"},
-         "columns.y: given 'drop'; allowed for the target is an encoding with one number per "
-         "cell"),
-        ({"who": "number"},
-         "columns.who: given 'number'; allowed is nothing: the column names the owners"),
-    ],
-)  # fmt: skip
-def test_wrong_encodings_in_one_line(columns, line):
+@pytest.mark.parametrize("case", CASES["wrong"], ids=lambda case: case["line"])
+def test_wrong_encodings_in_one_line(case):
     with pytest.raises(SpecError) as caught:
-        spec("t.csv", columns=columns)
-    assert str(caught.value) == line
+        spec("t.csv", columns=case["columns"])
+    assert str(caught.value) == case["line"]

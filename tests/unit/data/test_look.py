@@ -6,15 +6,17 @@ import pytest
 
 from asyncdp_sim.data.column_profile import looked_at, ordered, percent
 from asyncdp_sim.data.table_profile import look
-from asyncdp_sim.data.tables.encodings import Date, Drop, Money, Number, OneHot, Ordinal
+from asyncdp_sim.data.tables.encodings import Drop, Encoding, Money, Number
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
+from asyncdp_sim.spec.base import parse
+from tests.tables import table
 from tests.together import together
 
 ROWS = 200
 DRAW = np.random.default_rng(5)
 TARGET = np.exp(DRAW.normal(size=ROWS)).round(3)
 NOISE = DRAW.normal(size=ROWS).round(4)
-RISK = ("Minor", "Moderate", "Major", "Extreme")
+CASES = table(__file__, "look.toml")
 
 
 def column(values, name="x", decimal=".", target=TARGET):
@@ -25,52 +27,53 @@ def cycle(*values):
     return [values[j * j % 7 % len(values)] for j in range(ROWS)]
 
 
+def of_table(case):
+    counted = [value for value, count in case.get("counts", ()) for _ in range(count)]
+    values = cycle(*case["cycle"]) if "cycle" in case else counted
+    encoding = parse(Encoding, case["encoding"])
+    return case["name"], values, case["type"], encoding, tuple(case["suspicious"])
+
+
+SEEN = [
+    *map(of_table, CASES["seen"]),
+    ("x", NOISE, "number", Number(), ()),
+    (
+        "case",
+        range(ROWS),
+        "number",
+        Drop(),
+        ("an id: nearly all values differ, and they are consecutive or padded with zeros",),
+    ),
+    ("case", [f"F{j}" for j in range(ROWS)], "text", Drop(), ("an id: nearly all values differ",)),
+    ("x", TARGET, "number", Drop(), ("a leak: equal to the target",)),
+    ("x", 3 - 2 * TARGET, "number", Drop(), ("a leak: correlation 1.000 with the target",)),
+    ("x", np.log(TARGET), "number", Drop(), ("a leak: correlation 1.000 with the target",)),
+    (
+        "x",
+        [f"t{j % 70}" for j in range(ROWS)],
+        "text",
+        Drop(),
+        ("too many for a column each (70)",),
+    ),
+    (
+        "pay",
+        [f"${1000 + 3.5 * j:,.2f}" for j in range(ROWS)],
+        "amount",
+        Money(),
+        ("numbers with signs or units, as '$1,000.00'",),
+    ),
+    (
+        "land",
+        [f"c{n % 25}" for n in range(200)],
+        "text",
+        Drop(),
+        ("rare values: each in at most 8 rows",),
+    ),
+]
+
+
 @together
-@pytest.mark.parametrize(
-    ("name", "values", "kind", "encoding", "suspicious"),
-    [
-        ("x", NOISE, "number", Number(), ()),
-        ("x", [None] * ROWS, "nothing", Drop(), ("no value",)),
-        ("x", ["n"] * ROWS, "one value", Drop(), ("only one value, 'n'",)),
-        ("case", range(ROWS), "number", Drop(),
-         ("an id: nearly all values differ, and they are consecutive or padded with zeros",)),
-        ("case", [f"F{j}" for j in range(ROWS)], "text", Drop(),
-         ("an id: nearly all values differ",)),
-        ("Permanent.Facility.Id", cycle(1, 2, 3, 4), "number", Drop(), ("an id, by its name",)),
-        ("grid", cycle(1, 2, 3, 4), "number", Number(), ()),
-        ("x", TARGET, "number", Drop(), ("a leak: equal to the target",)),
-        ("x", 3 - 2 * TARGET, "number", Drop(), ("a leak: correlation 1.000 with the target",)),
-        ("x", np.log(TARGET), "number", Drop(), ("a leak: correlation 1.000 with the target",)),
-        ("sex", cycle("f", "m"), "text", OneHot(), ("72 % of its values are 'f'",)),
-        ("zip_code", cycle("010xx", "020xx", "030xx"), "text", OneHot(), ()),
-        ("DRG code", cycle(351, 347, 342), "number", OneHot(), ("numbers that may be codes",)),
-        ("x", [f"t{j % 70}" for j in range(ROWS)], "text", Drop(),
-         ("too many for a column each (70)",)),
-        ("risk", cycle("Minor", "Major", "Extreme"), "ordered text", Ordinal(order=RISK),
-         ("its values have a natural order",)),
-        ("age", cycle("50 to 69", "18 to 29", "30 to 49"), "ordered text",
-         Ordinal(order=("18 to 29", "30 to 49", "50 to 69")), ("its values have a natural order",)),
-        ("pay", [f"${1000 + 3.5 * j:,.2f}" for j in range(ROWS)], "amount", Money(),
-         ("numbers with signs or units, as '$1,000.00'",)),
-        ("stay", cycle("7", "120 +", "12", "9"), "amount", Money(),
-         ("numbers with signs or units, as '12'",)),
-        ("when", cycle("03.02.2021", "28.12.2020", "01.07.2022"), "date",
-         Date(format="%d.%m.%Y", since="2020-01-01"), ("dates as %d.%m.%Y",)),
-        ("when", cycle("Dec-2011", "Jan-1985", "Feb-1999"), "date",
-         Date(format="%b-%Y", since="1985-01-01"), ("dates as %b-%Y",)),
-        ("when", cycle("2020-05-17", "2020-05-18", "2021-01-01"), "date",
-         Date(since="2020-01-01"), ()),
-        ("place", ["a"] * 100 + ["b"] * 91 + ["c"] * 9, "text", OneHot(least=10), ()),
-        ("place", ["a"] * 100 + ["b"] * 90 + ["c"] * 10, "text", OneHot(), ()),
-        ("flag", ["n"] * 191 + ["y"] * 9, "text", Drop(),
-         ("nearly one value: others in 9 rows",)),
-        ("land", [f"c{n % 25}" for n in range(200)], "text", Drop(),
-         ("rare values: each in at most 8 rows",)),
-        ("flag", ["n"] * 190 + ["y"] * 10, "text", OneHot(), ()),
-        ("sum", [None] * 191 + [2.5, *range(8)], "number", Drop(),
-         ("nearly one value: others in 8 rows",)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "values", "kind", "encoding", "suspicious"), SEEN)
 def test_what_is_seen(name, values, kind, encoding, suspicious):
     seen = column(list(values), name)
     assert (seen.type, seen.encoding) == (kind, encoding)
@@ -110,23 +113,11 @@ def test_orders():
     assert ordered(["no", "yes"]) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "charset", "form"),
-    [
-        ("a,b\n1.5,2\n", "utf-8", FileForm()),
-        ("a;b\n1,5;2\n", "utf-8", FileForm(";", ",")),
-        ("a;b\n1.5;2\n", "utf-8-sig", FileForm(";", ".")),
-        ("a\tb\n1.234,5\té\n", "cp1252", FileForm("\t", ",", "cp1252")),
-        ("a|b\n1|2\n", "utf-16", FileForm("|", ".", "utf-16")),
-        ("a;b,c;d\n1;2,5;3\n", "utf-8", FileForm(";", ",")),
-        ("a\n1,5\n", "utf-8", FileForm()),
-        ('"a;b",c\n1,2\n', "utf-8", FileForm()),
-    ],
-)
-def test_the_form_of_a_file(tmp_path, text, charset, form):
+@pytest.mark.parametrize("case", CASES["form"])
+def test_the_form_of_a_file(tmp_path, case):
     path = tmp_path / "t.csv"
-    path.write_text(text, encoding=charset)
-    assert form_of(str(path), 1) == form
+    path.write_text(case["text"], encoding=case["charset"])
+    assert form_of(str(path), 1) == FileForm(**case["form"])
 
 
 def test_private_rows_do_not_tell_the_form(tmp_path):

@@ -14,28 +14,7 @@ from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.scenario import Scenario, dump, load
 
 WHO = ["B", "A", None, "B", "C", "C", "A", "B", "only public"]
-SCENARIO = """
-schema = 1
-id = "derived"
-[run]
-updates = 5
-[data]
-kind = "table"
-path = "t.csv"
-target = "y"
-features = 1
-public_records = 1
-owner_column = "who"
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-sensitivity = { kind = "clip", bound = 1.0 }
-"""
+SCENARIO = Path(__file__).with_name("derived.toml").read_text("utf-8")
 
 
 @pytest.fixture

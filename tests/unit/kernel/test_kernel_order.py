@@ -130,25 +130,3 @@ def test_stop_ends_the_run_before_the_next_event_of_the_same_tick() -> None:
     kernel.start(activity("second"))
     assert kernel.run_before() is True
     assert happened == ["first", "first to its end"]
-
-
-def test_back_to_back_intervals_never_overlap() -> None:
-    """Many half-open intervals whose starts were all scheduled before any end."""
-    kernel = Kernel()
-    length, number = 3, 20_000
-    using, most, used = 0, 0, 0
-
-    def transmission(start: int) -> Activity:
-        nonlocal using, most, used
-        yield kernel.at(start, Priority.CLOCK_TICK)
-        using += 1
-        most = max(most, using)
-        yield kernel.after(length, Priority.ANSWER_END)
-        using -= 1
-        used += 1
-
-    for j in range(number):
-        kernel.start(transmission(j * length))
-    kernel.run_before()
-    assert (most, used, using) == (1, number, 0)
-    assert kernel.now == number * length

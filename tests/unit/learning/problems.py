@@ -1,10 +1,11 @@
 """Small learning problems, and slow obvious twins of what the package computes."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
@@ -20,6 +21,23 @@ def records(seed: int, sizes: Sequence[int], p: int) -> tuple[list[Array], list[
     features = [rng.normal(size=(n, p)) * rng.uniform(0.5, 2, p) for n in sizes]
     targets = [x @ truth + rng.normal(size=len(x)) for x in features]
     return [np.asfortranarray(x) for x in features], targets
+
+
+def name(loss: Any) -> str:
+    """A test id."""
+    return type(loss).__name__ + str(getattr(loss, "delta", ""))
+
+
+def slope_of(objective: Any, theta: Array) -> Array:
+    """∇f(θ) of an objective, from its owners' gradients."""
+    owners = np.arange(objective.n_owners)
+    means = objective.gradient(owners, np.tile(theta, (objective.n_owners, 1)))
+    return objective.sigma * theta + objective.weights @ means
+
+
+def scopes(count: int = 1, seed: int = 1) -> list[Scope]:
+    """Replicates from the first on."""
+    return [Streams(seed).within("replicate", r) for r in range(1, count + 1)]
 
 
 def same_path(found: Trajectory, expected: Trajectory) -> None:

@@ -22,11 +22,13 @@ from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
+from tests.tables import table
 
 BY_HAND = pytest.mark.oracle("answers after clipping or trimming")
 LIARS = pytest.mark.oracle("learning with owners that send false answers")
 
-CLIP = {"kind": "clip", "bound": 5.0}
+BASE = table(__file__, "scenes.toml")["conduct"]
+CLIP = BASE["privacy"]["sensitivity"]
 HONEST = HonestAnswers(2.0, LaplaceNoise(np.array([0.0, 0.5, 1.0])), 2)
 
 
@@ -92,17 +94,7 @@ def test_trimming_by_hand() -> None:
 
 
 def scenario(**parts: Any) -> Scenario:
-    fields: dict[str, Any] = {
-        "id": "conduct",
-        "run": {"updates": 40, "replicates": 3},
-        "owners": {"count": 3, "records": [20, 10, 30]},
-        "data": {"kind": "gaussian", "features": 2, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "latency": {"answer": {"kind": "exponential", "mean": 0.5}},
-        "algorithm": {"kind": "async-gossip", "rho": 20.0},
-        "privacy": {"epsilon": 50.0, "sensitivity": CLIP},
-    }
-    return parse(Scenario, fields | parts)
+    return parse(Scenario, BASE | parts)
 
 
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 500.0}}

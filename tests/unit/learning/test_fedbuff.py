@@ -14,7 +14,10 @@ from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.tables import table
 
+SCENES = table(__file__, "scenes.toml")
+BASE, CASES = SCENES["fedbuff"], SCENES["ways"]["fedbuff"]
 SCOPE = [Streams(1).within("replicate", 1)]
 WEIGHTS = np.array([0.25, 0.75])
 FIRST, SECOND = np.array([0]), np.array([1])
@@ -45,41 +48,11 @@ def test_two_answers_make_one_update_by_hand() -> None:
 
 
 def scenario(learning: str = "replay", **parts: Any) -> Scenario:
-    fields = {
-        "id": "fedbuff",
-        "run": {"updates": 20, "replicates": 3, "learning": learning, "record_every": 3},
-        "owners": {"count": 3, "records": 20},
-        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 2.0},
-        "compute": {"kind": "exponential", "mean": 0.2},
-        "latency": {"answer": {"kind": "exponential", "mean": 0.5}},
-        "algorithm": {"kind": "fedbuff", "step": 0.1, "server_step": 0.9, "buffer": 3},
-        "privacy": {
-            "epsilon": 50.0,
-            "sensitivity": {"kind": "clip", "bound": 5.0},
-            "budget": {"kind": "per-owner-cap", "answers": 40},
-        },
-        **parts,
-    }
-    found: Scenario = parse(Scenario, fields)
-    return found
+    run = BASE["run"] | {"learning": learning}
+    return parse(Scenario, {**BASE, "run": run, **parts})
 
 
 PUSH = {"kind": "push", "own_tick": "overlap"}
-BROADCAST = {"kind": "broadcast", "interval": 0.5, "own_tick": "overlap"}
-LOSSY = {"kind": "ideal", "loss": 0.3, "loss_acknowledgement": 0.3, "retransmissions": 2}
-CASES: dict[str, dict[str, Any]] = {
-    "request": {"protocol": {"kind": "request", "busy": "queue"}},
-    "request, lossy": {"protocol": {"kind": "request", "timeout": 0.9}, "channel": LOSSY},
-    "push": {"protocol": PUSH},
-    "push, fresh": {"protocol": PUSH, "channel": {**LOSSY, "resend": "fresh"}},
-    "broadcast": {"protocol": BROADCAST},
-    "broadcast, newest only": {
-        "protocol": {**BROADCAST, "superseded": "discard"},
-        "channel": {"kind": "aloha", "airtime": 0.1},
-        "latency": {},
-    },
-}
 
 
 def test_the_cases_end_with_buffers_that_are_not_full() -> None:

@@ -1,12 +1,12 @@
 """Gossip on graphs by hand; the star is the published algorithm."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, GossipGraph, Setting
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -21,49 +21,29 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
+from tests.tables import table
 from tests.unit.learning.problems import records
+from tests.unit.learning.problems import scopes as replicates
+
+scopes = partial(replicates, seed=9)
 
 N, P, T, SIGMA, RHO = 4, 3, 25, 0.3, 60.0
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 FIT = Quadratic.from_records(*records(3, (20, 10, 30, 15), P), SIGMA, None)
 NOISE = LaplaceNoise(np.array([0.5, 0.1, 1.0, 0.2]))
+SCENES = table(__file__, "scenes.toml")
+BASE, STARS = SCENES["gossip-graph"], SCENES["ways"]["star"]
 STAR = {"kind": "gossip", "graph": {"kind": "star"}}
 
 
 def scenario(protocol: dict[str, Any], algorithm: dict[str, Any], **parts: Any) -> Scenario:
-    raw: dict[str, Any] = {
-        "id": "small",
-        "run": {"replicates": 3, "updates": 60, "seed": 5},
-        "owners": {"count": 5, "records": [10, 20, 30, 10, 40]},
-        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 1.0},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "compute": {"kind": "exponential", "mean": 0.1},
-        "protocol": protocol,
-        "algorithm": algorithm,
-        "privacy": {"epsilon": 5.0, "sensitivity": {"kind": "clip", "bound": 4.0}},
-    }
-    return parse(Scenario, raw | parts)
+    return parse(Scenario, {**BASE, "protocol": protocol, "algorithm": algorithm, **parts})
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {},
-        {"privacy": {"epsilon": 1.0, "mechanism": "none"}},
-        {"model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 0.5}},
-        {"model": {"kind": "logistic", "regularisation": 0.1}},
-        {"latency": {"query": {"kind": "gamma", "mean": 0.3, "cv": 0.5}}, "compute": {}},
-        {"availability": {"kind": "bernoulli", "probability": 0.5}},
-    ],
-    ids=["clipped noise", "no noise", "in a box", "logistic", "latency", "availability"],
-)
+@pytest.mark.parametrize("parts", STARS.values(), ids=STARS)
 @one_in(2, "initial", ["zeros", "uniform"])
 def test_the_star_is_the_published_algorithm(parts: dict[str, Any], initial: str) -> None:
     """The same wake-ups and rows of noise, so the same models at every update, to 1e-12."""
-    if parts.get("compute") == {}:
-        parts = parts | {"compute": {"kind": "none"}}
-    if parts.get("model", {}).get("kind") == "logistic":
-        parts = parts | {"data": {"kind": "gaussian", "features": 3, "labels": True}}
     if initial == "uniform" and "theta_max" in parts.get("model", {}):
         parts = parts | {"model": parts["model"] | {"theta_max": 1.1}}  # gossip starts in Θ
     common = {"rho": 60.0, "initial": initial}
@@ -117,10 +97,6 @@ def traces(graph: Any, count: int) -> list[Any]:
         protocol=Gossip(graph=graph),
     )
     return [simulate(network, scope) for scope in scopes(count)]
-
-
-def scopes(count: int) -> list[Any]:
-    return [Streams(9).within("replicate", r) for r in range(1, count + 1)]
 
 
 @pytest.mark.parametrize(

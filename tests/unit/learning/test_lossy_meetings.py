@@ -17,34 +17,23 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.trace import ExchangeOutcome, Trace
+from tests.tables import table
 
 N = 6
-EPSILON = [6.0, 8.0, 10.0, 6.0, 8.0, 10.0]
+SCENES = table(__file__, "scenes.toml")
+BASE = SCENES["meetings"]
 BURSTS = {"to_bad": 0.3, "to_good": 0.5}
 OWN = [0.2, 0.9, 0.0, 0.5, 0.3, 0.6]
 LOSSES = pytest.mark.parametrize("loss", [0.4, OWN, BURSTS], ids=["alike", "own", "bursts"])
 
 
 def scenario(loss: Any, learning: str = "replay", judged: str = "owner", **parts: Any) -> Scenario:
-    raw = {
-        "id": "meetings",
-        "run": {"updates": 25, "replicates": 3, "record_every": 1, "learning": learning},
-        "owners": {"count": N, "records": [20, 30, 40, 20, 30, 40]},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "protocol": {"kind": "gossip", "graph": {"kind": "ring"}},
-        "compute": {"kind": "exponential", "mean": 0.1},
+    changed = {
+        "run": BASE["run"] | {"learning": learning},
         "channel": {"kind": "ideal", "loss": loss},
-        "algorithm": {"kind": "averaging", "step": 0.2, "judged": judged},
-        "privacy": {
-            "epsilon": EPSILON,
-            "delta": 1e-5,
-            "mechanism": "gaussian",
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-            "budget": {"kind": "per-owner-cap", "answers": 1},
-        },
+        "algorithm": BASE["algorithm"] | {"judged": judged},
     }
-    return parse(Scenario, raw | parts)
+    return parse(Scenario, {**BASE, **changed, **parts})
 
 
 def traced(loss: Any, replicate: int = 1) -> Trace:
@@ -148,25 +137,10 @@ def test_an_observer_hears_one_answer_of_everybody_who_sent() -> None:
 
 
 def test_other_algorithms_and_losses_are_refused_by_name() -> None:
-    for parts, line in (
-        (
-            {"algorithm": {"kind": "gossip-graph", "rho": 1.0}},
-            "channel.loss: given 0.3 for some owner; algorithm gossip-graph needs both answers of "
-            "a meeting: allowed is 0",
-        ),
-        (
-            {"protocol": {"kind": "gossip", "graph": {"kind": "star"}}},
-            "channel.loss: given 0.3 for some owner; protocol gossip loses answers between owners "
-            "alone: allowed is 0",
-        ),
-        (
-            {"channel": {"kind": "ideal", "loss": 0.3, "retransmissions": 1}},
-            "channel.retransmissions: given 1; protocol gossip sends nothing again: allowed is 0",
-        ),
-    ):
+    for case in SCENES["meetings_refused"]:
         with pytest.raises(SpecError) as refused:
-            scenario(0.3, **parts)
-        assert line in str(refused.value)
+            scenario(0.3, **case["parts"])
+        assert case["line"] in str(refused.value)
 
 
 def test_where_nothing_is_lost_every_number_is_as_without_a_channel() -> None:

@@ -13,37 +13,9 @@ from asyncdp_sim.runs import manifest, run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
+from tests.tables import table
 
-FILE = """schema = 1
-id = "net"
-
-[run]
-seed = 2
-replicates = 3
-updates = 600
-record_every = 100
-
-[owners]
-count = 4
-records = 40
-
-[data]
-kind = "gaussian"
-features = 3
-
-[model]
-kind = "mlp"
-hidden = 5
-regularisation = 0.01
-
-[algorithm]
-kind = "async-gossip"
-rho = 180.0
-initial = "uniform"
-
-[privacy]
-mechanism = "none"
-"""
+FILE = Path(__file__).with_name("net.toml").read_text("utf-8")
 LABELS = (
     FILE.replace("features = 3", "features = 3\nlabels = true")
     .replace("hidden = 5", 'hidden = 5\nloss = "logistic"')
@@ -70,23 +42,12 @@ def test_noise_free_learning_descends(text: str, tmp_path: Path) -> None:
     assert constants["smoothness"] is constants["xi"] is constants["xi_g"] is None
 
 
-@pytest.mark.parametrize("initial", ["zeros", "ones"])
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        'kind = "async-gossip"\nrho = 180.0',
-        'kind = "fedasync"\nstep = 0.1\nmixing = 0.5',
-        'kind = "fedbuff"\nstep = 0.1\nserver_step = 1.0\nbuffer = 2',
-    ],
-)
-def test_units_that_start_alike_are_refused(algorithm: str, initial: str, tmp_path: Path) -> None:
-    begun = FILE.replace('kind = "async-gossip"\nrho = 180.0', algorithm)
+@pytest.mark.parametrize("case", table(__file__, "net_refused.toml")["refused"])
+def test_what_is_wrong_is_said_in_a_line(case: dict[str, str], tmp_path: Path) -> None:
+    """Units that start alike, too."""
     with pytest.raises(SpecError) as caught:
-        scenario(tmp_path, begun.replace('"uniform"', f'"{initial}"'))
-    assert caught.value.lines() == [
-        f"{tmp_path / 'net.toml'}: algorithm.initial: given {initial}; allowed is uniform with "
-        "model.kind = mlp: hidden units must start apart"
-    ]
+        scenario(tmp_path, FILE.replace(case["old"], case["new"]))
+    assert caught.value.lines() == [f"{tmp_path / 'net.toml'}: {case['line']}"]
 
 
 def test_units_that_start_alike_would_stay_alike(tmp_path: Path) -> None:
@@ -99,28 +60,6 @@ def test_units_that_start_alike_would_stay_alike(tmp_path: Path) -> None:
         # to rounding: a matrix product may sum its columns in different orders
         np.testing.assert_allclose(units, np.tile(units[0], (5, 1)), rtol=1e-13)
         assert (np.abs(found[:25]).max() == 0) == still
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "line"),
-    [
-        (
-            "hidden = 5",
-            'hidden = 5\nloss = "hinge"',
-            "model.loss: given 'hinge'; allowed: squared, logistic",
-        ),
-        (
-            "hidden = 5",
-            'hidden = 5\nloss = "logistic"',
-            "data.labels: given false; allowed is true with model.kind = mlp, "
-            "which learns labels ±1",
-        ),
-    ],
-)
-def test_what_is_wrong_is_said_in_a_line(old: str, new: str, line: str, tmp_path: Path) -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(tmp_path, FILE.replace(old, new))
-    assert caught.value.lines() == [f"{tmp_path / 'net.toml'}: {line}"]
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2-as-published"])

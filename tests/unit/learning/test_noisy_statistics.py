@@ -1,6 +1,7 @@
 """Noisy statistics: what is released, what is solved for, what is refused, what it costs."""
 
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     NoisyStatistics,
@@ -28,14 +28,15 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.together import together
+from tests.unit.learning.problems import scopes as replicates
+
+scopes = partial(replicates, seed=1)
 
 NO_POINTS = np.zeros((1, 2))
-ONCE = {"kind": "per-owner-cap", "answers": 1}
-DOMAIN = {"kind": "domain", "row_norm": 3.0, "target_max": 5.0}
+BASE = table(__file__, "scenes.toml")["statistics"]
+DOMAIN, ONCE = (BASE["privacy"][name] for name in ("sensitivity", "budget"))
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "request": {"kind": "request", "busy": "queue"},
-    "push": {"kind": "push"},
-    "broadcast": {"kind": "broadcast", "interval": 0.5},
     "rounds": {"kind": "rounds"},
 }
 
@@ -44,25 +45,8 @@ def scenario(
     protocol: str | dict[str, Any] = "request", learning: str = "replay", **parts: Any
 ) -> Scenario:
     table = PROTOCOLS[protocol] if isinstance(protocol, str) else protocol
-    fields = {
-        "id": "statistics",
-        "run": {"updates": 5, "replicates": 4, "learning": learning},
-        "owners": {"count": 5, "records": [20, 30, 40, 50, 60]},
-        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
-        "compute": {"kind": "exponential", "mean": 0.2},
-        "latency": {"answer": {"kind": "exponential", "mean": 0.5}},
-        "protocol": table,
-        "algorithm": {"kind": "noisy-statistics"},
-        "privacy": {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE},
-        **parts,
-    }
-    found: Scenario = parse(Scenario, fields)
-    return found
-
-
-def scopes(count: int) -> list[Scope]:
-    return [Streams(1).within("replicate", number) for number in range(1, count + 1)]
+    run = BASE["run"] | {"learning": learning}
+    return parse(Scenario, {**BASE, "run": run, "protocol": table, **parts})
 
 
 def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> NoisyStatisticsSteps:

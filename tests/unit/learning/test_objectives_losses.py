@@ -8,13 +8,10 @@ import pytest
 
 from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LogisticLoss, Squared
 from tests.together import together
+from tests.unit.learning.problems import name
 
 LOSSES = [Squared(), LogisticLoss(), Hinge(), HuberLoss(0.7)]
 SMOOTH = [loss for loss in LOSSES if loss.curvature is not None]
-
-
-def name(loss):
-    return type(loss).__name__
 
 
 def predictions(loss, count=400):

@@ -15,7 +15,9 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.one_in import one_in
+from tests.tables import table
 
+BASE = table(__file__, "scenes.toml")["models"]
 MODELS = examples(Model)
 SENSITIVITIES: list[dict[str, Any]] = [
     {"kind": "declared", "bound": 50.0},
@@ -27,19 +29,13 @@ SENSITIVITIES: list[dict[str, Any]] = [
 
 def scenario(model: Any, sensitivity: int = 1, **changed: Any) -> Scenario:
     raw: dict[str, Any] = {
-        "id": "models",
-        "run": {"seed": 3, "replicates": 3, "updates": 25, "record_every": 7},
-        "owners": {"count": 3, "records": [20, 9, 14]},
-        "data": {"kind": "gaussian", "features": 3, "condition": 4.0, "labels": True},
+        "data": {"kind": "gaussian", "features": 3, "condition": 4.0},
         "model": model.model_dump(exclude_none=True),
-        "latency": {"answer": {"kind": "exponential", "mean": 0.2}},
-        "protocol": {"kind": "push"},
-        "algorithm": {"kind": "async-gossip", "rho": 20.0, "initial": "uniform"},
         "privacy": {"epsilon": 500.0, "sensitivity": SENSITIVITIES[sensitivity]},
     }
-    if not model.classifies:
-        del raw["data"]["labels"]
-    return parse(Scenario, {**raw, **changed})
+    if model.classifies:
+        raw["data"]["labels"] = True
+    return parse(Scenario, {**BASE, **raw, **changed})
 
 
 def boundless(model: Any, sensitivity: int) -> bool:

@@ -17,7 +17,7 @@ from asyncdp_sim.learning.objectives import (
 )
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
 from tests.together import together
-from tests.unit.learning.problems import records
+from tests.unit.learning.problems import name, records, slope_of
 
 ORACLE = pytest.mark.oracle("optimum of a loss over records")
 
@@ -25,10 +25,6 @@ SIZES = (40, 7, 23)
 SMOOTH = [Squared(), LogisticLoss(), HuberLoss(0.4), HuberLoss(1e-3)]
 LOSSES = [*SMOOTH, Hinge()]
 BOXES = [None, 100.0, 0.3, 0.05]
-
-
-def name(loss):
-    return type(loss).__name__ + str(getattr(loss, "delta", ""))
 
 
 def problem(loss, seed=1, p=4, sigma=0.3, theta_max=None, sizes=SIZES):
@@ -47,12 +43,6 @@ def fitness(objective, theta):
             z = np.array([sum(theta * row)])
             total += float(objective.loss.value(z, np.array([target]))[0])
     return objective.sigma / 2 * float(theta @ theta) + total / sum(map(len, objective.targets))
-
-
-def slope_of(objective, theta):
-    owners = np.arange(objective.n_owners)
-    means = objective.gradient(owners, np.tile(theta, (objective.n_owners, 1)))
-    return objective.sigma * theta + objective.weights @ means
 
 
 @together

@@ -18,14 +18,10 @@ from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.rows import largest
 from asyncdp_sim.privacy import Domain
 from tests.together import together
-from tests.unit.learning.problems import records
+from tests.unit.learning.problems import name, records
 
 ORDER = {"l1": 1, "l2": 2}
 LOSSES = [Squared(), LogisticLoss(), Hinge(), HuberLoss(0.7)]
-
-
-def name(loss):
-    return type(loss).__name__
 
 
 def model(loss, box=None, *, constant=False):

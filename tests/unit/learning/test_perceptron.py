@@ -14,15 +14,11 @@ from asyncdp_sim.learning.objectives import (
 )
 from asyncdp_sim.learning.objectives.rows import largest
 from tests.together import together
-from tests.unit.learning.problems import records
+from tests.unit.learning.problems import name, records
 
 LOSSES = [Squared(), LogisticLoss()]
 SIZES, D, H = (40, 1, 9), 3, 4
 NET = Perceptron(D, H)
-
-
-def name(loss):
-    return type(loss).__name__
 
 
 def data(loss, sizes=SIZES, d=D, seed=1):

@@ -8,15 +8,10 @@ from asyncdp_sim.learning.objectives import LinearObjective, LogisticLoss, Squar
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.perceptron import PerceptronRecords
 from tests.one_in import one_in
-from tests.unit.learning.test_perceptron import LOSSES, NET, data, models, name, objective
+from tests.unit.learning.problems import name, slope_of
+from tests.unit.learning.test_perceptron import LOSSES, NET, data, models, objective
 
 BOXES = [None, 100.0, 0.4]
-
-
-def slope_of(here, theta):
-    owners = np.arange(here.n_owners)
-    means = here.gradient(owners, np.tile(theta, (here.n_owners, 1)))
-    return here.sigma * theta + here.weights @ means
 
 
 @pytest.mark.parametrize("theta_max", BOXES)

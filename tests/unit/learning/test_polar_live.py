@@ -1,9 +1,10 @@
 """Servers live, each stepping at its own tick, against replay, bit for bit."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import Polar, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -16,6 +17,9 @@ from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.trace import Ending
 from tests.one_in import one_in
 from tests.unit.learning.problems import records
+from tests.unit.learning.problems import scopes as replicates
+
+scopes = partial(replicates, seed=3)
 
 C, P, T, SIGMA, BOX = 5, 3, 13, 0.2, 0.8
 RECORDS = records(2, (20, 30, 10, 25, 15), P)
@@ -47,10 +51,6 @@ def network(read, laws, **more):
         protocol=protocol,
         **more,
     )
-
-
-def scopes(count):
-    return [Streams(3).within("replicate", r) for r in range(1, count + 1)]
 
 
 def reply(batch=True):

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import PolarSteps
 from asyncdp_sim.learning.algorithms.obfuscation import RESOLUTION, averaged
 from asyncdp_sim.learning.replay import replay
@@ -179,23 +178,3 @@ def test_graphs_in_turn_are_taken_in_turn(monkeypatch):
     monkeypatch.setattr(PolarSteps, "_near", lambda self, _: self.agreements[0])
     before, after = agreements(PAIRS, monkeypatch)[4]
     assert not np.allclose(after, matrix @ before, rtol=0, atol=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("graph", "told"),
-    [
-        (Edges(between=((1, 2), (3, 4))), "servers 3, 4, 5 have no path to server 1"),
-        (Edges(between=((1, 6),)), "allowed are servers from 1 to 5"),
-        (
-            GraphsInTurn(graphs=(Edges(between=((1, 2),)), Edges(between=((2, 3),)))),
-            "servers 4, 5 have",
-        ),
-        (
-            GraphsInTurn(graphs=(Ring(), Edges(between=((2, 9),)))),
-            r"graph.graphs\[1\].between\[0\]",
-        ),
-    ],
-)
-def test_servers_without_a_path_between_them_are_refused(graph, told):
-    with pytest.raises(SpecError, match=told):
-        network(graph)

@@ -6,33 +6,9 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 
-STRONG = {"step": 0.4, "exponent": 0.6, "weight_total": 2.0, "weight_bound": 6.0}
-RAW = {
-    "id": "obfuscated",
-    "run": {"updates": 4},
-    "owners": {"count": 3, "records": 9},
-    "data": {"kind": "gaussian", "features": 2, "labels": True},
-    "model": {"kind": "logistic", "regularisation": 0.1, "theta_max": 1.0},
-    "protocol": {"kind": "servers", "count": 3, "read": "basic", "window": 2},
-    "algorithm": {"kind": "polar", **STRONG, "additive_bound": 0.1, "batch": 3},
-    "privacy": {"mechanism": "none"},
-}
-LAPLACE = {"epsilon": 1.0, "sensitivity": {"kind": "clip", "bound": 1.0}}
-WRONG = [
-    ({"model": {"kind": "logistic", "regularisation": 0.1}}, ["model.theta_max"]),
-    (
-        {"model": {"kind": "svm", "regularisation": 0.1, "theta_max": 1.0}},
-        ["algorithm.every_step", "protocol.read"],
-    ),
-    ({"privacy": LAPLACE}, ["privacy.mechanism"]),
-    (
-        {"privacy": {"mechanism": "none", "budget": {"kind": "per-owner-cap", "answers": 9}}},
-        ["privacy.budget.kind"],
-    ),
-    ({"acceptance": {"kind": "clip", "bound": 1.0}}, ["acceptance.kind"]),
-    ({"protocol": {"kind": "rounds"}}, ["protocol.kind"]),
-]
+RAW = table(__file__, "scenes.toml")["polar"]
 
 
 def test_a_scenario_without_a_finite_epsilon():
@@ -71,8 +47,8 @@ def test_a_description_says_how_neighbours_agree_and_what_they_learn():
     assert "remark 1" in told[2]
 
 
-@pytest.mark.parametrize(("part", "keys"), WRONG)
-def test_what_does_not_suit_it_is_refused_in_a_line_each(part, keys):
+@pytest.mark.parametrize("case", table(__file__, "polar_refused.toml")["refused"])
+def test_what_does_not_suit_it_is_refused_in_a_line_each(case):
     with pytest.raises(SpecError) as caught:
-        parse(Scenario, RAW | part)
-    assert [fault.key for fault in caught.value.faults] == keys
+        parse(Scenario, RAW | case["part"])
+    assert [fault.key for fault in caught.value.faults] == case["keys"]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.acceptance import clipped
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
@@ -26,6 +25,9 @@ from asyncdp_sim.privacy.mechanisms import (
 from asyncdp_sim.trace import Trace
 from tests.one_in import one_in
 from tests.unit.learning.problems import records, same_path, traces
+from tests.unit.learning.problems import scopes as replicates
+
+scopes = partial(replicates, seed=2)
 
 SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
@@ -51,11 +53,6 @@ def cell_task(
     steps = AsyncGossip(rho=rho, **{"initial": "uniform", **options}).steps(setting)
     noise = LaplaceNoise(SCALE) if noise is None else noise
     return CellTask(steps, replace(AnswerModel(objective, noise), **(reply or {})), record_every)
-
-
-def scopes(count: int) -> list[Scope]:
-    streams = Streams(2)
-    return [streams.within("replicate", r) for r in range(1, count + 1)]
 
 
 def alone(several: list[Trace], cell: CellTask) -> Trajectory:

@@ -1,11 +1,11 @@
 """Synchronous algorithms: against short references, by brute force, live, and in whole runs."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     AnyAlgorithm,
@@ -23,6 +23,9 @@ from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import Trace
 from tests.unit.learning.problems import records
+from tests.unit.learning.problems import scopes as replicates
+
+scopes = partial(replicates, seed=3)
 
 N, P, T, SIGMA = 3, 4, 30, 0.3
 SIZES = (30, 10, 20)
@@ -33,10 +36,6 @@ SILENT = LaplaceNoise(np.zeros(N))
 
 def objective(box: float | None = None) -> Quadratic:
     return Quadratic.from_records(X, Y, SIGMA, box)
-
-
-def scopes(count: int = 1) -> list[Scope]:
-    return [Streams(3).within("replicate", number) for number in range(1, count + 1)]
 
 
 def network(**parts: Any) -> Network:

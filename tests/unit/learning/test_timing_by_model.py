@@ -29,50 +29,21 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.trace import Ending, ExchangeOutcome
 from tests.one_in import one_in
+from tests.tables import table
 from tests.unit.learning.problems import records
 
 Parts = dict[str, Any]
 
-SLOW = {"kind": "exponential", "mean": 0.4}
-LOSSY = {
-    "kind": "ideal", "loss": 0.3, "loss_query": 0.1, "retransmissions": 1, "resend": "fresh",
-}  # fmt: skip
 CENTRAL = {"algorithm": {"kind": "fedasync", "step": 0.5, "mixing": 0.3}}
 BUFFERED = {"algorithm": {"kind": "fedbuff", "step": 0.5, "server_step": 0.3, "buffer": 2}}
-WAYS: dict[str, Parts] = {
-    "request": {},
-    "queue, timeout, losses": {
-        "protocol": {"kind": "request", "busy": "queue", "timeout": 1.5}, "channel": LOSSY,
-    },
-    "superposed": {"clock": {"kind": "poisson", "population": "superposed"}},
-    "push": {"protocol": {"kind": "push", "own_tick": "overlap"}},
-    "push over ALOHA": {"protocol": {"kind": "push"}, "channel": {"kind": "aloha", "airtime": 0.1}},
-    "broadcast": {"protocol": {"kind": "broadcast", "interval": 0.5}},
-    "all copies, at once": {
-        "protocol": {
-            "kind": "broadcast", "interval": 0.5, "answer_at": "after-delay",
-            "payload": "all-copies",
-        },
-        "channel": LOSSY,
-    },
-    "fedasync": {"protocol": {"kind": "push"}, **CENTRAL},
-    "fedbuff": {"protocol": {"kind": "push"}, **BUFFERED},
-}  # fmt: skip
+SCENES = table(__file__, "scenes.toml")
+BASE, WAYS, TARGETS = SCENES["timing"], SCENES["ways"]["timing"], SCENES["ways"]["target"]
+EACH = pytest.mark.parametrize("parts", WAYS.values(), ids=WAYS)
 TRIGGER = {"trigger": {"kind": "large-gradient", "threshold": 1.0}}
 
 
 def scenario(*, run: Parts | None = None, **parts: Any) -> Scenario:
-    fields: Parts = {
-        "id": "timing",
-        "run": {"updates": 40, "replicates": 3, "learning": "live", "until": 200.0, **(run or {})},
-        "owners": {"count": 3, "records": [20, 10, 30]},
-        "data": {"kind": "gaussian", "features": 2, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "latency": {"answer": SLOW},
-        "algorithm": {"kind": "async-gossip", "rho": 20.0, "initial": "ones"},
-        "privacy": {"epsilon": 500.0, "sensitivity": {"kind": "clip", "bound": 5.0}},
-    }
-    return parse(Scenario, fields | parts)
+    return parse(Scenario, {**BASE, "run": BASE["run"] | (run or {}), **parts})
 
 
 def learned(**parts: Any) -> RunResult:
@@ -179,22 +150,7 @@ def test_good_enough_is_enough() -> None:
     assert not Target(quadratic, 1.0).met(np.array([[np.nan, 0.0]]))
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {},
-        BUFFERED | {"protocol": {"kind": "push"}},
-        {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-2", "step": 0.5}},
-        {
-            "protocol": {
-                "kind": "gossip", "graph": {"kind": "ring"},
-                "clock": {"kind": "poisson", "rate": 1.0},
-            },
-            "algorithm": {"kind": "gossip-graph", "rho": 20.0, "initial": "ones"},
-        },
-    ],
-    ids=["request", "fedbuff", "rounds", "gossip"],
-)  # fmt: skip
+@pytest.mark.parametrize("parts", TARGETS.values(), ids=TARGETS)
 def test_a_run_ends_with_the_first_update_that_reaches_the_target(parts: Parts) -> None:
     whole = learned(**parts)
     goal = float(np.quantile(whole.learned.curve["relative_fitness"], 0.3))

@@ -14,8 +14,10 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests import tables
 from tests.one_in import one_in
 
+BASE = tables.table(__file__, "scenes.toml")["void"]
 GAP = 7
 """Of owner 1's 12 records."""
 MODELS: dict[str, Model] = {
@@ -53,18 +55,12 @@ def scenario(path: str, model: Model, sensitivity: dict[str, Any], **data: Any) 
     bounded = (
         model.model_copy(update={"theta_max": 3.0}) if sensitivity["kind"] == "domain" else model
     )
-    fields: dict[str, Any] = {
-        "id": "void",
-        "run": {"seed": 3, "updates": 8, "replicates": 2},
-        "owners": {"count": 2, "records": 12},
-        "data": {"kind": "table", "path": path, "target": "y", "features": 2}
-        | {"public_records": 6, "preprocessing": "none", **data},
+    changed = {
+        "data": BASE["data"] | {"path": path, **data},
         "model": bounded.model_dump(exclude_none=True),
-        "algorithm": {"kind": "async-gossip", "rho": 1.0, "initial": "uniform"},
-        "privacy": {"epsilon": 1.0, "sensitivity": sensitivity},
+        "privacy": BASE["privacy"] | {"sensitivity": sensitivity},
     }
-    found: Scenario = parse(Scenario, fields)
-    return found
+    return parse(Scenario, BASE | changed)
 
 
 @one_in(2, "gap", ["maybe", 1e153], ids=str)

@@ -3,16 +3,14 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff
+from asyncdp_sim.network.availability import Bernoulli, Diurnal, OnOff
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Broadcast, Push, Request
+from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.trace import EventKind
-from tests.together import together
 
 ON_OFF = OnOff(on=Exponential(mean=2.0), off=Exponential(mean=1.0))
 SERVICE = Exponential(mean=0.05)
@@ -77,30 +75,3 @@ def test_an_owner_without_a_tick_has_no_share_online():
     met = owners["attempts"] > 0
     assert np.isnan(owners["online"][~met]).any()
     assert (owners["online"][met] > 0).all()
-
-
-@together
-@pytest.mark.parametrize(
-    ("parts", "key"),
-    [
-        ({"availability": Churn(lifetime=Exponential(mean=9.0))}, "availability.kind"),
-        (
-            {"availability": OnOff(on=Constant(value=1.0), off=Exponential(mean=1.0))},
-            "availability.kind",
-        ),
-        (
-            {"availability": Diurnal(period=3.0, low=0.2, high=0.9, phase="uniform")},
-            "availability.kind",
-        ),
-        ({"protocol": Broadcast(interval=1.0)}, "protocol.kind"),
-        ({"protocol": Request(busy="retry", retry=SERVICE)}, "protocol.busy"),
-        ({"protocol": Push(offline="vanish")}, "protocol.offline"),
-        ({"topology": {"kind": "star", "latency": 0.1}}, "topology.kind"),
-        ({"compute": (SERVICE,) * 10}, "compute"),
-        ({"latency": Latency(answer=(SERVICE,) * 10)}, "latency.answer"),
-    ],
-)
-def test_what_cannot_be_superposed_is_refused(parts, key):
-    with pytest.raises(SpecError) as refused:
-        crowd(**parts)
-    assert [fault.key for fault in refused.value.faults] == [key]

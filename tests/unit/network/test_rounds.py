@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import InvariantError, SpecError
+from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures import summarise
@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels import Aloha, Ideal
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.protocols import Push, Rounds, rounds
+from asyncdp_sim.network.protocols import Rounds, rounds
 from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.all import predict
@@ -232,29 +232,6 @@ def test_theory_predicts_throughput_or_says_why_not(
         assert expected in said.reason
     else:
         assert said.value == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ({"clock": PoissonClock(population="superposed")}, r"protocol\.kind: given 'rounds'; sup"),
-        ({"protocol": Rounds(deadline=0.4), "compute": Constant(value=0.5)}, "at least 0.5, so no"),
-        (
-            {"protocol": Rounds(deadline=0.4), "latency": Latency(rate_bytes=40.0)},
-            r"protocol\.deadline: given 0.4; an answer takes at least 2.4, so no",
-        ),
-        (
-            {"protocol": Rounds(deadline=0.4), "topology": Star(latency=0.3)},
-            r"protocol\.deadline: given 0.4; an answer takes at least 0.6, so no",
-        ),
-        ({"answers_per_update": 1}, r"answers_per_update: given 1; not allowed"),
-        ({"protocol": Push()}, r"answers_per_update: given nothing; allowed is a number"),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_one_line(parts: dict[str, Any], said: str) -> None:
-    with pytest.raises(SpecError, match=said) as refused:
-        network(**parts)
-    assert len(refused.value.faults) == 1
 
 
 def test_a_deadline_as_long_as_the_quickest_answer_is_not_hopeless() -> None:

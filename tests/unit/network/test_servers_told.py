@@ -2,14 +2,8 @@
 
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import Bernoulli
-from asyncdp_sim.network.channels import Aloha, Ideal
-from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.network.topology import Star
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import EventKind
 from tests.together import together
@@ -113,33 +107,6 @@ def test_servers_draw_from_streams_of_their_own():
     first = [trace.exchanges[trace.exchanges["peer"] == 1] for trace in (one, two)]
     assert len(first[0]) > 0
     assert first[0]["release_tick"][0] == first[1]["release_tick"][0]
-
-
-FINE = {"answers_allowed": (4,) * 3, "updates": 4, "answers_per_update": None}
-MISFITS = [
-    ("availability.kind", {"availability": Bernoulli(probability=0.5)}),
-    ("channel.kind", {"channel": Aloha(airtime=0.1)}),
-    ("channel.loss", {"channel": Ideal(loss=0.1)}),
-    ("channel.loss_query", {"channel": Ideal(loss_query=(0.1, 0, 0))}),
-    ("channel.loss_acknowledgement", {"channel": Ideal(loss_acknowledgement=0.1)}),
-    ("topology.kind", {"topology": Star()}),
-    ("latency.acknowledgement", {"latency": Latency(acknowledgement=Exponential(mean=1.0))}),
-    ("clock.kind", {"clock": GammaClock(rate=1.0, cv=0.5)}),
-    ("clock.kind", {"clock": PoissonClock(rate=1.0, population="superposed")}),
-    ("clock.kind", {"clock": PoissonClock(rate=2.0)}),
-    ("answers_allowed", {"answers_allowed": (4, 3, 4)}),
-    ("answers_per_update", {"answers_per_update": 1}),
-    ("protocol.reach", {"answers_allowed": (4,)}),
-]
-
-
-@together
-@pytest.mark.parametrize(("key", "part"), MISFITS)
-def test_what_is_not_synchronous_and_without_faults_is_refused_by_name(key, part):
-    protocol = Servers(count=3, reach=2, read="minimum-wait", window=2)
-    with pytest.raises(SpecError) as caught:
-        Network(**FINE | {"protocol": protocol} | part)
-    assert [fault.key for fault in caught.value.faults] == [key]
 
 
 def test_owners_reach_servers_in_turn():

@@ -7,20 +7,20 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, learner, simulate
-from asyncdp_sim.network.availability import Bernoulli, Churn, Diurnal, OnOff, Outages
+from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
 from asyncdp_sim.network.clocks import (
     DeterministicClock,
     PoissonClock,
-    SaturatedClock,
     ScriptedClock,
 )
-from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, dispatch
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from tests.one_in import one_in
+from tests.tables import table
 from tests.together import together
 
 DEAF = Ideal(loss_query=(1.0, 0.0))
@@ -32,26 +32,8 @@ def ended(**fields: Any) -> Trace:
     return simulate(network, Streams(1).within("replicate", 1))
 
 
-NOWHERE: dict[str, dict[str, Any]] = {
-    "request": {"channel": DEAF},
-    "request that nobody hears": {"channel": Ideal(loss_request=(1.0, 0.0))},
-    "request sent again": {
-        "channel": DEAF,
-        "protocol": Request(busy="retry", retry=Exponential(mean=0.1)),
-    },
-    "request queued": {"channel": DEAF, "protocol": Request(busy="queue", own_tick="queue")},
-    "impatience": {
-        "protocol": Request(timeout=0.1),
-        "compute": (Constant(value=1.0), Constant(value=0.05)),
-    },
-    "push": {"channel": DEAF, "protocol": Push()},
-    "push over each other": {"channel": DEAF, "protocol": Push(own_tick="overlap")},
-    "broadcast": {"channel": DEAF, "protocol": Broadcast(interval=1.0)},
-    "broadcast without clocks": {
-        "channel": DEAF,
-        "protocol": Broadcast(interval=1.0, answer_at="after-delay"),
-    },
-}
+CASES = table(__file__, "stall.toml")
+NOWHERE, SAID = CASES["nowhere"], CASES["said"]
 
 
 @pytest.fixture
@@ -65,33 +47,25 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("fields", NOWHERE.values(), ids=NOWHERE)
 def test_owners_that_get_nowhere_end_the_run(fields: dict[str, Any]) -> None:
-    """Owner 2 spends its budget; owner 1 goes on for ever, or is silent for ever."""
     trace = ended(**fields)
     assert trace.ending is Ending.stalled
     assert trace.released.tolist() == [0, 2]
     assert trace.updates["owner"].tolist() == [2, 2]
     attempts = int(trace.owners["attempts"][0])
-    if "broadcast" in type(fields.get("protocol")).__name__.lower():
+    if fields.get("protocol", {}).get("kind") == "broadcast":
         assert attempts == 0
         assert 900 * 10**9 < trace.end_tick < 2200 * 10**9  # it is silent: 100 looks
     else:
         assert 300 <= attempts < 360
 
 
-AT_ONCE: dict[str, dict[str, Any]] = {
-    "queries lost": {"channel": Ideal(loss_query=0.99)},
-    "owners offline": {"availability": Bernoulli(probability=0.01)},
-}
-
-
-@pytest.mark.parametrize("fields", AT_ONCE.values(), ids=AT_ONCE)
+@pytest.mark.parametrize("fields", CASES["at_once"].values(), ids=CASES["at_once"])
 @pytest.mark.parametrize(
     "protocol", [Dispatch(tasks=3), Dispatch(tasks=2, to="same", queue="none")]
 )
 def test_tasks_that_fail_at_once_are_handed_out_again(
     protocol: Dispatch, fields: dict[str, Any]
 ) -> None:
-    """About a hundred fail between two that do not, and take no time."""
     many = {"answers_allowed": (1000, 1000), "compute": Exponential(mean=1.0)}
     trace = ended(protocol=protocol, **many, **fields)
     assert trace.ending is Ending.updates
@@ -106,24 +80,7 @@ def test_tasks_that_fail_now_and_then_end_no_run(monkeypatch: pytest.MonkeyPatch
     assert trace.owners["attempts"].sum() > 50 + 30
 
 
-ENDLESS: dict[str, dict[str, Any]] = {
-    "dispatch, queries lost": {
-        "protocol": Dispatch(tasks=2),
-        "channel": Ideal(loss_query=1 - 1e-9),
-    },
-    "dispatch, at night": {
-        "protocol": Dispatch(tasks=2),
-        "availability": Diurnal(period=4.0, low=0.0, high=1.0, phase=0.75),
-    },
-    "a saturated clock": {
-        "protocol": Push(),
-        "clock": SaturatedClock(),
-        "channel": Ideal(loss_query=1 - 1e-9),
-    },
-}
-
-
-@one_in(3, "fields", ENDLESS.values(), ids=ENDLESS)
+@one_in(3, "fields", CASES["endless"].values(), ids=CASES["endless"])
 def test_attempts_that_fail_at_one_tick_without_end_end_the_run(fields: dict[str, Any]) -> None:
     trace = ended(compute=Constant(value=1.0), **fields)
     assert trace.ending is Ending.stalled
@@ -230,55 +187,24 @@ def test_nobody_asks_any_more(fields: dict[str, Any]) -> None:
     assert len(trace.updates) < 50
 
 
-SCENARIO: dict[str, Any] = {
-    "id": "ends",
-    "run": {"updates": 50, "replicates": 2},
-    "owners": {"count": 2, "records": 10},
-    "data": {"kind": "gaussian", "features": 2},
-    "model": {"kind": "ridge", "regularisation": 0.1},
-    "algorithm": {"kind": "async-gossip", "rho": 1.0},
-    "privacy": {
-        "epsilon": 1.0,
-        "sensitivity": {"kind": "clip", "bound": 1.0},
-        "budget": {"kind": "per-owner-cap", "answers": 2},
-    },
-}
-SAID = {
-    "stalled": (
-        {"channel": {"kind": "ideal", "loss_query": [1.0, 0.0]}},
-        "2 of 2 replicates ended before T = 50 updates (2 to 2): owners kept trying and no answer "
-        "was released for too long",
-    ),
-    "spent": (
-        {},
-        "2 of 2 replicates ended before T = 50 updates (4 to 4): every owner has spent its budget",
-    ),
-    "lost": (
-        {"channel": {"kind": "ideal", "loss": [1.0, 0.0]}},
-        "2 of 2 replicates ended before T = 50 updates (2 to 2): every owner has spent its budget; "
-        "of 8 released answers, 4 were lost",
-    ),
-    "silent": (
-        {"clock": {"kind": "scripted", "times": [[1.0], [2.0]]}},
-        "2 of 2 replicates ended before T = 50 updates (2 to 2): no owner asks any more",
-    ),
-    "horizon": (
-        {"clock": {"kind": "scripted", "times": [[1.0], [2.0]]}, "until": 1.5},
-        "2 of 2 replicates ended before T = 50 updates (1 to 1): the time horizon was reached",
-    ),
-}
+def test_a_first_period_beyond_the_clock_is_cut() -> None:
+    wild = OnOff(on=Gamma(mean=1e9, cv=100.0), off=Constant(value=1.0))
+    assert ended(answers_allowed=(3,), until=1.0, availability=wild).end_tick == 10**9
+
+
+def early_ends(run_: dict[str, Any], **parts: Any) -> list[str]:
+    outcome = run(parse(Scenario, {**CASES["scenario"], **parts, "run": run_}))
+    return [said for said in outcome.warnings if "ended before" in said]
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize(("change", "sentence"), SAID.values(), ids=SAID)
-def test_the_warning_says_why(change: dict[str, Any], sentence: str) -> None:
-    until = {k: v for k, v in change.items() if k == "until"}
-    parts = {k: v for k, v in change.items() if k != "until"}
-    raw = {**SCENARIO, **parts, "run": {**SCENARIO["run"], **until}}
-    outcome = run(parse(Scenario, raw))
-    assert [said for said in outcome.warnings if "ended before" in said] == [sentence]
+@pytest.mark.parametrize("case", SAID.values(), ids=SAID)
+def test_the_warning_says_why(case: dict[str, Any]) -> None:
+    whole = CASES["scenario"]["run"]
+    parts = dict(case["changed"])
+    until = {"until": parts.pop("until")} if "until" in parts else {}
+    assert early_ends(whole | until, **parts) == [case["sentence"]]
 
 
 def test_a_run_that_reaches_update_t_has_nothing_to_explain() -> None:
-    raw = {**SCENARIO, "run": {"updates": 4, "replicates": 2}}
-    assert not any("ended before" in said for said in run(parse(Scenario, raw)).warnings)
+    assert early_ends({"updates": 4, "replicates": 2}) == []

@@ -5,6 +5,7 @@ import itertools
 import random
 from functools import partial
 from math import dist, exp, inf, sqrt
+from pathlib import Path
 from types import SimpleNamespace
 
 import networkx as nx
@@ -30,6 +31,7 @@ from asyncdp_sim.spec.base import parse
 DISTANCES = pytest.mark.oracle("distances of owners over links")
 RANDOM_GRAPHS = pytest.mark.oracle("links of random graphs")
 
+HERE = Path(__file__).parent
 UNIT = 10**9
 RANDOM = [
     Waxman(alpha=0.5, beta=1.0, latency_per_distance=2.0),
@@ -377,24 +379,8 @@ def test_graphml_and_csv_say_the_same(written, tmp_path):
     )
 
 
-def graphml(inner, default="undirected", key=""):
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>'
-        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-        f'<key id="d0" for="edge" attr.name="latency" attr.type="double">{key}</key>'
-        f'<graph edgedefault="{default}"><node id="learner"/><node id="1"/><node id="2"/>'
-        f"{inner}</graph></graphml>"
-    )
-
-
-def link(a, b, latency=None, more=""):
-    data = "" if latency is None else f'<data key="d0">{latency}</data>'
-    return f'<edge source="{a}" target="{b}" {more}>{data}</edge>'
-
-
-def test_graphml_by_hand_with_a_default_latency(written):
-    text = graphml(link("learner", 1) + link(1, 2, 0.5), key="<default>0.25</default>")
-    spec = written(text, "net.graphml")
+def test_graphml_by_hand_with_a_default_latency():
+    spec = GraphFile(path=str(HERE / "default_latency.graphml"))
     assert said(spec) == []
     assert spec.distances(2) == (0.25, 0.75)
 
@@ -411,31 +397,7 @@ def test_a_file_that_cannot_be_read(written, tmp_path):
         written("from,to,latency\nlearner,1,1\n").build(2)
 
 
-DRAWN = """<?xml version="1.0" encoding="utf-8"?>
-<!DOCTYPE graphml>
-<!-- a map of somebody's -->
-<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="http://www.yworks.com/xml/graphml">
-  <key attr.name="Network" attr.type="string" for="graph" id="d0"/>
-  <key for="node" id="d6" yfiles.type="nodegraphics"/>
-  <key attr.name="latency" attr.type="double" for="node" id="d8"><default>99</default></key>
-  <key attr.name="LinkSpeed" attr.type="string" for="edge" id="d35"/>
-  <key attr.name="latency" attr.type="double" for="edge" id="d36"/>
-  <data key="d0">stray</data>
-  <graph id="G" edgedefault="undirected" parse.order="free">
-    <data key="d0">Abilene</data>
-    <node id="learner" colour="red">
-      <data key="d8">7</data>
-      <data key="d6"><y:ShapeNode><y:NodeLabel>hub</y:NodeLabel></y:ShapeNode></data>
-    </node>
-    <node id="1"><desc>an owner</desc><port name="p"/></node><node id="2"/><node id="3"/>
-    <edge id="e0" source="learner" target="1" sourceport="p">
-      <data key="d35">10</data><data key="d36">0.5</data><data key="d99">unknown</data>
-    </edge>
-    <edge id="e1" source="1" target="2"><data key="d36"> 0.25 </data></edge>
-    <edge source="2" target="3" directed="false"><data key="d35"/><data key="d36">0.1</data></edge>
-  </graph>
-</graphml>
-"""
+DRAWN = (HERE / "drawn.graphml").read_text("utf-8")
 """As graph editors and collections of maps write it."""
 
 

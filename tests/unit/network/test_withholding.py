@@ -5,13 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, learner, simulate
-from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.graphs import Complete
+from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Broadcast, Gossip, Protocol, Push, Request, Rounds
+from asyncdp_sim.network.protocols import Broadcast, Protocol, Push, Request
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.spans import COMPUTING, EXCHANGE, LOCK, spans
 from tests.ordering.scene import Scripted
@@ -47,23 +45,6 @@ def test_somebody_must_be_asked(flag: str) -> None:
     with pytest.raises(ValueError, match="depends on the model: such a network needs a learning"):
         simulate(asks, Streams(1).within("replicate", 1))
     simulate(asks, Streams(1).within("replicate", 1), learning=Scripted())
-
-
-@pytest.mark.parametrize("protocol", [Rounds(), Gossip(graph=Complete())], ids=lambda p: p.kind)
-def test_protocols_in_which_nobody_can_keep_silent_are_refused(protocol: Protocol) -> None:
-    several = None if protocol.makes_updates else 1
-    Network(answers_allowed=(2, 2), updates=2, protocol=protocol, answers_per_update=several)
-    with pytest.raises(SpecError) as caught:
-        network(protocol=protocol, answers_per_update=several)
-    assert [str(fault) for fault in caught.value.faults] == [
-        f"protocol.kind: given {protocol.kind!r}; owners that may withhold answers need protocol "
-        "request, push or broadcast"
-    ]
-
-
-def test_owners_without_clocks_are_refused() -> None:
-    with pytest.raises(SpecError, match=r"clock\.kind: given 'saturated'; .* without end"):
-        network(clock=SaturatedClock(), protocol=Push())
 
 
 def test_a_network_that_asks_nobody_keeps_its_name() -> None:

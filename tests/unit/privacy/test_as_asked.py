@@ -12,29 +12,15 @@ from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 
-CHANCES = (0.5, 0.3, 0.2)
+BASE = table(__file__, "scenes.toml")["as-asked"]
+CHANCES = BASE["protocol"]["probabilities"]
 COMPOSED = {"accountant": "pld", "delta": 1e-5}
 
 
 def scene(**parts: object) -> Scenario:
-    raw = {
-        "schema": 1,
-        "id": "as-asked",
-        "run": {"seed": 1, "replicates": 2, "updates": 60},
-        "owners": {"count": 3, "records": 100},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "compute": {"kind": "exponential", "mean": 0.5},
-        "protocol": {"kind": "dispatch", "tasks": 4, "probabilities": list(CHANCES)},
-        "algorithm": {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 1},
-        "privacy": {
-            "epsilon": 3.0,
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-            "budget": {"kind": "as-asked"},
-        },
-    }
-    return parse(Scenario, {**raw, **parts})
+    return parse(Scenario, {**BASE, **parts})
 
 
 def test_answers_are_the_fewest_with_which_silence_is_rare() -> None:

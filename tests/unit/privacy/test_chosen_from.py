@@ -3,7 +3,6 @@
 import json
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,25 +13,16 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 
+BASE = table(__file__, "scenes.toml")["chosen"]
 WHY = "settings chosen from private records, not accounted"
 
 
 def scenario(chosen: str | None, mechanism: str = "laplace") -> Scenario:
-    raw: dict[str, Any] = {
-        "schema": 1, "id": "chosen",
-        "run": {"updates": 12},
-        "owners": {"count": 2, "records": 30},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 1e-2},
-        "algorithm": {"kind": "async-gossip", "rho": 1.0},
-        "privacy": {
-            "epsilon": 1.0, "mechanism": mechanism,
-            "sensitivity": {"kind": "clip", "bound": 1.0},
-        },
-    }  # fmt: skip
-    made: Scenario = parse(Scenario, raw | ({} if chosen is None else {"chosen_from": chosen}))
-    return made
+    privacy = BASE["privacy"] | {"mechanism": mechanism}
+    more = {} if chosen is None else {"chosen_from": chosen}
+    return parse(Scenario, {**BASE, "privacy": privacy, **more})
 
 
 @pytest.mark.parametrize(("chosen", "private"), [(None, True), ("public rows", True)])

@@ -20,24 +20,19 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import advantage_bound, averaging_advantage
 
+BASE = table(__file__, "scenes.toml")["collusion"]
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 400.0}}
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 20.0}}
 HIDDEN = 1
 
 
 def scenario(n_owners: int = 2, **parts: Any) -> Scenario:
-    fields: dict[str, Any] = {
-        "id": "collusion",
-        "run": {"updates": 60, "replicates": 2},
-        "owners": {"count": n_owners, "records": [10, 30, 20][:n_owners]},
-        "data": {"kind": "gaussian", "features": 3, "heterogeneity": 0.5},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "privacy": {"epsilon": 300.0, "sensitivity": {"kind": "clip", "bound": 5.0}},
-    }
-    return parse(Scenario, fields | parts)
+    owners = {"count": n_owners, "records": [10, 30, 20][:n_owners]}
+    return parse(Scenario, {**BASE, "owners": owners, **parts})
 
 
 def blind(seen: Transcript) -> Transcript:

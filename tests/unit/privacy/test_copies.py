@@ -19,10 +19,13 @@ from asyncdp_sim.runs import Ready, manifest, run, run_together
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 
-N, T = 3, 6
+N = 3
 EXACT = "exact-as-published"
-BUDGETS = [0.3, 1.2, 7.0]
+SCENES = table(__file__, "scenes.toml")
+BASE = SCENES["copies"]
+BUDGETS = BASE["privacy"]["epsilon"]
 ALGORITHMS = {
     "rounds": {"kind": "collab-2", "step": 0.1},
     "request": {"kind": "async-gossip", "rho": 2.0},
@@ -32,19 +35,11 @@ EACH = pytest.mark.parametrize("protocol", ALGORITHMS)
 
 def scenario(protocol="rounds", learner=None, epsilon=BUDGETS, **more):
     """Return a copy, or without a learner a run of its own."""
-    privacy = {"epsilon": epsilon, "sensitivity": {"kind": "clip", "bound": 5.0}}
+    privacy = BASE["privacy"] | {"epsilon": epsilon}
     privacy |= {} if learner is None else {"learner": learner}
-    raw = {
-        "id": "copies",
-        "run": {"updates": T, "replicates": 2, **more.pop("run", {})},
-        "owners": {"count": N, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "protocol": {"kind": protocol},
-        "algorithm": ALGORITHMS[protocol],
-        "privacy": privacy | more,
-    }
-    return parse(Scenario, raw)
+    run = BASE["run"] | more.pop("run", {})
+    parts = {"protocol": {"kind": protocol}, "algorithm": ALGORITHMS[protocol]}
+    return parse(Scenario, {**BASE, **parts, "run": run, "privacy": privacy | more})
 
 
 def copies(protocol="rounds", own="noised"):
@@ -126,7 +121,7 @@ def test_noise_of_copies_is_independent():
 
 @pytest.mark.long
 def test_the_audit_holds_a_copy_to_its_part():
-    """Of 7 for three copies a copy claims 7/3, and a sixth of that for each of T answers."""
+    """Of 7 for three copies a copy claims 7/3, and a sixth of that for each of six answers."""
     found = audit(copies()[1], answers=100, runs=8, confidence=0.99)
     told = [check.describe() for check in found.checks]
     assert "of owner 3:" in told[0]
@@ -154,24 +149,11 @@ def test_what_is_said_of_a_copy():
     assert "where it plays the learner itself" in " ".join(exact["warnings"])
 
 
-@pytest.mark.parametrize(
-    ("protocol", "more", "keys"),
-    [
-        ("rounds", {"learner": {"owner": 4}}, ["privacy.learner.owner"]),
-        ("rounds", {"learner": {"owner": 0}}, ["privacy.learner.owner"]),
-        ("rounds", {"learner": {"owner": 1, "own": "exact"}}, ["privacy.learner.own"]),
-        (
-            "rounds",
-            {"learner": {"owner": 1}, "mechanism": "gaussian", "delta": 1e-6},
-            ["privacy.mechanism"],
-        ),
-        ("rounds", {"learner": {"owner": 1}, "mechanism": "none"}, ["privacy.mechanism"]),
-    ],
-)
-def test_what_does_not_fit_is_refused(protocol, more, keys):
+@pytest.mark.parametrize("case", SCENES["copies_refused"])
+def test_what_does_not_fit_is_refused(case):
     with pytest.raises(SpecError) as caught:
-        scenario(protocol, **more)
-    assert [fault.key for fault in caught.value.faults] == keys
+        scenario("rounds", **case["more"])
+    assert [fault.key for fault in caught.value.faults] == [case["key"]]
 
 
 def test_gossip_without_a_learner_has_no_copies():

@@ -11,6 +11,7 @@ from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multi
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from tests.tables import table
 from tests.together import together
 
 P, XI, T = 4, 5.0, 10
@@ -291,16 +292,7 @@ def test_a_public_record_is_hidden_by_no_mechanism(noise: str) -> None:
 
 def test_a_run_that_diverged_is_not_private() -> None:
     """No bound holds at an infinite model, and which answers are finite tells records."""
-    fields = {
-        "id": "diverging",
-        "run": {"updates": 400, "replicates": 2},
-        "owners": {"count": 2, "records": 20},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1},
-        "algorithm": {"kind": "async-gossip", "rho": 3e8},
-        "privacy": {"epsilon": 1.0, "sensitivity": {"kind": "declared", "bound": 1e9}},
-    }
-    outcome = run(parse(Scenario, fields))
+    outcome = run(parse(Scenario, table(__file__, "scenes.toml")["diverging"]))
     assert outcome.summary["private"] is False
     assert outcome.summary["epsilon_true"] == inf
     assert any("diverged in 2 replicates" in said for said in outcome.warnings)

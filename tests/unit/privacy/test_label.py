@@ -13,12 +13,13 @@ from asyncdp_sim.privacy.label import (
     stated_unit,
     timing_reasons,
 )
+from tests.tables import table
 from tests.together import together
 
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
-EXCEEDED = "not private: the declared bound 5 on a record gradient's L1 norm is exceeded: 53 at …"
-SCALAR = "not private: one draw of noise on all coordinates: not private"
-EVENTS = "timing not accounted: owners answer when their gradient is long, which nothing pays for"
+CASES = table(__file__, "labels.toml")
+WARNINGS = CASES["warnings"]
+EXCEEDED, EVENTS, NO_NOISE = (WARNINGS[name] for name in ("exceeded", "events", "exact"))
 
 
 def made(
@@ -34,80 +35,16 @@ def made(
     }
 
 
+def of_cell(privacy: Any, warnings: Any = (), **more: Any) -> dict[str, Any]:
+    """Return the manifest of a cell of the table."""
+    none = {name: None if value == "null" else value for name, value in more.items()}
+    return made(privacy, *(WARNINGS[name] for name in warnings), **none)
+
+
 @together
-@pytest.mark.parametrize(
-    ("manifests", "said"),
-    [
-        ([made({})], "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise."),
-        (
-            [made({"sensitivity": {"kind": "declared", "bound": 5.0}})],
-            "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise, if the "
-            "declared bound Ξ = 5 holds. ε ≥ 1 (these records; the declared bound may not hold "
-            "for others).",
-        ),
-        (
-            [made(GAUSSIAN, delta=1e-6, epsilon_true=1 - 1e-7)],
-            "Private as claimed: ε = 1 per owner over the run, δ = 1e-06 with Gaussian noise.",
-        ),
-        (
-            [made(GAUSSIAN, delta=1e-6), made({"mechanism": "discrete-laplace", "delta": 0.1})],
-            "Private as claimed: ε = 1 per owner over the run, δ = 1e-06 with Gaussian noise or "
-            "pure with discrete Laplace noise. This holds for each replicate of each cell; cells "
-            "share noise: publish only one.",
-        ),
-        (
-            [made({}, EXCEEDED, "another", private=False, epsilon_true=10.6, not_for_release=True)],
-            "NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with Laplace noise): the "
-            "declared bound 5 on a record gradient's L1 norm is exceeded. True ε = 10.6. "
-            "NOT FOR RELEASE: private records were read.",
-        ),
-        (
-            [made({}, SCALAR, EXCEEDED, private=False, epsilon_true="inf")],
-            "NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with Laplace noise): one "
-            "draw of noise on all coordinates; the declared bound 5 on a record gradient's L1 norm "
-            "is exceeded. True ε = ∞.",
-        ),
-        (
-            [
-                made(
-                    {"mechanism": "none", "epsilon": 1.0},
-                    "not private: answers are exact: no noise is added",
-                    private=False, epsilon_true="inf", delta=None,
-                )
-            ],
-            "NOT PRIVATE as claimed (ε = ∞ per owner over the run, no noise): answers are exact.",
-        ),
-        (
-            [
-                made(
-                    {"mechanism": "none", "epsilon": inf},
-                    "not private: answers are exact: no noise is added",
-                    private=False, epsilon_true="inf", delta=None,
-                )
-            ],
-            "No privacy is claimed (ε = ∞ per owner over the run, no noise): answers are exact.",
-        ),
-        (
-            [
-                made({}, EXCEEDED, private=False, epsilon_true=2.0),
-                made({"epsilon": [0.1, 0.05]}, EXCEEDED, private=False, epsilon_true=7.0),
-                made({"epsilon": 10.0}, EVENTS, epsilon_true=10.0, timing_accounted=False),
-            ],
-            "NOT PRIVATE as claimed (ε = 0.1, 1, 10 per owner over the run, pure with Laplace "
-            "noise) in all 3 cells: the declared bound 5 on a record gradient's L1 norm is "
-            "exceeded; timing not accounted. True ε = 7, 2, ∞, respectively. This holds for "
-            "each replicate of each cell; cells share noise: publish only one. TIMING NOT "
-            "ACCOUNTED: owners answer when their gradient is long, which nothing pays for.",
-        ),
-        (
-            [made({}, data={"owner_column": "hospital"})],
-            "Private as claimed: ε = 1 per owner over the run, pure with Laplace noise. The unit "
-            "is a record: a person with m records gets mε.",
-        ),
-    ],
-)  # fmt: skip
-def test_the_label_says_what_is_and_what_is_not(manifests: list[Any], said: str) -> None:
-    found = label(manifests)
+@pytest.mark.parametrize("case", CASES["labels"], ids=lambda case: case["said"])
+def test_the_label_says_what_is_and_what_is_not(case: Any) -> None:
+    found, said = label([of_cell(**cell) for cell in case["cells"]]), case["said"]
     assert found.text == said
     assert found.private is said.startswith("Private")
     assert found.timing_accounted is ("TIMING" not in said)
@@ -194,8 +131,9 @@ def test_tables_of_order_and_times_say_what_is_accounted() -> None:
 
 
 def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> None:
-    why = "not private: answers are exact: no noise is added"
-    baseline = made({"mechanism": "none", "epsilon": inf}, why, private=False, epsilon_true="inf")
+    baseline = made(
+        {"mechanism": "none", "epsilon": inf}, NO_NOISE, private=False, epsilon_true="inf"
+    )
     found = label([made({}), baseline])
     assert "NOT PRIVATE" not in found.text
     assert found.text.startswith("Private as claimed: ε = 1 per owner over the run, pure with")
@@ -203,7 +141,7 @@ def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> 
     assert found.private is False
     assert found.epsilon_true == inf
     assert named_guarantee([baseline]) == "no privacy claimed"
-    some = made({"epsilon": [inf, 1.0]}, why, private=False, epsilon_true="inf")
+    some = made({"epsilon": [inf, 1.0]}, NO_NOISE, private=False, epsilon_true="inf")
     assert label([some]).text.startswith("NOT PRIVATE as claimed")  # owner 2 was promised an ε
 
 

@@ -16,11 +16,13 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
+from tests.tables import table
 from tests.together import together
 from tests.whole_owners import WHOLE_OWNERS
 
 ONE = {"kind": "rounds", "owners": 1}
 SLOW = {"kind": "exponential", "mean": 0.5}
+REFUSED = table(__file__, "participation.toml")["refused"]
 GOSSIP = {"algorithm": {"kind": "async-gossip", "rho": 1.0}, "protocol": {"kind": "request"}}
 
 
@@ -89,10 +91,10 @@ def test_rounds_draw_owners_that_are_due() -> None:
         ({"most": 2}, {"privacy": {"observer": "model"}}, "owners that answer in every round"),
     ],
 )  # fmt: skip
-def test_what_is_refused(rule: Any, changed: dict[str, Any], said: str) -> None:
+def test_what_is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(SpecError) as refusal:
-        made(rule, **changed)
-    assert said in str(refusal.value)
+        made(None if case["rule"] == "null" else case["rule"], **case["changed"])
+    assert case["said"] in str(refusal.value)
 
 
 def test_a_fresh_answer_is_none_where_nothing_is_sent_again() -> None:

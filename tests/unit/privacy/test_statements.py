@@ -27,24 +27,17 @@ from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.one_in import one_in
+from tests.tables import table
 
 Parts = dict[str, Any]
-CLIP = {"kind": "clip", "bound": 2.0}
+BASE: Parts = table(__file__, "scenes.toml")["statements"]
 TRIGGER: Parts = {"trigger": {"kind": "large-gradient", "threshold": 0.5}}
 TARGET: Parts = {"run": {"target": 0.5}}
 
 
 def scenario(*, run: Parts | None = None, privacy: Parts | None = None, **parts: Any) -> Scenario:
-    fields: Parts = {
-        "id": "statements",
-        "run": {"updates": 6, "replicates": 4} | (run or {}),
-        "owners": {"count": 2, "records": 10},
-        "data": {"kind": "gaussian", "features": 2},
-        "model": {"kind": "ridge", "regularisation": 0.1, "theta_max": 5.0},
-        "algorithm": {"kind": "async-gossip", "rho": 5.0},
-        "privacy": {"epsilon": 1.5, "sensitivity": CLIP} | (privacy or {}),
-    }
-    return parse(Scenario, fields | parts)
+    changed = {"run": BASE["run"] | (run or {}), "privacy": BASE["privacy"] | (privacy or {})}
+    return parse(Scenario, {**BASE, **changed, **parts})
 
 
 def live(parts: Parts) -> Scenario:
@@ -244,8 +237,8 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(parts: Parts, tmp_path: 
     told = read_manifest(tmp_path / "r")["label"]
     assert told.startswith("NOT PRIVATE as claimed (ε = 1.5 ")
     assert "timing not accounted. True ε = ∞." in told
-    for table in ("curve", "owners", "models", "optimum"):
-        metadata = pq.read_schema(tmp_path / "r" / f"{table}.parquet").metadata
+    for name in ("curve", "owners", "models", "optimum"):
+        metadata = pq.read_schema(tmp_path / "r" / f"{name}.parquet").metadata
         assert metadata[b"asyncdp.label"].decode().endswith(told)
         assert (metadata[b"asyncdp.private"], metadata[b"asyncdp.epsilon_true"]) == (
             b"false", b"inf",

@@ -10,26 +10,10 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse
 from tests.one_in import one_in
+from tests.tables import table
 from tests.unit.scenario.test_out_of_range import scenario
 
-ROUNDS = {"kind": "rounds"}
-STEPS: dict[str, dict[str, Any]] = {
-    "async-gossip": {"algorithm": {"kind": "async-gossip", "rho": 1e20}},
-    "async-gossip, broadcast": {
-        "algorithm": {"kind": "async-gossip", "rho": 1e20},
-        "protocol": {"kind": "broadcast", "interval": 0.5},
-    },
-    "fedasync": {"algorithm": {"kind": "fedasync", "step": 1e20, "mixing": 1.0}},
-    "fedbuff": {
-        "algorithm": {"kind": "fedbuff", "step": 1e20, "server_step": 1e9, "buffer": 2},
-        "protocol": {"kind": "push"},
-    },
-    "collab-2": {"algorithm": {"kind": "collab-2", "step": 1e20}, "protocol": ROUNDS},
-    "parameter-server": {
-        "algorithm": {"kind": "parameter-server", "step": 1e20},
-        "protocol": ROUNDS,
-    },
-}
+STEPS = table(__file__, "ways.toml")["diverging"]
 MORE = {"run": {"updates": 60, "alone": True}, "data": {"held_out": 0.2}, "owners": {"records": 20}}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,35 +14,13 @@ from asyncdp_sim.results import Result, open_directory
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from tests.manifests import changed
+from tests.scenes import text
 from tests.unit.data.discharges import many as discharges
 from tests.unit.data.loans import many as loans
 
-SCENARIO = """schema = 1
-id = "real"
-{source}
-[run]
-seed = 1
-updates = 3
-[owners]
-count = 2
-records = 10
-[data]
-{data}
-features = 2
-public_records = 20
-[model]
-kind = "ridge"
-regularisation = 0.1
-[algorithm]
-kind = "async-gossip"
-rho = 1.0
-[privacy]
-epsilon = 1.0
-sensitivity = {{ kind = "clip", bound = 1.0 }}
-"""
-TABLE = 'kind = "table"\npath = "discharges.csv"\ntarget = "Length of Stay"'
-HOSPITAL = 'kind = "hospital"\npath = "discharges.csv"'
-PUBLISHED = 'encoding = "as-published"\npreprocessing = "pca"'
+TABLE = {"kind": "table", "path": "discharges.csv", "target": "Length of Stay"}
+HOSPITAL = {"kind": "hospital", "path": "discharges.csv"}
+PUBLISHED = {"encoding": "as-published", "preprocessing": "pca"}
 
 
 @pytest.fixture
@@ -57,48 +36,52 @@ def opened(folder: Path) -> Result:
     return found
 
 
-def written(folder: Path, data: str, source: str = "") -> Path:
-    (folder / "s.toml").write_text(SCENARIO.format(data=data, source=source))
+def written(folder: Path, data: dict[str, Any], **more: Any) -> Path:
+    rows = {} if data["kind"] == "gaussian" else {"public_records": 20}
+    parts = {
+        "run": {"seed": 1, "updates": 3},
+        "owners": {"count": 2, "records": 10},
+        "data": {**data, "features": 2, **rows},
+        "algorithm": {"kind": "async-gossip", "rho": 1.0},
+    }
+    (folder / "s.toml").write_text(text(id="real", **parts, **more))
     return folder / "s.toml"
 
 
 @pytest.mark.parametrize(
     ("data", "named", "source"),
     [
-        ('kind = "lending"', "", "synthetic twin of lending"),
-        ('kind = "hospital"', "", "synthetic twin of hospital"),
-        ('kind = "fraud"', "", "synthetic twin of fraud"),
-        ('kind = "lending"', 'source = "synthetic"', "synthetic"),
-        (HOSPITAL, "", "hospital table discharges.csv"),
-        (HOSPITAL, 'source = "synthetic"', "hospital table discharges.csv"),
-        (HOSPITAL, 'source = "Async, figure 8"', "Async, figure 8"),
-        (TABLE, "", "table discharges.csv"),
+        ({"kind": "lending"}, {}, "synthetic twin of lending"),
+        ({"kind": "hospital"}, {}, "synthetic twin of hospital"),
+        ({"kind": "fraud"}, {}, "synthetic twin of fraud"),
+        ({"kind": "lending"}, {"source": "synthetic"}, "synthetic"),
+        (HOSPITAL, {}, "hospital table discharges.csv"),
+        (HOSPITAL, {"source": "synthetic"}, "hospital table discharges.csv"),
+        (HOSPITAL, {"source": "Async, figure 8"}, "Async, figure 8"),
+        (TABLE, {}, "table discharges.csv"),
     ],
 )
 def test_the_source_is_where_records_come_from(
-    folder: Path, data: str, named: str, source: str
+    folder: Path, data: dict[str, Any], named: dict[str, str], source: str
 ) -> None:
-    scenario, _ = load(written(folder, data, named))
+    scenario, _ = load(written(folder, data, **named))
     assert scenario.source == source
     assert scenario.plain()["source"] == source
 
 
 def test_drawn_features_are_synthetic(folder: Path) -> None:
-    path = written(folder, 'kind = "gaussian"')
-    path.write_text(path.read_text().replace("public_records = 20\n", ""))
-    assert load(path)[0].source == "synthetic"
+    assert load(written(folder, {"kind": "gaussian"}))[0].source == "synthetic"
 
 
 def test_each_cell_names_its_own_table(folder: Path) -> None:
-    path = written(folder, 'kind = "lending"')
-    path.write_text(path.read_text() + '[sweep]\n"data.path" = ["loans.csv", "more.csv"]\n')
-    scenario, _ = load(path)
+    swept = {"data.path": ["loans.csv", "more.csv"]}
+    scenario, _ = load(written(folder, {"kind": "lending"}, sweep=swept))
     cells = [scenario.cell(chosen).source for chosen in scenario.grid()]
     assert cells == ["lending table loans.csv", "lending table more.csv"]
 
 
 def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder: Path) -> None:
-    scenario, _ = load(written(folder, HOSPITAL, 'source = "synthetic"'))
+    scenario, _ = load(written(folder, HOSPITAL, source="synthetic"))
     out = folder / "out"
     write(run(scenario), out)
     manifest = json.loads((out / "manifest.json").read_text())
@@ -111,7 +94,7 @@ def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder: Path) -> None
 
 
 def test_an_encoding_in_which_records_move_others_is_not_private(folder: Path) -> None:
-    scenario, _ = load(written(folder, f"{HOSPITAL}\n{PUBLISHED}"))
+    scenario, _ = load(written(folder, HOSPITAL | PUBLISHED))
     found = run(scenario)
     summary = found.summary
     assert (summary["private"], summary["epsilon_true"]) == (False, float("inf"))

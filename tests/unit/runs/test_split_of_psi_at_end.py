@@ -13,8 +13,10 @@ from asyncdp_sim.runs import run, split
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.split import split_psi
 from tests.reproducibility.runs import scenario
+from tests.tables import table
 from tests.verification.gossip_cases import Case, OwnersOnly, correlated
 
+WAYS = table(__file__, "ways.toml")
 FIT = correlated(n_owners=3, records=8, n_features=2, sigma=0.5, seed=1)
 CASE = Case(FIT, rho=40.0, updates=40, scale=np.full(3, 0.3))
 SPEC = scenario(algorithm__rho=40.0).algorithm
@@ -117,20 +119,10 @@ def test_a_run_that_goes_round_in_circles_is_given_up():
     assert parts.reason == "not settled: without noise, 1 of 2 replicates keep moving"
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"algorithm": {"kind": "collab-2", "step": 0.01}, "protocol": {"kind": "rounds"}},
-         "the updates of collab-2 are not alike: repeating them has no limit"),
-        ({"algorithm": {"kind": "parameter-server", "step": 0.01, "exponent": 0.5},
-          "protocol": {"kind": "rounds"}},
-         "the updates of parameter-server are not alike: repeating them has no limit"),
-        ({"run__until": 0.001}, "a replicate has no updates to repeat"),
-    ],
-)  # fmt: skip
-def test_without_a_limit_noise_is_told_and_the_rest_is_not(changes, reason):
-    parts = run(scenario(**changes, run__split=True)).summary["psi_split"]
-    assert parts["reason"] == reason
+@pytest.mark.parametrize("case", WAYS["no_limit"], ids=lambda case: case["reason"])
+def test_without_a_limit_noise_is_told_and_the_rest_is_not(case):
+    parts = run(scenario(**case["changes"], run__split=True)).summary["psi_split"]
+    assert parts["reason"] == case["reason"]
     assert parts["noise"] is not None
     assert [parts[name] for name in ("bias", "selection", "transient", "repetitions")] == [None] * 4
 
@@ -142,23 +134,7 @@ def test_what_diverges_is_not_split():
     assert parts["noise"] is None
 
 
-SPLIT = {
-    "gossip, projected and stale": {"protocol": {"kind": "push"}},
-    "records that are clipped": {"privacy__sensitivity": {"kind": "clip", "bound": 0.5}},
-    "replicates of unequal length": {"run__until": 6.5},
-    "fedasync": {"algorithm": {"kind": "fedasync", "step": 0.1, "mixing": 0.6}},
-    "fedbuff": {
-        "algorithm": {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 3},
-    },
-    "rounds": {
-        "algorithm": {"kind": "parameter-server", "step": 0.1},
-        "protocol": {"kind": "rounds"},
-    },
-    "no noise": {"privacy__mechanism": "none"},
-}
-
-
-@pytest.mark.parametrize("changes", SPLIT.values(), ids=SPLIT)
+@pytest.mark.parametrize("changes", WAYS["split"].values(), ids=WAYS["split"])
 def test_parts_sum_to_the_mean_of_psi(changes):
     outcome = run(scenario(**changes, run__split=True))
     parts = outcome.summary["psi_split"]

@@ -5,6 +5,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,65 +14,29 @@ from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, invariants
 from asyncdp_sim.trace.occupation import OCCUPATION
 from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OWNERS
+from tests.tables import table
 from tests.together import together
 
 K = EventKind
 
 
+TABLES = table(__file__, "draft.toml")
+WORDS = {**EventKind.__members__, **ExchangeOutcome.__members__, **Ending.__members__}
+
+
+def filled(name: str, layout: np.dtype) -> np.ndarray:
+    rows = [tuple(WORDS.get(cell, cell) for cell in row) for row in TABLES[name]]
+    return np.array(rows, dtype=layout)
+
+
 @dataclass
 class Draft:
-    """The tables of a valid trace, open to spoiling.
+    """The tables of a valid trace, open to spoiling."""
 
-    Two owners. Message 1 (owner 1) is applied at 20, message 2 (owner 2) refused at 12, message 3
-    (owner 2) read at 20, as message 1 ends, and applied at 40, message 4 (owner 1) in flight at
-    the end, 60. Nobody waits to be served: requests are read as they are sent.
-    """
-
-    exchanges: np.ndarray = field(
-        default_factory=lambda: np.array(
-            [
-                (1, 1, 0, 10, 10, 0, 15, 20, 0, 1, ExchangeOutcome.applied),
-                (3, 2, 0, 20, 20, 1, 35, 40, 1, 1, ExchangeOutcome.applied),
-                (4, 1, 0, 50, 50, 2, 55, 60, 2, 1, ExchangeOutcome.in_flight),
-            ],
-            dtype=EXCHANGES,
-        )
-    )
-    owners: np.ndarray = field(
-        default_factory=lambda: np.array([(1, 2, 0, 0, 1.0), (2, 2, 1, 0, 1.0)], dtype=OWNERS)
-    )
-    events: np.ndarray = field(
-        default_factory=lambda: np.array(
-            [
-                (10, K.clock_tick, 1, 0, 0, 0),
-                (10, K.request_sent, 1, 1, 0, 0),
-                (10, K.query_sent, 1, 1, 0, 0),
-                (12, K.clock_tick, 2, 0, 0, 0),
-                (12, K.request_sent, 2, 2, 0, 0),
-                (12, K.request_refused, 2, 2, 0, 0),
-                (15, K.answer_released, 1, 1, 1, 0),
-                (20, K.answer_delivered, 1, 1, 1, 0),
-                (20, K.update_applied, 1, 1, 0, 0),
-                (20, K.clock_tick, 2, 0, 0, 0),
-                (20, K.request_sent, 2, 3, 0, 0),
-                (20, K.query_sent, 2, 3, 0, 0),
-                (35, K.answer_released, 2, 3, 1, 0),
-                (40, K.answer_delivered, 2, 3, 1, 0),
-                (40, K.update_applied, 2, 3, 0, 0),
-                (50, K.clock_tick, 1, 0, 0, 0),
-                (50, K.request_sent, 1, 4, 0, 0),
-                (50, K.query_sent, 1, 4, 0, 0),
-                (55, K.answer_released, 1, 4, 1, 0),
-            ],
-            dtype=EVENTS,
-        )
-    )
-    occupation: np.ndarray = field(
-        default_factory=lambda: np.array(
-            [(1, 10, 10, 0, 5, 0, 35, 2, 2, 2, 0, 0), (2, 5, 15, 0, 0, 0, 40, 2, 1, 1, 0, 0)],
-            dtype=OCCUPATION,
-        )
-    )
+    exchanges: np.ndarray = field(default_factory=partial(filled, "exchanges", EXCHANGES))
+    owners: np.ndarray = field(default_factory=partial(filled, "owners", OWNERS))
+    events: np.ndarray = field(default_factory=partial(filled, "events", EVENTS))
+    occupation: np.ndarray = field(default_factory=partial(filled, "occupation", OCCUPATION))
     end_tick: int = 60
     in_flight_total: int = 0
     recomputed: int = 0
@@ -139,47 +104,25 @@ def _no_update(draft: Draft) -> None:
     draft.exchanges["outcome"][:2] = ExchangeOutcome.buffered
 
 
+def _spoilt(*where: str | int, values: dict[str, int | str]) -> Callable[[Draft], None]:
+    """Return what changes fields of a row of a table, or of the draft itself."""
+
+    def spoil(draft: Draft) -> None:
+        known = {name: WORDS.get(value, value) for name, value in values.items()}
+        if len(where) > 0:
+            draft.set(*where, **known)
+        else:
+            vars(draft).update(known)
+
+    return spoil
+
+
 BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
-    ("a run that an update ended goes on after it", lambda d: setattr(d, "ending", Ending.target)),
-    ("a run that an update ended goes on after it", lambda d: setattr(d, "ending", Ending.updates)),
+    *((said, _spoilt(*where, values=values)) for said, *where, values in TABLES["breaks"]),
     ("a run that an update ended goes on after it", _no_update),
-    ("an answer left before its query", lambda d: d.set("exchanges", 0, read_tick=16)),
-    ("an exchange ended before its request", lambda d: d.set("exchanges", 0, request_tick=21)),
-    ("an exchange ended before its release", lambda d: d.set("exchanges", 2, release_tick=61)),
-    ("sent is not released", lambda d: d.set("exchanges", 2, transmissions=0)),
-    ("sent is not released", lambda d: d.set("exchanges", 2, outcome=ExchangeOutcome.unreleased)),
-    ("sent is not released", lambda d: d.set("exchanges", 2, outcome=ExchangeOutcome.abandoned)),
-    ("an exchange ended after the run", lambda d: setattr(d, "end_tick", 59)),
-    ("a message was read twice", lambda d: d.set("exchanges", 1, message=1)),
-    ("updates are not numbered one by one", lambda d: d.set("exchanges", 1, end_k=2)),
-    (
-        "the buffer does not hold what came after the last update",
-        lambda d: d.set("exchanges", 1, outcome=ExchangeOutcome.buffered),
-    ),
-    (
-        "updates go back in time",
-        lambda d: d.set("exchanges", 0, read_tick=41, release_tick=42, end_tick=45),
-    ),
-    ("an exchange ended before it was read", lambda d: d.set("exchanges", 2, read_k=3)),
-    ("staleness and jobs in flight do not balance", lambda d: setattr(d, "in_flight_total", 1)),
-    ("a request ended twice", lambda d: d.set("owners", 0, attempts=1)),
-    ("a request ended twice", lambda d: d.set("owners", 1, refused=2)),
-    ("a request ended twice", lambda d: d.set("owners", 1, unheard=1)),
     ("a request ended twice", _one_request_for_four_exchanges),
-    ("a request never ended", lambda d: d.set("owners", 0, attempts=4)),
-    ("an owner was asked again too soon", lambda d: setattr(d, "apart", 3)),
-    (
-        "two exchanges overlap in a one-on-one protocol",
-        lambda d: d.set("exchanges", 1, request_tick=18, read_tick=19),
-    ),
     ("two exchanges overlap in a one-on-one protocol", _overlaps_a_fresh_answer),
     ("events go back in time", _swap_events),
-    ("an owner's states do not fill the run", lambda d: d.set("occupation", 1, idle=39)),
-    (
-        "an owner's states do not fill the run",
-        lambda d: d.set("occupation", 0, listening=-1, idle=36),
-    ),
-    ("answers that were sent are not counted", lambda d: d.set("occupation", 0, answers=1)),
 ]
 _SOURCE = inspect.getsource(invariants)
 _TALLIES = _SOURCE.split("tallies = {")[1].split("}")[0]

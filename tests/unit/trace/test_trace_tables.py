@@ -1,13 +1,11 @@
 """Tables: what they hold, and that nobody can change them."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.measures import busy_ticks, gaps, repeated, shares, summarise, updates_until_all
+from asyncdp_sim.measures import summarise
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.trace import Ending, EventRecorder, Exchange, ExchangeOutcome, Recorder, Trace
@@ -76,52 +74,6 @@ def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
 
 def closed(recorder: Recorder, end_tick: int) -> Trace:
     return recorder.trace(end_tick, Ending.horizon, on_air_ticks=0, one_on_one=True, one_each=True)
-
-
-def test_measures_equal_slow_loops(trace: Trace) -> None:
-    owners = trace.updates["owner"].tolist()
-    ticks = trace.updates["tick"].tolist()
-    k = max(owners.index(i) + 1 for i in (1, 2, 3))
-    assert updates_until_all(trace) == k
-    assert repeated(trace) == sum(a == b for a, b in pairwise(owners))
-    assert shares(trace).tolist() == [owners.count(i) / len(owners) for i in (1, 2, 3)]
-    assert np.allclose(np.cumsum(gaps(trace)), np.array(ticks) / 1e9, rtol=0, atol=1e-12)
-    busy = sum(int(x["end_tick"] - x["read_tick"]) for x in trace.exchanges)
-    assert busy_ticks(trace) == busy
-    said = summarise([trace])
-    assert said.utilisation == busy / trace.end_tick
-    refused = int(trace.owners["refused"].sum())
-    assert said.refusal_rate == refused / (refused + len(trace.exchanges))
-    assert (said.updates, said.mean_staleness, said.collision_rate) == (len(owners), 0, None)
-    assert said.throughput == pytest.approx(len(owners) / (trace.end_tick / 1e9))
-
-
-def test_busy_ticks_count_overlapping_exchanges_once() -> None:
-    rng = np.random.default_rng(3)
-    rows = np.zeros(30, dtype=EXCHANGES)
-    rows["message"] = np.arange(30)
-    rows["owner"] = 1
-    rows["request_tick"] = rows["read_tick"] = rows["release_tick"] = rng.integers(0, 200, 30)
-    rows["end_tick"] = rows["read_tick"] + rng.integers(0, 30, 30)
-    rows["outcome"] = ExchangeOutcome.in_flight
-    rows["transmissions"] = 1
-    owners = closed(Recorder(1, Kernel()), 300).owners.copy()
-    owners["attempts"] = 30
-    trace = Trace(
-        update_ticks=np.zeros(0, dtype=np.int64),
-        end_tick=300,
-        exchanges=rows,
-        owners=owners,
-        events=None,
-        in_flight_total=0,
-        recomputed=0,
-        on_air_ticks=0,
-        ending=Ending.horizon,
-        one_on_one=False,
-        one_each=False,
-    )
-    busy = {t for x in rows for t in range(x["read_tick"], x["end_tick"])}
-    assert busy_ticks(trace) == len(busy)
 
 
 def test_measures_of_nothing_are_none() -> None:
