@@ -65,32 +65,7 @@ def test_rounds_draw_owners_that_are_due() -> None:
 
 
 @together
-@pytest.mark.parametrize(
-    ("rule", "changed", "said"),
-    [
-        ({}, {}, "privacy.participation.most: given nothing; allowed is most (answers of an"),
-        ({"most": 0}, {}, "privacy.participation.most: given 0; allowed is a whole number ≥ 1"),
-        ({"apart": 2}, {}, "privacy.participation.apart: given 2; allowed is at most 1: with more, "
-         "all 3 owners would rest at once, and the run would end"),
-        ({"apart": 4}, GOSSIP, "privacy.participation.apart: given 4; allowed is at most 3"),
-        ({"apart": 1}, {**GOSSIP, "protocol": {"kind": "push"}}, "protocol.kind: given 'push'; "
-         "privacy.participation.apart needs protocol request, rounds or dispatch"),
-        ({"apart": 1}, {**GOSSIP, "protocol": {"kind": "broadcast", "interval": 1.0}},
-         "protocol.kind: given 'broadcast'; privacy.participation.apart needs"),
-        ({"apart": 1}, {"channel": {"kind": "ideal", "loss": 0.1, "retransmissions": 1,
-         "resend": "fresh"}}, "channel.resend: given 'fresh'"),
-        ({"apart": 2}, {**GOSSIP, "protocol": {"kind": "dispatch", "tasks": 1},
-         "compute": SLOW, "privacy": {"budget": "as-asked"}},
-         "privacy.budget.kind: given 'as-asked'; allowed is anything else"),
-        (None, {"protocol": {"kind": "rounds", "owners": 4}},
-         "protocol.owners: given 4; allowed is at most 3"),
-        (None, {"protocol": ONE, "privacy": {"observer": "aggregate"}},
-         "protocol.owners: given 1; a sum opens with n − d answers: allowed is 3 or more"),
-        ({"most": 2}, {"protocol": ONE, "privacy": {"observer": "model"}},
-         "protocol.owners: given 1; a round may find fewer, since others have spent their"),
-        ({"most": 2}, {"privacy": {"observer": "model"}}, "owners that answer in every round"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["said"])
 def test_what_is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(SpecError) as refusal:
         made(None if case["rule"] == "null" else case["rule"], **case["changed"])
