@@ -127,7 +127,7 @@ def _curves(
     if len(marked) == 0:
         return []
     recorded = [line.result.columns("curve", "replicate")[0] for line in marked]
-    if all(np.unique(each, return_counts=True)[1].max() <= ENDS for each in recorded):
+    if all(np.unique(row, return_counts=True)[1].max() <= ENDS for row in recorded):
         notes.append(
             "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
         )

@@ -74,14 +74,14 @@ def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
         If the directory is neither a result nor a sweep.
     """
     manifest = read_manifest(directory)
-    kinds = [each["kind"] for each in manifest.get("warning_fields", [])]
+    kinds = [row["kind"] for row in manifest.get("warning_fields", [])]
     limits = {
         text
         for text, kind in itertools.zip_longest(manifest["warnings"], kinds, fillvalue="noted")
         if kind not in ("noted", "target-reached") or any(mark in text for mark in _MARKS)
     }
-    others = [text for text in notes(directory) if text not in limits]
-    return [text for text in manifest["warnings"] if text in limits], others
+    further = [text for text in notes(directory) if text not in limits]
+    return [text for text in manifest["warnings"] if text in limits], further
 
 
 def _made(part: Mapping[str, Any]) -> str:

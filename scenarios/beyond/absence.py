@@ -24,19 +24,11 @@ from scenarios.beyond.moves import (
     long_run,
     minimiser,
     one_model,
+    pace,
     rounds,
     shares,
 )
-from scenarios.beyond.problem import (
-    SURE,
-    ends,
-    late_psi,
-    mean_psi,
-    objective,
-    pace,
-    scenario,
-    uncertain,
-)
+from scenarios.beyond.problem import SURE, ends, late_psi, mean_psi, objective, scenario, uncertain
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import read_figures
 

@@ -16,13 +16,12 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
-from scenarios.beyond.moves import LongRun, copies, long_run, while_it_lasts
+from scenarios.beyond.moves import LongRun, copies, long_run, pace, while_it_lasts
 from scenarios.beyond.problem import (
     ends,
     late_psi,
     mean_psi,
     objective,
-    pace,
     psi_around,
     scenario,
     uncertain,

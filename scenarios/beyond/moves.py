@@ -18,6 +18,7 @@ Written from the algorithms' formulas, apart from the code that learns.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -145,6 +146,11 @@ def rounds(objective: Quadratic, step: float, online: Sequence[float]) -> tuple[
         "ei,ijk->ejk", weights, pull.factor
     )
     return Moves(factor, step * weights @ pull.shift), chances / chances.sum()
+
+
+def pace(known: Any) -> float:
+    """Return ρ/T² of a scenario whose owners update copies of their own."""
+    return float(known.algorithm.rho / known.run.updates**2)
 
 
 def copies(objective: Quadratic, pace: float, divided_by: Array) -> Moves:

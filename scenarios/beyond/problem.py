@@ -2,7 +2,6 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -25,11 +24,6 @@ def _read(directory: Path, _: str) -> Scenario:
 def scenario(found: Result) -> Scenario:
     """Return the scenario of a result."""
     return _read(found.directory, str(found.manifest["digest"]))
-
-
-def pace(known: Any) -> float:
-    """Return ρ/T² of a scenario whose owners update copies of their own."""
-    return float(known.algorithm.rho / known.run.updates**2)
 
 
 @lru_cache(maxsize=4)
