@@ -15,8 +15,10 @@ from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_text, s
 from asyncdp_sim.figures.runs import convergence
 from asyncdp_sim.figures.runs.convergence import (
     CurveLine,
+    banded,
     draw_quartiles,
     line_marks,
+    medians,
     quartile_rows,
 )
 from asyncdp_sim.results import Result
@@ -121,15 +123,14 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         scale(
             axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name} (below 1: better)"
         )
-        keys: list[Artist] = [
-            key("median", color="#666666"),
-            Patch(color="#666666", alpha=0.25, linewidth=0, label="25–75 %"),
-        ]
+        keys: list[Artist] = [key("median", color="#666666")]
+        if banded(quartiles):
+            keys.append(Patch(color="#666666", alpha=0.25, linewidth=0, label="25–75 %"))
         legend(figure, keys, 2, right=True)
         last = [values[1, -1] for _, values in quartiles]
         end_labels(axes, last, [o.name for o in drawn], shades, marks)
     caption = (
-        f"Median (line) and 25–75 % band over replicates of ψ at update k over ψ of {first.name} "
+        f"{medians(quartiles)} over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate (both use the same random numbers); "
         "below 1 a result is better than the first one."
     )

@@ -40,7 +40,8 @@ from asyncdp_sim.results import Result
 INSTANTS = 400
 DIVERGED = 1e200
 WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis
-MOST_BANDS = 7  # with more lines, bands would hide one another
+MOST_BANDS = 7  # with more lines, bands would hide one another; with these, if most overlap
+FEW_BANDS = 4
 MARKS = 7  # markers along each line
 FITNESS = {"POLAR": "relative sub-optimality"}
 """What a paper calls ψ, where not relative fitness, by the first word of a scenario's source."""
@@ -153,7 +154,7 @@ def draw_quartiles(
     marks: Sequence[str | None] | None = None,
 ) -> None:
     """Draw each line's median, with its marker, and its band where there are few lines."""
-    few = len(found) <= MOST_BANDS
+    few = banded(found)
     signs = line_marks(len(found)) if marks is None else marks
     log = axes.get_xscale() == "log"
     for place, ((grid, (low, middle, high)), shade) in enumerate(zip(found, shades, strict=True)):
@@ -165,6 +166,19 @@ def draw_quartiles(
         often = np.unique(np.searchsorted(grid, even)).tolist()
         look: dict[str, Any] = {"marker": signs[place], "markersize": 4.5, "markevery": often}
         axes.plot(grid, middle, color=shade, linewidth=1.5 if few else 1, **look)
+
+
+def banded(found: Sequence[Quartiles]) -> bool:
+    """Return whether bands are drawn: of few lines, or of some whose last bands lie apart."""
+    low, high = np.array([levels[[0, 2], -1] for _, levels in found]).T
+    met = (low[:, None] < high) & (low < high[:, None])
+    apart = 2 * (met.sum() - len(found)) <= len(found) * (len(found) - 1)
+    return len(found) <= FEW_BANDS or (len(found) <= MOST_BANDS and bool(apart))
+
+
+def medians(*panels: Sequence[Quartiles]) -> str:
+    """Return what is drawn in some panel, as a caption begins."""
+    return "Median (line) and 25–75 % band" if any(map(banded, panels)) else "Median"
 
 
 def line_marks(count: int) -> list[str | None]:
@@ -188,16 +202,16 @@ def quartile_rows(lines: Sequence[CurveLine], axis: str, **found: Sequence[Quart
 def _drawn(
     name: str, lines: Sequence[CurveLine], axis: str, across: str, shown: str, why: str
 ) -> Picture:
-    of = "Median (line) and 25–75 % band of the"
-    if all(len(line.result.replicates) <= 1 for line in lines):
-        of = "One replicate's"
-    caption = f"{of} {fitness_of(lines)} {shown}"
     alone = len(lines) == 1 and lines[0].name == ""
     since = _first_shown(lines, axis)
     every = [quartiles(line.result, axis, since) for line in lines]
     table = quartile_rows(lines, axis, relative_fitness=every)
     results = [line.result for line in lines]
     lines, curves = _distinct(lines, every)
+    of = f"{medians(curves)} of the"
+    if all(len(line.result.replicates) <= 1 for line in lines):
+        of = "One replicate's"
+    caption = f"{of} {fitness_of(lines)} {shown}"
     shades = colours(len(lines))
     with style():
         wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
@@ -222,8 +236,7 @@ def _drawn(
             names, heights = [line.name for line in lines], [psi for _, psi in ends]
             end_labels(axes, heights, names, shades, line_marks(len(lines)))
         diamond = "published end (see caption)" if why else "published, last update"
-        _explain(figure, lines, shades if wordy else (), diamond)
-    caption += "; bands in the CSV alone" * (len(lines) > MOST_BANDS)
+        _explain(figure, lines, shades if wordy else (), diamond, bands=banded(curves))
     caption += "; after its last update a replicate keeps its value"
     caption += "; diamonds: published end points" * published
     caption += f". Published points: {why}." if why and published else "."
@@ -264,7 +277,12 @@ def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
 
 
 def _explain(
-    figure: Figure, lines: Sequence[CurveLine], named: Sequence[str], published: str
+    figure: Figure,
+    lines: Sequence[CurveLine],
+    named: Sequence[str],
+    published: str,
+    *,
+    bands: bool,
 ) -> None:
     """Say above the axes what line, band and marker are, and what the colours ``named`` mean.
 
@@ -275,7 +293,7 @@ def _explain(
     shade = BLUE if alone else "#666666"
     name = "one replicate" if count == "1" else f"median of {count} replicates"
     marks: list[Artist] = [key(name, color=shade)]
-    if count != "1" and len(lines) <= MOST_BANDS:
+    if count != "1" and bands:
         marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
     if any(line.published is not None for line in lines):
         marks.append(key(published, **_diamond(shade)))

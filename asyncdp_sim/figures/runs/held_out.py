@@ -23,6 +23,7 @@ from asyncdp_sim.figures.runs.convergence import (
     draw_quartiles,
     line_keys,
     line_marks,
+    medians,
     quartile_rows,
     quartiles,
 )
@@ -82,7 +83,7 @@ def curves(lines: Sequence[CurveLine]) -> Picture:
         both[1].set(ylabel=f"mean loss, held-out rows\n{BETTER}", xlabel="update $k$")
         legend(figure, [*named, *marks], across, right=not wordy)
     caption = (
-        "Median (line) and 25–75 % band over replicates against update k. Above: ψ on the "
+        f"{medians(trained, unseen)} over replicates against update k. Above: ψ on the "
         "training rows. Below: mean loss of the same models on all held-out rows, without the "
         "regulariser. Dashed: θ*. Dotted: each owner's own optimum on its own rows. The first "
         "values may lie above the frame."

@@ -3,11 +3,12 @@
 import itertools
 
 import numpy as np
+import pytest
 from matplotlib.container import ErrorbarContainer
 
 from asyncdp_sim.figures.kit.axes import draw_line, reaches_zero, scale
 from asyncdp_sim.figures.kit.style import canvas, colours, contrast, legible
-from asyncdp_sim.figures.runs.convergence import line_marks
+from asyncdp_sim.figures.runs.convergence import draw_quartiles, line_marks, medians
 
 
 def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke() -> None:
@@ -50,3 +51,16 @@ def test_text_of_any_line_can_be_read_and_lines_have_markers() -> None:
     ten = line_marks(10)
     assert len(set(zip(ten, colours(10), strict=True))) == 10
     assert all(first != second for first, second in itertools.pairwise(ten))
+
+
+@pytest.mark.parametrize(
+    ("lines", "apart", "drawn"), [(4, 0.0, True), (5, 1.0, True), (5, 0.0, False), (8, 1.0, False)]
+)
+def test_bands_are_drawn_and_named_unless_they_hide_one_another(lines, apart, drawn):
+    _, axes = canvas()
+    curves = [
+        (np.arange(3), np.tile([[1.0], [1.2], [1.4]], 3) + apart * line) for line in range(lines)
+    ]
+    draw_quartiles(axes, curves, colours(lines))
+    assert len(axes.collections) == lines * drawn
+    assert ("band" in medians(curves)) == drawn
