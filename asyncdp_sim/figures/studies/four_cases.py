@@ -122,7 +122,6 @@ def panels(found: Sequence[Case], _: Sequence[Columns]) -> Figure:
         draw_mesh(axes, across, along, case.constant * case.law, **MESH)
         axes.set_xlabel("$n_1$", labelpad=-6)
         axes.set_ylabel("$\\epsilon_1$", labelpad=-6)
-        axes.set_zlabel(f"{PSI}\n{BETTER}", labelpad=-4)
         axes.tick_params(labelsize=7, pad=-2)
         axes.set_zlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
@@ -130,7 +129,8 @@ def panels(found: Sequence[Case], _: Sequence[Columns]) -> Figure:
         title = f"{case.number} {case.name}\n$n_j$ = {number(case.records)}, "
         axes.set_title(f"{title}$\\epsilon_j$ = {number(case.epsilon)}", fontsize=8, y=1.0)
     law = key(r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$", **MESH)
-    legend(figure, [measured_key(), law])
+    height = key(f"height: {PSI} {BETTER}", linestyle="none")  # beside an axis it would meet others
+    legend(figure, [measured_key(), law, height])
     return figure
 
 
