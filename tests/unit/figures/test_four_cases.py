@@ -81,6 +81,8 @@ def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path: Pat
     titles = [axes.get_title().split()[0] for axes in panels]
     assert titles == ["(i)", "(ii)", "(iii)", "(iv)"]
     assert len({axes.get_zlim() for axes in panels}) == 1  # type: ignore[attr-defined]
+    [said] = picture.figure.legends
+    assert "height: mean $\\psi$ at the end (lower is better)" in [t.get_text() for t in said.texts]
     table = picture.labelled()
     assert len(table["psi_final_mean"]) == 4 * len(FIRST) * len(BUDGETS)
     np.testing.assert_allclose(table["psi_final_mean"], table["law"], rtol=1e-12)
