@@ -69,6 +69,11 @@ class LinearRecords(MeasuredRows):
         return made
 
     @cached_property
+    def _longest_block(self) -> int:
+        """Records of the largest block."""
+        return max((len(y) for _, blocks in self._blocks for _, y, _, _ in blocks), default=0)
+
+    @cached_property
     def _linear(self) -> tuple[Array, Array]:
         """Of each owner c, shape (N, 1), and Σ y x, shape (N, p); 1 and 0 of one without a c."""
         rates = [rate for rate, _ in self._blocks]
@@ -99,10 +104,13 @@ class LinearRecords(MeasuredRows):
         """
         order = np.argsort(owners, kind="stable")
         asking, asked = owners[order], points[order]
+        others = np.flatnonzero(asking[1:] != asking[:-1]) + 1
+        edges = [0, *others.tolist(), len(asking)] if len(asking) > 0 else []
+        longest = ABREAST * self._longest_block
+        buffer = np.empty(max(longest, min(_SLOPES, -(-len(asking) // ABREAST) * longest)))
         sums = np.empty(points.shape)
-        edges = [*np.flatnonzero(np.diff(asking, prepend=-1)).tolist(), len(asking)]
         for first, last in pairwise(edges):
-            sums[first:last] = self._sums(int(asking[first]), asked[first:last])
+            sums[first:last] = self._sums(int(asking[first]), asked[first:last], buffer)
         rates, pulled = self._linear
         with np.errstate(over="ignore", invalid="ignore"):
             sums = rates[asking] * (sums - pulled[asking])
@@ -121,33 +129,32 @@ class LinearRecords(MeasuredRows):
             x, y, lengths = self.features[owner], self.targets[owner], self.lengths[owner]
             sums[row] = self.total(x, y, lengths, points[row], self.clip)
 
-    def _sums(self, owner: int, points: Array) -> Array:
+    def _sums(self, owner: int, points: Array, buffer: Array) -> Array:
         """Return an owner's clipped slopes or, with a c, predictions times x, summed up, (r, p).
 
         Records are read in blocks that stay in the cache while all points use them. BLAS rounds
         products of another shape otherwise, so every product has :data:`ABREAST` points, the last
         ones filled up with zeros: a point's bits depend neither on its place nor on the others.
+        Slopes are in the buffer, since allocating them anew for every owner is slow.
         """
         rate, blocks = self._blocks[owner]
         count, p = points.shape
-        stacks = np.zeros((-(-count // ABREAST), ABREAST, p))
-        stacks.reshape(-1, p)[:count] = points
-        sums = np.zeros(stacks.shape)
-        block = len(blocks[0][1]) if len(blocks) > 0 else 1
-        together = min(len(stacks), max(1, _SLOPES // (ABREAST * block)))
-        buffer = np.empty(together * ABREAST * block)  # allocating it anew is slow
+        filled = np.zeros((-(-count // ABREAST) * ABREAST, p))
+        filled[:count], sums = points, np.zeros(filled.shape)
         for x, y, low, high in blocks:
-            for first in range(0, len(stacks), together):
-                these = stacks[first : first + together]
-                slopes = buffer[: len(these) * ABREAST * len(y)].reshape(-1, ABREAST, len(y))
-                np.matmul(these, x.T, out=slopes)
-                z = slopes.reshape(-1, len(y))[: count - ABREAST * first]
+            together = max(1, len(buffer) // (ABREAST * len(y))) * ABREAST
+            for first in range(0, count, together):
+                part = slice(first, first + together)
+                these = filled[part]
+                slopes = buffer[: len(these) * len(y)].reshape(-1, len(y))
+                _product(these, x.T, slopes)
+                z = slopes[: count - first]
                 if rate is None:
                     self.loss.slope(z, y, out=z)
                 np.maximum(z, low, out=z)  # faster than np.clip where little is clipped
                 np.minimum(z, high, out=z)
-                sums[first : first + together] += np.matmul(slopes, x)
-        return sums.reshape(-1, p)[:count]
+                sums[part] += _product(slopes, x, np.empty(these.shape))
+        return sums[:count]
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
@@ -217,6 +224,14 @@ class LinearRecords(MeasuredRows):
             for x, y, length in zip(self.features, self.targets, self.lengths, strict=True)
         ]
         return float(max(reach))
+
+
+def _product(a: Array, b: Array, out: Array) -> Array:
+    """Write a b to ``out``, :data:`ABREAST` rows of a at a time, and return it."""
+    if len(a) == ABREAST:  # without reshaping, which takes as long as a small product
+        return np.matmul(a, b, out=out)
+    np.matmul(a.reshape(-1, ABREAST, a.shape[1]), b, out=out.reshape(-1, ABREAST, b.shape[1]))
+    return out
 
 
 FAR = 1e2
