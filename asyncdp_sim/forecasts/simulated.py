@@ -15,10 +15,10 @@ from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowe
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.runs.replicates import joined
 
-REPLICATES, FIRST = 100, 40
-"""Runs with noise; and the first of them, the only ones where these decide which owners gain, or
-where errors on held-out rows do, which have runs of their own."""
-QUIET = 20
+REPLICATES, FIRST, BESIDE = 100, 40, 20
+"""Runs with noise; the first of them, the only ones where these decide which owners gain; and those
+where errors on held-out rows do, which have runs of their own, and ψ stands beside them."""
+QUIET = 10
 """Runs without noise, as many as with it where the ± of their mean ψ is not :data:`SMALL`."""
 SMALL = 0.1, 0.05
 """Largest ± of ψ without noise, over the ± of ψ with it and over ψ without noise itself."""
@@ -49,11 +49,12 @@ def simulated(
     loud = population.problem.task
     quiet = replace(loud.without_noise(), record_every=population.scenario.run.updates)
     options: Any = {"whole": True, "workers": workers, "progress": progress}
-    numbers, runs = range(1, FIRST + 1), population.quick_runs
+    first = BESIDE if population.scenario.data.holds_out else FIRST
+    numbers, runs = range(1, first + 1), population.quick_runs
     traces, [noisy] = runs.learned([loud], numbers, **options)
     if _undecided(population, final_psi(noisy.curve)):
         numbers = range(1, REPLICATES + 1)
-        further, [more] = runs.learned([loud], numbers[FIRST:], **options)
+        further, [more] = runs.learned([loud], numbers[first:], **options)
         traces, noisy = [*traces, *further], joined([noisy, more])
     final, ends = final_psi(noisy.curve), last(noisy.curve, "time")
     half, silent = half_width(final), np.zeros(0)
