@@ -243,6 +243,18 @@ class Errors:
         return float(self.epsilon[owner] * np.exp(low + share * (high - low)))
 
 
+def budgets_tried(known: Population) -> tuple[float, ...]:
+    """Return the factors of budgets: 1 alone where no budget is finite."""
+    finite = np.isfinite(np.asarray(known.problem.accountant.epsilon, dtype=float)).any()
+    return FACTORS if known.problem.xi is not None and finite else (1.0,)
+
+
+def runs_of_each(known: Population, factors: Sequence[float]) -> int:
+    """Return how many runs of each of so many budgets take some seconds, at most :data:`RUNS`."""
+    updates = len(factors) * known.scenario.run.updates
+    return affordable(known.scenario, known.dataset, updates, RUNS)
+
+
 def errors(
     known: Population,
     *,
@@ -257,9 +269,9 @@ def errors(
     ----------
     known : Population
     factors : tuple of float, optional
-        Times which budgets are tried, 1 among them; absent, :data:`FACTORS` where any is finite.
+        Times which budgets are tried, 1 among them; absent, those of :func:`budgets_tried`.
     runs : int, optional
-        Of each; absent, as many as take some seconds, and :data:`RUNS` at most.
+        Of each; absent, those of :func:`runs_of_each`.
     workers : int
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
@@ -272,10 +284,8 @@ def errors(
     """
     scenario, problem = known.scenario, known.problem
     epsilon = np.asarray(problem.accountant.epsilon, dtype=float)
-    if factors is None:
-        factors = FACTORS if problem.xi is not None and np.isfinite(epsilon).any() else (1.0,)
-    if runs is None:
-        runs = affordable(scenario, known.dataset, len(factors) * scenario.run.updates, RUNS)
+    factors = budgets_tried(known) if factors is None else factors
+    runs = runs_of_each(known, factors) if runs is None else runs
     scenarios = [with_budgets(scenario, factor) for factor in factors]
     tasks = [prepare(each, known.dataset, problem).task for each in scenarios]
     beginning(progress, "what joining is worth")

@@ -9,15 +9,15 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
-from asyncdp_sim.forecasts.benefit import value_alone
+from asyncdp_sim.forecasts.benefit import budgets_tried, runs_of_each, value_alone
 from asyncdp_sim.forecasts.by_moments import MomentForecast
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowed
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.runs.replicates import joined
 
-REPLICATES, FIRST, BESIDE = 100, 40, 20
-"""Runs with noise; the first of them, the only ones where these decide which owners gain; and those
-where errors on held-out rows do, which have runs of their own, and ψ stands beside them."""
+REPLICATES, FIRST, FEWEST = 100, 40, 20
+"""Runs with noise; the first of them, the only ones where these decide which owners gain; and the
+fewest where errors on held-out rows do: ψ and the time are then of as many runs as these."""
 QUIET = 10
 """Runs without noise, as many as with it where the ± of their mean ψ is not :data:`SMALL`."""
 SMALL = 0.1, 0.05
@@ -49,7 +49,9 @@ def simulated(
     loud = population.problem.task
     quiet = replace(loud.without_noise(), record_every=population.scenario.run.updates)
     options: Any = {"whole": True, "workers": workers, "progress": progress}
-    first = BESIDE if population.scenario.data.holds_out else FIRST
+    first = FIRST
+    if population.scenario.data.holds_out:
+        first = max(FEWEST, runs_of_each(population, budgets_tried(population)))
     numbers, runs = range(1, first + 1), population.quick_runs
     traces, [noisy] = runs.learned([loud], numbers, **options)
     if _undecided(population, final_psi(noisy.curve)):

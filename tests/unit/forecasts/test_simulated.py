@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.simulated import BESIDE, FIRST, REPLICATES, _mean
+from asyncdp_sim.forecasts.simulated import FEWEST, FIRST, REPLICATES, _mean
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
@@ -109,26 +109,30 @@ def test_more_runs_are_made_where_the_first_leave_an_owner_undecided() -> None:
 
 
 @pytest.mark.long
-def test_the_interval_of_twenty_runs_covers_as_stated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 200 intervals, each of other runs, a share of 0.95 ± 0.015; here rows are held out.
-
-    The owners' verdicts have runs of their own, and are the same with 100 runs of ψ, whose mean
-    differs from that of the first 20 with the standard error s √(1/20 − 1/100).
-    """
+@pytest.mark.parametrize(("runs", "error"), [(FEWEST, 0.015), (FIRST, 0.022)])
+def test_the_interval_of_few_runs_covers_as_stated(runs: int, error: float) -> None:
+    """Of 4,000/R intervals, each of R other runs, a share of 0.95 ± the standard error."""
     asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
     known = population(asked, None, private=False)
-    _, [learned] = known.quick_runs.learned([known.problem.task], range(1, 200 * BESIDE + 1))
+    _, [learned] = known.quick_runs.learned([known.problem.task], range(1, 4001))
     final = final_psi(learned.curve)
-    found = forecast(asked, known=known)
-    assert found.psi == pytest.approx(final[:BESIDE].mean(), rel=1e-12)
-    blocks = final.reshape(200, BESIDE)
-    within = [abs(runs.mean() - final.mean()) <= half_width(runs) for runs in blocks]
-    assert 0.95 - 3 * 0.015 < np.mean(within) < 0.999
-    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "BESIDE", REPLICATES)
-    more = forecast(asked, known=known)
-    error = final.std() * np.sqrt(1 / BESIDE - 1 / REPLICATES)
-    assert 0 < abs(more.psi - found.psi) < 4 * error
-    assert more.verdicts == found.verdicts
+    within = [abs(few.mean() - final.mean()) <= half_width(few) for few in final.reshape(-1, runs)]
+    assert 0.95 - 3 * error < np.mean(within) < 0.999
+
+
+def test_where_rows_are_held_out_psi_has_as_many_runs_as_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The owners' verdicts have runs of their own, and are the same with more or fewer of ψ."""
+    asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
+    found = forecast(asked)
+    assert found.worth is not None
+    assert found.method.split()[0] == str(found.worth.joined.shape[1])
+    for runs in (FEWEST, REPLICATES):
+        simulated = import_module("asyncdp_sim.forecasts.simulated")
+        monkeypatch.setattr(simulated, "runs_of_each", lambda *_, runs=runs: runs)
+        other = forecast(asked)
+        assert (other.method.split()[0], other.verdicts) == (str(runs), found.verdicts)
 
 
 TRUSTED = {
