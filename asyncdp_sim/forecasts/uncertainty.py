@@ -19,9 +19,9 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 
 REDRAWS = 8
-RUNS = 4
+RUNS = 5
 """Runs of each redraw. Networks and noise are the same for all, so that figures differ by their
-rows: 40 runs move owners' half widths by 8 % (146 hospitals) and 16 % (lenders by state), root mean
+rows: 40 runs move owners' half widths by 6 % (146 hospitals) and 14 % (lenders by state), root mean
 square, where eight redraws leave a standard error of a quarter."""
 HELD = 2**24
 """Numbers of features of redraws that are held at a time, 128 MB; one redraw may have more."""
