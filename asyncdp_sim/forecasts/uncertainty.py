@@ -175,19 +175,19 @@ def _figures(
     Errors, (3, N), are with the private model, with its own, and their difference; N = 0 where no
     rows are held out.
     """
-    first, holds_out = several[0], several[0].scenario.data.holds_out
-    exactly = [_by_moments(known, heterogeneity) for known in several]
+    holds_out = several[0].scenario.data.holds_out
+    exactly = [_by_moments(stand_in, heterogeneity) for stand_in in several]
     if not holds_out and None not in exactly:
         return [(psi, np.zeros((3, 0))) for psi in exactly if psi is not None]
-    tasks, numbers = [known.problem.task for known in several], range(1, RUNS + 1)
+    tasks, numbers = [stand_in.problem.task for stand_in in several], range(1, RUNS + 1)
     options: Any = {"workers": workers, "progress": progress}
-    _, learned = first.quick_runs.learned(tasks, numbers, **options)
+    _, learned = several[0].quick_runs.learned(tasks, numbers, **options)
     return [
         (
-            float(np.mean(last(made.curve, "relative_fitness"))) if psi is None else psi,
-            _errors(known, made.models) if holds_out else np.zeros((3, 0)),
+            float(np.mean(last(result.curve, "relative_fitness"))) if psi is None else psi,
+            _errors(stand_in, result.models) if holds_out else np.zeros((3, 0)),
         )
-        for known, psi, made in zip(several, exactly, learned, strict=True)
+        for stand_in, psi, result in zip(several, exactly, learned, strict=True)
     ]
 
 
