@@ -22,8 +22,9 @@ TABLE = table(__file__, "catalogue.toml")
 FEW = ("run.replicates=2", "run.updates=20")
 SMALL = ("owners.records=400", *FEW)
 """Settings that make an entry quick."""
-DRAWN = ("lending-convergence", "channel-load", "sync-or-async")
-"""Entries whose pictures are drawn by a long run of tests; of others at night."""
+DRAWN = ("lending-convergence", "channel-load", "sync-or-async", "whom-to-ask")
+"""Entries whose pictures are drawn by a long run of tests; of others at night. So short a run of
+the last reaches no target, and has no price to draw."""
 """What some entries need besides: runs that load does not draw out, and fewer cells or owners."""
 
 

@@ -84,9 +84,13 @@ def _rows(line: Series) -> Columns:
 def panels(found: Sequence[Series], rows: Sequence[Columns]) -> Figure:
     """Draw what a ψ takes, and the ψ after as many updates, over m, a line for each p."""
     drawn = looks(len(found), markersize=4.5)
-    priced = {name: words for name, words in PRICES.items() if name in rows[0]}
+    priced = {
+        name: words
+        for name, words in PRICES.items()
+        if name in rows[0] and any(np.isfinite(table[name]).any() for table in rows)
+    }
     figure = sheet(7.6, 3.6)
-    *prices, last = figure.subplots(1, len(priced) + 1)
+    *prices, last = figure.subplots(1, len(priced) + 1, squeeze=False)[0]
     for axes, (column, words) in zip(prices, priced.items(), strict=True):
         _price(axes, rows, column, drawn)
         scale(axes, "xy", ylabel=words.format(TARGET))
@@ -124,9 +128,10 @@ def _price(axes: Axes, rows: Sequence[Columns], column: str, drawn: Sequence[Any
 
 
 _CAPTION = (
-    f"Time, and energy where it is known, until mean ψ is {TARGET:g}; right: mean ψ after an equal "
-    "number of updates. All against the number of tasks under way, for each policy by which the "
-    "learner chooses owners. Policies that never reach the target are at the top. Every owner "
-    "spends the same ε under each policy; its number of answers, and their noise, differ."
+    f"Time, and energy where it is known, until mean ψ is {TARGET:g}, if a policy reaches it; "
+    "last: mean ψ after an equal number of updates. All against the number of tasks under way, for "
+    "each policy by which the learner chooses owners. Policies that never reach the target are at "
+    "the top. Every owner spends the same ε under each policy; its number of answers, and their "
+    "noise, differ."
 )
 FIGURE = SweepFigure("whom-to-ask", select, _rows, panels, lambda *_: _CAPTION)
