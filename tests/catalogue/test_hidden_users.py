@@ -1,9 +1,11 @@
 """Whole users hidden in a published experiment: verdicts, and noise that is not what it was."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
 from asyncdp_sim.results import Sweep
 from scenarios.beyond import hidden_users
 from scenarios.papers.claims import Judged
@@ -26,7 +28,13 @@ def test_distances_agree_with_what_was_published(tmp_path: Path) -> None:
     assert ran.manifest["summary"]["private"]
 
 
-def test_noise_for_records_and_not_users_fails(tmp_path: Path) -> None:
-    """Noise of one of ten records is a tenth of it."""
-    found = verdicts(tmp_path, "privacy.unit=record", "run.replicates=4")
-    assert [each.verdict for each in found if "local noise" in each.quantity] == ["fails"] * 3
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_noise_of_half_or_twice_the_size_fails(factor, tmp_path, monkeypatch):
+    right = GaussianMechanism.noise
+
+    def wrong(*asked):
+        noise = right(*asked)
+        return replace(noise, scale=factor * noise.scale)
+
+    monkeypatch.setattr(GaussianMechanism, "noise", wrong)
+    assert [each.verdict for each in verdicts(tmp_path)] == ["fails"] * 6
