@@ -20,7 +20,6 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks
 from asyncdp_sim.figures.sweeps.references import FINAL_PSI
 from asyncdp_sim.results import read_table
-from asyncdp_sim.runs import RunResult
 from tests.manifests import changed
 from tests.unit.figures.made import curve, made, scenario
 
@@ -59,9 +58,7 @@ def all_pictures(result: Result) -> list[Picture]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["drawn_result", "swept"])
-def test_everything_is_drawn_with_numbers_and_captions(
-    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_is_drawn_with_numbers_and_captions(kind, request, monkeypatch):
     directory = request.getfixturevalue(kind)
     names = SWEPT_NAMES if kind == "swept" else NAMES
     if kind == "swept":
@@ -86,7 +83,7 @@ def test_everything_is_drawn_with_numbers_and_captions(
     assert f"- {NEVER_STALE}" in said
 
 
-def test_quartiles_are_those_of_the_curve(drawn_result: Path) -> None:
+def test_quartiles_are_those_of_the_curve(drawn_result):
     drawn = numbers(drawn_result, "convergence-by-update")
     by_k = read_table(drawn_result, "curve").groupby("k")["relative_fitness"]
     assert list(drawn["k"]) == list(range(61))
@@ -101,7 +98,7 @@ def test_quartiles_are_those_of_the_curve(drawn_result: Path) -> None:
     assert drawn["relative_fitness_q75"][-1] == pytest.approx(final["q75"], rel=1e-12)
 
 
-def test_over_time_every_replicate_is_a_step_function(drawn_result: Path) -> None:
+def test_over_time_every_replicate_is_a_step_function(drawn_result):
     drawn = numbers(drawn_result, "convergence-by-time")
     curve = read_table(drawn_result, "curve")
     for row in (0, 57, 200, 399):
@@ -112,7 +109,7 @@ def test_over_time_every_replicate_is_a_step_function(drawn_result: Path) -> Non
     assert drawn["time"][-1] == curve["time"].max()
 
 
-def test_timing_shows_the_updates(drawn_result: Path) -> None:
+def test_timing_shows_the_updates(drawn_result):
     updates = read_table(drawn_result, "updates").query("replicate == 1")
     for name in ("timing-by-update", "timing-by-time"):
         drawn = numbers(drawn_result, name)
@@ -124,7 +121,7 @@ def test_timing_shows_the_updates(drawn_result: Path) -> None:
         timing.window(Result.read(drawn_result), 3, 100, 199)
 
 
-def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: RunResult) -> None:
+def test_gaps_and_shares_agree_with_the_measures(drawn_result, outcome):
     expected = np.concatenate([measures.gaps(trace) for trace in outcome.traces])
     np.testing.assert_array_equal(gaps.gaps(Result.read(drawn_result)), expected)
     drawn = numbers(drawn_result, "gaps")
@@ -135,7 +132,7 @@ def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: Ru
     np.testing.assert_allclose(numbers(drawn_result, "shares")["share"], share, rtol=1e-12)
 
 
-def test_the_distance_between_distributions_is_kolmogorovs() -> None:
+def test_the_distance_between_distributions_is_kolmogorovs():
     from scipy.stats import kstest
 
     observed = np.random.default_rng(1).exponential(0.25, 50)
@@ -145,7 +142,7 @@ def test_the_distance_between_distributions_is_kolmogorovs() -> None:
 
 
 @pytest.mark.long
-def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result: Path) -> None:
+def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result):
     with changed(result) as manifest:
         manifest["summary"] |= {"private": False, "epsilon_true": "inf"}
         manifest["warnings"] = ["not private: a planted fault: in words"]
@@ -163,7 +160,7 @@ def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result:
 
 
 @pytest.mark.long
-def test_no_text_is_clipped_and_the_label_touches_nothing(result: Path) -> None:
+def test_no_text_is_clipped_and_the_label_touches_nothing(result):
     for picture in all_pictures(Result.read(result)):
         with style():
             picture.figure.canvas.draw()
@@ -188,7 +185,7 @@ def test_no_text_is_clipped_and_the_label_touches_nothing(result: Path) -> None:
                 assert text is label or not box.overlaps(boxes[label]), (picture.name, text)
 
 
-def test_lines_of_a_sweep_are_named_where_they_end(swept: Path) -> None:
+def test_lines_of_a_sweep_are_named_where_they_end(swept):
     from asyncdp_sim.figures import Sweep
 
     sweep = Sweep.read(swept)
@@ -200,7 +197,7 @@ def test_lines_of_a_sweep_are_named_where_they_end(swept: Path) -> None:
     assert "diamonds: published end points" in picture.caption
 
 
-def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path: Path) -> None:
+def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path):
     said = {**scenario(), "source": "POLAR, figure 3"}
     result = Result.read(made(tmp_path / "cell", said=said))
     curve(result.directory, [0.5, 0.6])
@@ -218,7 +215,7 @@ def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path: Path
 
 
 @pytest.mark.long
-def test_long_names_have_room(swept: Path) -> None:
+def test_long_names_have_room(swept):
     from asyncdp_sim.figures import Sweep
 
     words = "availability = outages, groups [[1], [2], [3], [4], [5], [6]], gap exponential, mean "
@@ -240,9 +237,7 @@ def test_long_names_have_room(swept: Path) -> None:
 
 
 @pytest.mark.parametrize(("stretch", "scale"), [(10, "linear"), (100, "log")])
-def test_time_is_logarithmic_where_lines_end_far_apart(
-    stretch: int, scale: str, swept: Path
-) -> None:
+def test_time_is_logarithmic_where_lines_end_far_apart(stretch, scale, swept):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -266,7 +261,7 @@ def test_time_is_logarithmic_where_lines_end_far_apart(
 
 
 @pytest.mark.long
-def test_without_updates_the_rest_is_drawn(result: Path) -> None:
+def test_without_updates_the_rest_is_drawn(result):
     (result / "updates.parquet").unlink()
     drawing = draw_all(result)
     assert [path.stem for path in drawing.pictures] == [NAMES[0], NAMES[1], "shares"]
@@ -276,7 +271,7 @@ def test_without_updates_the_rest_is_drawn(result: Path) -> None:
     assert drawing.notes[0] in (result / "figures" / "captions.md").read_text()
 
 
-def test_a_run_that_diverges_is_drawn(result: Path) -> None:
+def test_a_run_that_diverges_is_drawn(result):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -291,7 +286,7 @@ def test_a_run_that_diverges_is_drawn(result: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"scenario": {}}'])
-def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path: Path) -> None:
+def test_another_directory_is_refused_in_one_line(content, tmp_path):
     if content is not None:
         (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(ResultError, match="allowed is a result"):
@@ -300,9 +295,7 @@ def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path:
 
 
 @pytest.mark.long
-def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
-    result: Path, drawn_result: Path
-) -> None:
+def test_another_process_draws_the_same_bytes_and_touches_nothing_global(result, drawn_result):
     code = (
         "import sys; from matplotlib import rcParams\n"
         "def now(): return {k: rcParams[k] for k in rcParams if k != 'backend'}\n"
@@ -321,7 +314,7 @@ def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
     assert first == second
 
 
-def test_what_takes_no_time_is_not_drawn_over_it(result: Path) -> None:
+def test_what_takes_no_time_is_not_drawn_over_it(result):
     """As rounds without latencies: all updates are at 0 then."""
     with changed(result) as manifest:
         manifest["summary"]["simulated_time"] = 0.0

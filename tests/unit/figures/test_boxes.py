@@ -28,7 +28,7 @@ def line(directory: Path, factor: float, name: str) -> CurveLine:
     return CurveLine(Result.read(directory), name)
 
 
-def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path: Path) -> None:
+def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path):
     lines = [line(tmp_path / "a", 1.0, "ε = 1"), line(tmp_path / "b", 100.0, "ε = 0.1")]
     picture = by_iteration(lines)
     [axes] = picture.figure.axes
@@ -43,7 +43,7 @@ def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path: Path) -> Non
     assert {"ε = 1", "ε = 0.1", "median", "25–75 %"} <= set(said)
 
 
-def test_its_table_and_caption_say_the_same(tmp_path: Path) -> None:
+def test_its_table_and_caption_say_the_same(tmp_path):
     picture = by_iteration([line(tmp_path / "a", 1.0, "ε = 1")], name="figure-2")
     assert picture.name == "figure-2"
     table = picture.labelled()
@@ -54,7 +54,7 @@ def test_its_table_and_caption_say_the_same(tmp_path: Path) -> None:
     assert picture.caption.endswith("Median after the last iteration: 0.375 at ε = 1.")
 
 
-def test_a_run_that_overflowed_is_drawn_without_that_point(tmp_path: Path) -> None:
+def test_a_run_that_overflowed_is_drawn_without_that_point(tmp_path):
     made_line = line(tmp_path / "a", 1.0, "ε = 1")
     frame = pq.read_table(tmp_path / "a" / "curve.parquet").to_pandas()
     frame.loc[frame["k"] == 3, "relative_fitness"] = np.nan

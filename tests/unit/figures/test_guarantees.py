@@ -49,7 +49,7 @@ def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
     return finished(directory, {"variant": names, "privacy.epsilon": budgets})
 
 
-def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
+def test_each_line_is_named_with_its_guarantee(tmp_path):
     picture = FIGURE.picture(swept(tmp_path / "sweep"))
     [legend] = picture.figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
@@ -63,7 +63,7 @@ def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
     assert any(each.startswith("NOT PRIVATE") and "in 2 of 6 cells" in each for each in said)
 
 
-def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) -> None:
+def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path):
     table = FIGURE.picture(swept(tmp_path / "sweep")).labelled()
     assert list(table["line"]) == ["pure"] * 2 + ["weaker"] * 2 + ["hoped"] * 2
     np.testing.assert_allclose(table["psi_final_mean"], 3.0 * np.arange(1, 7))
@@ -74,14 +74,14 @@ def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) ->
     np.testing.assert_allclose(table["psi_final_mean_high"][0] - 3.0, half, rtol=1e-6)
 
 
-def test_the_caption_says_which_lines_are_not_private(tmp_path: Path) -> None:
+def test_the_caption_says_which_lines_are_not_private(tmp_path):
     sweep = swept(tmp_path / "sweep")
     said = caption(1, FIGURE.picture(sweep), [cell.result for cell in sweep.cells])
     assert "hollow and dashed: not private as claimed" in said
     assert "NOT PRIVATE as claimed" in said
 
 
-def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: Path) -> None:
+def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path):
     sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in ("pure", "weaker")})
     curve(sweep.cells[0].result.directory, [np.nan])
     picture = FIGURE.picture(sweep)
@@ -96,9 +96,7 @@ def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: P
         (("pure", "weaker"), "run.seed", "privacy.epsilon is not swept"),
     ],
 )
-def test_nothing_is_compared_where_there_is_one_way_or_no_budget(
-    names: tuple[str, ...], path: str, said: str, tmp_path: Path
-) -> None:
+def test_nothing_is_compared_where_there_is_one_way_or_no_budget(names, path, said, tmp_path):
     sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in names})
     frame = pq.read_table(sweep.directory / "cells.parquet")
     renamed = ["cell", "variant", path, "status"]
@@ -109,6 +107,6 @@ def test_nothing_is_compared_where_there_is_one_way_or_no_budget(
         FIGURE.picture(sweep)
 
 
-def test_lines_that_hide_records_alike_are_not_compared(tmp_path: Path) -> None:
+def test_lines_that_hide_records_alike_are_not_compared(tmp_path):
     sweep = swept(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
     assert select_ways(sweep) == "lines that hide data in the same way"

@@ -31,7 +31,7 @@ PICTURES = (held_out.curves, profit.by_owner)
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
+def lines(tmp_path_factory):
     place = tmp_path_factory.mktemp("honest")
     (place / "s.toml").write_text(HONEST)
     sweep(load(place / "s.toml")[0], place / "sweep")
@@ -46,9 +46,7 @@ def changed(line: CurveLine, **summary: object) -> CurveLine:
 
 
 @one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
-def test_long_names_stand_above_the_axes_and_leave_them_wide(
-    name: str, at_ends: bool, lines: list[CurveLine]
-) -> None:
+def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, lines):
     picture = held_out.curves([replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)])
     ends = [text for axes in picture.figure.axes for text in axes.texts if name in text.get_text()]
     [legend] = picture.figure.legends
@@ -60,7 +58,7 @@ def test_long_names_stand_above_the_axes_and_leave_them_wide(
 
 @pytest.mark.parametrize("figure", PICTURES)
 @pytest.mark.long
-def test_they_are_drawn_within_their_frame(figure, lines: list[CurveLine]) -> None:
+def test_they_are_drawn_within_their_frame(figure, lines):
     for some in (lines, lines[:1]):
         picture = figure(some)
         lengths = {len(column) for column in picture.table.values()}
@@ -76,7 +74,7 @@ def test_they_are_drawn_within_their_frame(figure, lines: list[CurveLine]) -> No
         assert any("NOT PRIVATE" in said or "Private as" in said for said in texts(picture))
 
 
-def test_the_curves_are_those_of_the_tables(lines: list[CurveLine]) -> None:
+def test_the_curves_are_those_of_the_tables(lines):
     table = held_out.curves(lines).table
     for line in lines:
         curve = read_table(line.result.directory, "curve").groupby("k")["held_out_loss"]
@@ -87,13 +85,13 @@ def test_the_curves_are_those_of_the_tables(lines: list[CurveLine]) -> None:
             assert set(table[name][rows]) == {line.result.summary[name]}
 
 
-def test_without_rows_held_out_there_is_one_panel() -> None:
+def test_without_rows_held_out_there_is_one_panel():
     _, shown = panels((1.0,))
     assert len(shown) == 1
     assert len(panels((1.0, 2.0))[1]) == 2
 
 
-def test_profits_are_those_of_the_summary(lines: list[CurveLine]) -> None:
+def test_profits_are_those_of_the_summary(lines):
     picture = profit.by_owner(lines)
     table = picture.table
     counts = []
@@ -109,7 +107,7 @@ def test_profits_are_those_of_the_summary(lines: list[CurveLine]) -> None:
     assert table["records"].tolist() == [15, 30, 60] * 2
 
 
-def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
+def test_errors_are_in_the_targets_unit(lines):
     named = []
     for line in lines:
         known = line.result.manifest | {"target_unit": "days"}
@@ -126,7 +124,7 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     assert "marker lies below its cross" in picture.caption
 
 
-def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]) -> None:
+def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})

@@ -1,7 +1,5 @@
 """Mean ψ against one swept number: series, exponents, lines, and what is refused."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from swept_law import BUDGET, RECORDS, VALUES, power, written
@@ -20,7 +18,7 @@ LAW = Reference("the law", "law", same)
 FLAT = Reference("one level", "flat", lambda _: 3.0)
 
 
-def test_each_series_has_its_exponent_without_cells_in_which_the_box_acts(tmp_path: Path) -> None:
+def test_each_series_has_its_exponent_without_cells_in_which_the_box_acts(tmp_path):
     def bent(records: float, budget: float) -> float:
         return 1e-9 if records == 1000 else power(records, budget)
 
@@ -31,13 +29,13 @@ def test_each_series_has_its_exponent_without_cells_in_which_the_box_acts(tmp_pa
     np.testing.assert_array_equal(found[0].inside, [True, True, True, False])
 
 
-def test_a_slope_needs_three_positive_points() -> None:
+def test_a_slope_needs_three_positive_points():
     x = np.array([1.0, 2.0, 4.0, 8.0])
     assert slope(x, 3 * x**-2) == pytest.approx(-2.0)
     assert np.isnan(slope(x, np.array([1.0, 2.0, 0.0, np.inf])))
 
 
-def test_numbers_lines_and_words(tmp_path: Path) -> None:
+def test_numbers_lines_and_words(tmp_path):
     picture = markers(written(tmp_path / "s"), BUDGET, RECORDS, references=(LAW, FLAT))
     np.testing.assert_allclose(picture.table["law"], picture.table["psi_final_mean"])
     assert list(picture.table["series"][::3]) == ["n_i = 10", "n_i = 100", "n_i = 1,000"]
@@ -54,7 +52,7 @@ def test_numbers_lines_and_words(tmp_path: Path) -> None:
     assert [name.rpartition("= ")[2] for name in at_ends] == ["10", "100", "1,000"]
 
 
-def test_chosen_series_alone_are_drawn(tmp_path: Path) -> None:
+def test_chosen_series_alone_are_drawn(tmp_path):
     sweep = written(tmp_path / "s")
     [only] = series_of(sweep, RECORDS, BUDGET, [1.0])
     assert only.name == "ε = 1"
@@ -62,7 +60,7 @@ def test_chosen_series_alone_are_drawn(tmp_path: Path) -> None:
         series_of(sweep, RECORDS, BUDGET, [7.0])
 
 
-def test_of_many_series_the_ends_and_the_middle_are_drawn(tmp_path: Path) -> None:
+def test_of_many_series_the_ends_and_the_middle_are_drawn(tmp_path):
     values = {RECORDS: (10, 100), BUDGET: tuple(float(each) for each in range(1, 10))}
     found = series_of(written(tmp_path / "s", values=values), RECORDS, BUDGET)
     assert [each.name for each in found] == ["ε = 1", "ε = 5", "ε = 9"]
@@ -76,6 +74,6 @@ def test_of_many_series_the_ends_and_the_middle_are_drawn(tmp_path: Path) -> Non
         (BUDGET, None, "several cells of one series"),
     ],
 )
-def test_other_sweeps_are_refused(x: str, by: str | None, said: str, tmp_path: Path) -> None:
+def test_other_sweeps_are_refused(x, by, said, tmp_path):
     with pytest.raises(ResultError, match=said):
         series_of(written(tmp_path / "s", values=VALUES), x, by)

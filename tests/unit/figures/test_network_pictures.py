@@ -29,7 +29,7 @@ def exchange(message: int, start: float, end: float) -> list[Row]:
     ]
 
 
-def test_without_the_scenarios_files_no_network_is_known(tmp_path: Path) -> None:
+def test_without_the_scenarios_files_no_network_is_known(tmp_path):
     said = scenario(availability={"kind": "intervals", "path": "gone.csv"})
     result = Result.read(made(tmp_path / "made", [exchange(1, 0.0, 1.0)], said))
     assert result.network == Unknown("its scenario does not load (availability.path)")
@@ -38,7 +38,7 @@ def test_without_the_scenarios_files_no_network_is_known(tmp_path: Path) -> None
     assert again.network == Unknown("its scenario does not load (no such file)")
 
 
-def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Path) -> None:
+def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path):
     directory = made(tmp_path / "made", (), scenario(protocol=PUSH, compute=HALF))
     columns = {"replicate": [1] * 4 + [2] * 4, "staleness": [0, 0, 0, 1, 0, 1, 1, 2]}
     pq.write_table(pa.table(columns), directory / "updates.parquet")
@@ -88,7 +88,7 @@ def swept(
     return directory
 
 
-def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
+def test_throughput_is_drawn_beside_both_laws(tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
     directory = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
     picture = throughput.FIGURE.picture(Sweep.read(directory))
@@ -109,7 +109,7 @@ def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
     assert found == pytest.approx(expected.success_rate * 0.2, rel=1e-3)
 
 
-def test_without_loads_throughput_is_not_drawn(tmp_path: Path) -> None:
+def test_without_loads_throughput_is_not_drawn(tmp_path):
     directory = swept(tmp_path / "sweep", [None, (0.5, 0.2)])
     assert len(throughput.measured(Sweep.read(directory).cells)) == 1
     empty = swept(tmp_path / "empty", [None, None])
@@ -117,7 +117,7 @@ def test_without_loads_throughput_is_not_drawn(tmp_path: Path) -> None:
         throughput.FIGURE.picture(Sweep.read(empty))
 
 
-def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) -> None:
+def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path):
     other = {"kind": "push", "own_tick": "overlap"}
     protocols = [PUSH, other, PUSH, other, PUSH, {"kind": "request"}]
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
@@ -134,7 +134,7 @@ def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) 
     np.testing.assert_allclose(picture.table["offered_load"][rows], [0.1, 0.3, 0.5])
 
 
-def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
+def test_laws_that_groups_share_are_drawn_once(tmp_path):
     protocols = [PUSH, {"kind": "request"}] * 3
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
@@ -147,7 +147,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
     assert sum("infinite population" in text for text in texts) == 1
 
 
-def test_too_few_points_of_a_group_are_not_drawn(tmp_path: Path) -> None:
+def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
     protocols = [PUSH, {"kind": "request"}]
     few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]
     sweep = Sweep.read(swept(tmp_path / "sweep", few, protocols))
@@ -171,23 +171,21 @@ def test_too_few_points_of_a_group_are_not_drawn(tmp_path: Path) -> None:
         ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05, "persistence": 0.5}, []),
     ],
 )  # fmt: skip
-def test_curves_are_drawn_where_theory_has_them(
-    channel: dict[str, Any], named: list[str], tmp_path: Path
-) -> None:
+def test_curves_are_drawn_where_theory_has_them(channel, named, tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
     directory = swept(tmp_path / "sweep", loads, channel=channel)
     series = throughput.FIGURE.picture(Sweep.read(directory)).table["series"]
     assert list(dict.fromkeys(series[series != "measured"])) == named
 
 
-def test_intervals_are_read_in_either_form() -> None:
+def test_intervals_are_read_in_either_form():
     either = {"intervals": {"x": [1.0, 2.0]}}, {"x": 1.5, "x_ci95": 0.5}
     assert [outcomes.interval(summary, "x") for summary in either] == [(1.0, 2.0)] * 2
     assert np.isnan(outcomes.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
 
 
 @pytest.mark.long
-def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) -> None:
+def test_a_result_with_events_gets_their_pictures(tmp_path, result):
     source = made(tmp_path / "made", [[*exchange(1, 0.0, 1.0), (2.0, "clock_tick", 1)]])
     (source / "events.parquet").rename(result / "events.parquet")
     names = [path.stem for path in draw_all(result).pictures]

@@ -1,7 +1,5 @@
 """Mean ψ over two swept numbers: the grid, its law, and what stands in picture and table."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from swept_law import BUDGET, RECORDS, VALUES, power, written
@@ -27,7 +25,7 @@ LAW = Reference("a law", "law", twice)
 SOLID = Reference("another model", "other", lambda _: 3.0, solid=True)
 
 
-def test_means_slopes_and_ratios_are_the_laws(tmp_path: Path) -> None:
+def test_means_slopes_and_ratios_are_the_laws(tmp_path):
     found = grid(written(tmp_path / "s"), RECORDS, BUDGET)
     assert found.psi.shape == (3, 3, 3)
     np.testing.assert_allclose(found.psi[1, 2, 0], power(100, 10.0))
@@ -35,7 +33,7 @@ def test_means_slopes_and_ratios_are_the_laws(tmp_path: Path) -> None:
     np.testing.assert_allclose(ratios(found, LAW), 0.5)
 
 
-def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path: Path) -> None:
+def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path):
     def bent(records: float, budget: float) -> float:
         return 7.0 if (records, budget) == (10, 0.1) else power(records, budget)
 
@@ -46,7 +44,7 @@ def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path: Path) -> Non
     assert slopes(free)[0] > -1.9
 
 
-def test_table_caption_and_legend_say_what_is_drawn(tmp_path: Path) -> None:
+def test_table_caption_and_legend_say_what_is_drawn(tmp_path):
     picture = surface(written(tmp_path / "s", held=[0]), RECORDS, BUDGET, references=(LAW, SOLID))
     assert [name for name in picture.table if name not in COLUMNS] == [
         RECORDS, BUDGET, "psi_final_mean", "psi_final_mean_low", "psi_final_mean_high",
@@ -65,7 +63,7 @@ def test_table_caption_and_legend_say_what_is_drawn(tmp_path: Path) -> None:
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["10", "100", "1,000"]
 
 
-def test_what_has_diverged_is_left_out(tmp_path: Path) -> None:
+def test_what_has_diverged_is_left_out(tmp_path):
     def lost(records: float, budget: float) -> float:
         return np.inf if records == 10 else power(records, budget)
 
@@ -84,14 +82,12 @@ def test_what_has_diverged_is_left_out(tmp_path: Path) -> None:
         (RECORDS, {RECORDS: (10, 10), BUDGET: (1.0, 2.0)}, "without 2 values"),
     ],
 )
-def test_other_sweeps_are_refused(
-    x: str, values: dict[str, tuple[float, ...]], said: str, tmp_path: Path
-) -> None:
+def test_other_sweeps_are_refused(x, values, said, tmp_path):
     with pytest.raises(ResultError, match=said):
         grid(written(tmp_path / "s", values=values), x, BUDGET)
 
 
-def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path: Path) -> None:
+def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path):
     swept = written(tmp_path / "s", lambda records, budget: 50.0 / (records * budget) ** 2)
     [law] = references(grid(swept, RECORDS, BUDGET))
     assert law.name == "fitted law 50/(ε n_i)²"

@@ -19,7 +19,7 @@ RAW = {
 
 
 @pytest.mark.parametrize(("rho", "diverges"), [(40.0, False), (40_000.0, True)])
-def test_steps_that_are_too_long_are_named(rho: float, diverges: bool) -> None:
+def test_steps_that_are_too_long_are_named(rho, diverges):
     raw = RAW | {"algorithm": {"kind": "async-gossip", "rho": rho}}
     told = lines(forecast(parse(Scenario, raw), moments="own"))
     said = [line for line in told if line.startswith("diverges")]

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import load
 from tests.cli.scenes import SWEEP
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP, encoding="utf-8")
     return path
 
 
 @pytest.fixture
-def scenario(file: Path) -> Scenario:
+def scenario(file):
     return load(file)[0]
 
 

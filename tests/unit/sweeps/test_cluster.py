@@ -1,7 +1,6 @@
 """A real Dask scheduler with two workers on loopback, one of which is killed."""
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
 
@@ -24,7 +23,7 @@ KINDS = Path(__file__).parents[3] / "docs" / "kinds"
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clustered]:
+def cluster(tmp_path, monkeypatch):
     # Processes that have just been started may be long in coming where the machine is busy.
     monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
     with clustered(2, tmp_path) as found:
@@ -79,7 +78,7 @@ def test_a_cluster_that_is_not_there(command, file, monkeypatch):
     assert "--cluster: given 'nowhere'; allowed is a host and a port, such as tcp" in said
 
 
-def test_work_on_a_worker_of_other_modules_is_refused() -> None:
+def test_work_on_a_worker_of_other_modules_is_refused():
     wanted = made_with()
     assert _on_a_worker("tcp://x", wanted, len, [1, 2]) == 2
     for name in wanted:
@@ -87,7 +86,7 @@ def test_work_on_a_worker_of_other_modules_is_refused() -> None:
             _on_a_worker("tcp://x", wanted | {name: "other"}, len, [1, 2])
 
 
-def test_a_worker_computes_with_one_thread() -> None:
+def test_a_worker_computes_with_one_thread():
     def threads() -> set[int]:
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
@@ -95,7 +94,7 @@ def test_a_worker_computes_with_one_thread() -> None:
         assert _on_a_worker("tcp://x", made_with(), threads) == {1}
 
 
-def test_the_digest_of_modules_is_of_all_their_bytes() -> None:
+def test_the_digest_of_modules_is_of_all_their_bytes():
     sources.cache_clear()
     before = sources()
     assert re.fullmatch(r"[0-9a-f]{16}", before)
@@ -116,7 +115,7 @@ def test_the_digest_of_modules_is_of_all_their_bytes() -> None:
         (CommClosedError("in <TCP>"), "the scheduler tcp://x is gone"),
     ],
 )
-def test_a_scheduler_that_goes_away_is_the_machines(raised: Exception, said: str) -> None:
+def test_a_scheduler_that_goes_away_is_the_machines(raised, said):
     with pytest.raises(MachineError, match=said), _scheduler_there("tcp://x"):
         raise raised
 

@@ -113,12 +113,12 @@ def test_a_full_disk_is_said_and_loses_nothing(after, scenario, tmp_path, monkey
     assert contents(tmp_path / "result") == contents(tmp_path / "whole")
 
 
-def test_a_place_that_cannot_be_written_is_said(scenario: Scenario) -> None:
+def test_a_place_that_cannot_be_written_is_said(scenario):
     with pytest.raises(ResultError, match="--out: given"):
         sweep(scenario, Path("/proc/result"))
 
 
-def test_two_sweeps_in_one_place(scenario: Scenario, tmp_path: Path) -> None:
+def test_two_sweeps_in_one_place(scenario, tmp_path):
     out = tmp_path / "result"
     said: list[str] = []
 
@@ -138,7 +138,7 @@ def test_two_sweeps_in_one_place(scenario: Scenario, tmp_path: Path) -> None:
     )
 
 
-def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
+def test_how_far_it_has_come(scenario, tmp_path):
     out = tmp_path / "result"
     with pytest.raises(ResultError, match="no sweep"):
         status(scenario, out)
@@ -152,7 +152,7 @@ def test_how_far_it_has_come(scenario: Scenario, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_nobody_waits_for_cells_that_failed(scenario: Scenario, tmp_path: Path) -> None:
+def test_nobody_waits_for_cells_that_failed(scenario, tmp_path):
     """Three of six are done, two units apart, and one has failed: two are left, four units."""
     out = tmp_path / "result"
     interrupted(scenario, out)
@@ -164,7 +164,7 @@ def test_nobody_waits_for_cells_that_failed(scenario: Scenario, tmp_path: Path) 
     assert (found.done, list(found.failed), found.left, found.seconds_left) == (3, [5], 2, 4.0)
 
 
-def test_an_interruption_is_no_pace(scenario: Scenario, tmp_path: Path) -> None:
+def test_an_interruption_is_no_pace(scenario, tmp_path):
     out = tmp_path / "result"
     sweep(scenario, out)
     (out / "manifest.json").unlink()

@@ -12,9 +12,8 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.provenance import versions
 from asyncdp_sim.results.summary import notes
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import status, sweep
-from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in
 from tests.unit.sweeps.conftest import contents
@@ -25,7 +24,7 @@ NUMPY = versions()["numpy"]
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """Two cells, each with a network of its own."""
     path = tmp_path / "sweep.toml"
     path.write_text(SMALL + '\n[sweep]\n"run.seed" = [3, 4]\n', encoding="utf-8")
@@ -68,7 +67,7 @@ def test_what_other_versions_made_is_not_mixed_in_silence(scenario, tmp_path):
 
 
 @pytest.mark.parametrize("part", ["cell", "traces"])
-def test_each_part_alone_is_looked_at(part: str, scenario: Scenario, tmp_path: Path) -> None:
+def test_each_part_alone_is_looked_at(part, scenario, tmp_path):
     out = tmp_path / "result"
     interrupted(scenario, out)
     [network] = (out / "traces").iterdir()
@@ -80,12 +79,12 @@ def test_each_part_alone_is_looked_at(part: str, scenario: Scenario, tmp_path: P
         sweep(scenario, out)
 
 
-def test_one_version_is_not_mixed(scenario: Scenario, tmp_path: Path) -> None:
+def test_one_version_is_not_mixed(scenario, tmp_path):
     sweep(scenario, tmp_path / "result")
     assert "mixed_versions" not in read_manifest(tmp_path / "result")
 
 
-def test_a_sweep_does_not_go_on_over_other_data(tmp_path: Path) -> None:
+def test_a_sweep_does_not_go_on_over_other_data(tmp_path):
     """The scenario's text is the same; what its table holds is not."""
     rates(tmp_path / "rates.csv")
     (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
@@ -98,7 +97,7 @@ def test_a_sweep_does_not_go_on_over_other_data(tmp_path: Path) -> None:
             sweep(scenario, tmp_path / out)
 
 
-def test_a_finished_sweep_over_a_table_that_moved_is_done(tmp_path: Path) -> None:
+def test_a_finished_sweep_over_a_table_that_moved_is_done(tmp_path):
     rates(tmp_path / "rates.csv")
     (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
     sweep(load(tmp_path / "sweep.toml")[0], tmp_path / "result")
@@ -150,8 +149,8 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(command, scenario, tmp_
 
 @one_in(2, "faulty", ["target = 'nothing'", "public_records = 100000"])
 def test_nothing_is_left_where_every_cell_fails_on_its_input(
-    faulty: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    faulty, command, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     rates(tmp_path / "rates.csv")
     (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
@@ -166,7 +165,7 @@ def test_nothing_is_left_where_every_cell_fails_on_its_input(
     command.done("sweep", "sweep.toml", "--out", "result")
 
 
-def test_what_others_put_there_stays(tmp_path: Path) -> None:
+def test_what_others_put_there_stays(tmp_path):
     rates(tmp_path / "rates.csv")
     text = SWEPT.replace('"rate"', '"nothing"')
     (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")

@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import dask
@@ -19,7 +18,6 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command
 from tests.unit.sweeps.conftest import contents
 
 PAGE = Path(__file__).parents[3] / "docs" / "sweeps.md"
@@ -48,7 +46,7 @@ def exported(text: str, folder: Path) -> Settings:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def cluster(tmp_path, monkeypatch):
     """Start a scheduler and a worker as the page says, in a folder with certificates."""
     monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
     monkeypatch.chdir(tmp_path)
@@ -88,7 +86,7 @@ def test_a_cluster_with_certificates(cluster, scenario, tmp_path, monkeypatch):
     assert sweep(scenario, tmp_path / "again", address=cluster).left == 0
 
 
-def test_settings_that_do_not_fit(scenario: Scenario, command: Command, file: Path) -> None:
+def test_settings_that_do_not_fit(scenario, command, file):
     """Nothing is connected, so that nothing is left half open to be told of at the end."""
     lost = {f"{CLIENT}.cert": "nowhere.pem", "distributed.comm.tls.ca-file": "nowhere.pem"}
     required = {"distributed.comm.require-encryption": True, **NOBODY}

@@ -9,7 +9,7 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.theory.formulas import gossip_spectrum, queueing
 from asyncdp_sim.theory.formulas.loss_network import loss_network
@@ -46,7 +46,7 @@ class TestSpectrum:
     @pytest.mark.parametrize(
         "graph", [StarGraph(), Ring(), Complete(), GeometricGraph(radius=0.9), PATH]
     )
-    def test_the_mean_update_is_the_mean_of_the_updates(self, graph: GossipGraph) -> None:
+    def test_the_mean_update_is_the_mean_of_the_updates(self, graph):
         n_nodes, edges = placed(graph, 4)
         share = np.arange(1.0, len(edges) + 1)
         share /= share.sum()
@@ -58,7 +58,7 @@ class TestSpectrum:
     @together
     @pytest.mark.parametrize("n_owners", [2, 3, 10, 86])
     @pytest.mark.parametrize("graph", list(KNOWN), ids=lambda graph: graph.kind)
-    def test_closed_forms(self, graph: GossipGraph, n_owners: int) -> None:
+    def test_closed_forms(self, graph, n_owners):
         n_nodes, edges = placed(graph, n_owners)
         mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
         exact = KNOWN[graph](n_owners)
@@ -66,12 +66,12 @@ class TestSpectrum:
         assert Gossip(graph=graph).contraction(n_owners) == exact
 
     @pytest.mark.parametrize("n_owners", [2, 3, 10])
-    def test_lambda_as_printed_is_one(self, n_owners: int) -> None:
+    def test_lambda_as_printed_is_one(self, n_owners):
         one = averaging(n_owners + 1, (0, 1))
         apart = one - np.ones((n_owners + 1,) * 2) @ one / (n_owners + 1)
         assert np.linalg.norm(apart, 2) ** 2 == pytest.approx(1)
 
-    def test_edges_that_wake_unequally_have_no_closed_form(self) -> None:
+    def test_edges_that_wake_unequally_have_no_closed_form(self):
         clock = PoissonClock(rate=[3.0, 1.0, 1.0, 1.0])
         left = Gossip(graph=Ring(), clock=clock).contraction(4)
         _, edges = placed(Ring(), 4)
@@ -81,7 +81,7 @@ class TestSpectrum:
 
 
 class TestDisagreement:
-    def test_it_is_the_mean_over_all_sequences_of_edges(self) -> None:
+    def test_it_is_the_mean_over_all_sequences_of_edges(self):
         n_nodes, edges = placed(PATH, 4)
         share, start = np.array([0.5, 0.3, 0.2]), np.array([1.0, -2.0, 0.5, 4.0])
         y = start - start.mean()
@@ -139,7 +139,7 @@ class TestMeetings:
     @pytest.mark.parametrize(
         "graph", [PATH, Ring(), Complete(), GeometricGraph(radius=0.7, graph=3), StarGraph()]
     )
-    def test_they_are_the_chain_of_matchings(self, graph: GossipGraph) -> None:
+    def test_they_are_the_chain_of_matchings(self, graph):
         edges = graph.edges(4 if graph == PATH else 5)
         rates = {edge: 0.5 + 0.3 * place for place, edge in enumerate(edges)}
         times = {edge: 2.0 / (1 + place) for place, edge in enumerate(edges)}
@@ -150,7 +150,7 @@ class TestMeetings:
         assert found.busy_fraction == pytest.approx(busy, rel=1e-10)
         assert found.others == pytest.approx(others, rel=1e-9, abs=1e-12)
 
-    def test_a_star_is_the_lock_that_refuses(self) -> None:
+    def test_a_star_is_the_lock_that_refuses(self):
         rates, times = (0.5, 1.0, 2.0), (0.1, 0.4, 0.3)
         edges = StarGraph().edges(3)
         both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
@@ -160,7 +160,7 @@ class TestMeetings:
         assert found.busy_fraction == pytest.approx(known.busy_fraction, rel=1e-13)
         assert found.others == 0
 
-    def test_too_many_matchings_are_not_summed(self) -> None:
+    def test_too_many_matchings_are_not_summed(self):
         many = Complete().edges(30)
         assert loss_network(dict.fromkeys(many, 1.0), dict.fromkeys(many, 1.0)) is None
         long = Ring().edges(40)
@@ -200,7 +200,7 @@ class TestPredictions:
             ([Exponential(mean=0.25), Exponential(mean=0.5)], 0.75 - 1 / 6),
         ],
     )
-    def test_a_meeting_takes_as_long_as_the_slower(self, laws: Law, time: float) -> None:
+    def test_a_meeting_takes_as_long_as_the_slower(self, laws, time):
         """Two owners, who are free again after a meeting and wait for the next wake-up."""
         found = predicted(Ring(), 2, compute=laws)
         assert found["throughput"] == pytest.approx(1 / (1 / 2.0 + time), rel=1e-12)
@@ -214,13 +214,13 @@ class TestPredictions:
             ({"availability": Bernoulli(probability=[0.0] + [1.0] * 5)}, "bernoulli"),
         ],
     )
-    def test_what_is_not_known_is_said(self, parts, words: str) -> None:
+    def test_what_is_not_known_is_said(self, parts, words):
         found = predicted(Ring(), **parts)
         assert all(
             words in str(found[name]) for name in ("throughput", "utilisation", "mean_staleness")
         )
 
-    def test_a_star_may_take_any_law(self) -> None:
+    def test_a_star_may_take_any_law(self):
         found = predicted(StarGraph(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
         assert found["throughput"] == pytest.approx(12 / (1 + 12 * 0.1), rel=1e-13)
         assert found["mean_staleness"] == 0
