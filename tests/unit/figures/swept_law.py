@@ -4,11 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from made import curve, finished, made, scenario
-
 from asyncdp_sim.results import Sweep
+from tests.unit.figures.made import curve, finished, made, scenario, write_table
 
 RECORDS, BUDGET = "owners.records", "privacy.epsilon"
 VALUES: Mapping[str, Sequence[float]] = {RECORDS: (10, 100, 1000), BUDGET: (0.1, 1.0, 10.0)}
@@ -34,5 +31,5 @@ def written(
                     clip_count=held_here, psi_final={"mean": psi(records, budget)})  # fmt: skip
         middle = psi(records, budget)
         curve(cell, [0.5 * middle, 1.5 * middle])
-        pq.write_table(pa.table({"records": [10, 10, 10]}), cell / "owners.parquet")
+        write_table(cell, "owners", {"records": [10, 10, 10]})
     return finished(directory, dict(zip(values, zip(*rows, strict=True), strict=True)))

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import curve as made_curve
-from made import finished, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
@@ -14,6 +12,8 @@ from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
 from asyncdp_sim.figures.sweeps.overview import FIGURE, select
 from asyncdp_sim.results import Cell
 from tests.together import together
+from tests.unit.figures.made import curve as made_curve
+from tests.unit.figures.made import finished, keys, made, scenario
 
 INF = float("inf")
 
@@ -59,9 +59,7 @@ def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coinc
     columns: dict[str, list[Any]] = {"privacy.epsilon": [1.0, 1.0, 2.0, 2.0, INF, INF]}
     columns["protocol.busy"] = ["refuse", "queue"] * 3
     picture = FIGURE.picture(swept(tmp_path / "sweep", columns))
-    [legend] = picture.figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["refused when busy", "queued when busy"]
+    assert keys(picture) == ["refused when busy", "queued when busy"]
     for axes in picture.figure.axes:
         assert len(axes.containers) == (1 if axes.get_ylabel() in ALIKE else 2)
         picture.figure.canvas.draw()

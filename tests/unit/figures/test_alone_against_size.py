@@ -5,15 +5,12 @@ import pytest
 
 from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Sweep
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
-from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
 from tests.scenes import text
-from tests.unit.figures.made import texts
+from tests.unit.figures.made import lines_of, texts
 
-SCENE = text(
+SCENE = dict(
     id="alone",
     run={"updates": 60, "replicates": 3, "alone": True},
     owners={"count": 4, "records": [5, 10, 40, 80]},
@@ -27,11 +24,7 @@ SCENE = text(
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    place = tmp_path_factory.mktemp("alone")
-    (place / "s.toml").write_text(SCENE)
-    sweep(load(place / "s.toml")[0], place / "sweep")
-    opened = Sweep.read(place / "sweep")
-    return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+    return lines_of(tmp_path_factory.mktemp("alone") / "s.toml", text(**SCENE))
 
 
 def test_it_draws_what_the_tables_hold(lines):
@@ -82,9 +75,7 @@ def test_a_line_that_diverged_is_left_out_and_nobody_gains(lines):
 
 
 def test_other_owners_are_refused(lines, tmp_path):
-    (tmp_path / "s.toml").write_text(SCENE)
-    scenario, _ = load(tmp_path / "s.toml", ("run.seed=2",))
-    sweep(scenario, tmp_path / "sweep")
-    other = CurveLine(Sweep.read(tmp_path / "sweep").cells[0].result)
+    seeded = SCENE | {"run": SCENE["run"] | {"seed": 2}}
+    other, _ = lines_of(tmp_path / "s.toml", text(**seeded))
     with pytest.raises(ResultError):
         by_size([lines[0], other])

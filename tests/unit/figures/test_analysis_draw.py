@@ -6,12 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
 
 from asyncdp_sim import measures
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, draw_all, open_directory
+from asyncdp_sim.figures import Result, Sweep, draw_all, open_directory
 from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.plan import first
@@ -21,7 +19,7 @@ from asyncdp_sim.figures.sweeps import networks
 from asyncdp_sim.figures.sweeps.references import FINAL_PSI
 from asyncdp_sim.results import read_table
 from tests.manifests import changed
-from tests.unit.figures.made import curve, made, scenario
+from tests.unit.figures.made import curve, keys, made, scenario, texts, write_table
 
 NAMES = [
     "convergence-by-update",
@@ -147,7 +145,7 @@ def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result)
         manifest["summary"] |= {"private": False, "epsilon_true": "inf"}
         manifest["warnings"] = ["not private: a planted fault: in words"]
     for picture in all_pictures(Result.read(result)):
-        said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
+        said = [text.replace("\n", " ") for text in texts(picture)]
         assert any("NOT PRIVATE" in each and "a planted fault" in each for each in said)
     drawing = draw_all(result)
     captions = (result / "figures" / "captions.md").read_text()
@@ -159,39 +157,11 @@ def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result)
         assert {(row["private"], row["epsilon_true"]) for row in rows} == {("False", "inf")}
 
 
-@pytest.mark.long
-def test_no_text_is_clipped_and_the_label_touches_nothing(result):
-    for picture in all_pictures(Result.read(result)):
-        with style():
-            picture.figure.canvas.draw()
-            canvas = picture.figure.canvas
-            assert isinstance(canvas, FigureCanvasAgg)
-            renderer = canvas.get_renderer()
-            texts = [t for t in picture.figure.findobj(Text) if t.get_visible() and t.get_text()]
-            boxes = {t: t.get_window_extent(renderer) for t in texts if t.get_text().strip()}
-        width, height = picture.figure.bbox.size
-        [label] = [t for t in boxes if t.get_text().startswith("Private as claimed: ε = 1")]
-        ticks = [
-            text
-            for axes in picture.figure.axes
-            for text in (*axes.get_xticklabels(), *axes.get_yticklabels())  # some beyond the frame
-        ]
-        for text, box in boxes.items():
-            if text not in ticks and not text.get_text().startswith("$\\mathdefault"):
-                assert box.x0 >= 0, (picture.name, text)
-                assert box.y0 >= 0, (picture.name, text)
-                assert box.x1 <= width, (picture.name, text)
-                assert box.y1 <= height, (picture.name, text)
-                assert text is label or not box.overlaps(boxes[label]), (picture.name, text)
-
-
 def test_lines_of_a_sweep_are_named_where_they_end(swept):
-    from asyncdp_sim.figures import Sweep
-
     sweep = Sweep.read(swept)
     lines = [CurveLine(cell.result, cell.label(sweep.paths), 0.1) for cell in sweep.cells]
     picture = convergence.by_update(lines)
-    said = [text.get_text() for text in picture.figure.findobj(Text)]
+    said = texts(picture)
     assert {"ε = 0.5", "ε = 1", "ε = ∞", "published, last update"} <= set(said)
     assert any("No privacy is claimed" in text and "in 1 of 3 cells" in text for text in said)
     assert "diamonds: published end points" in picture.caption
@@ -204,20 +174,16 @@ def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path):
     picture = convergence.by_update([CurveLine(result, "Δ = 10", 0.1)], why="read off a plot")
     [axes] = picture.figure.axes
     assert axes.get_ylabel().startswith("relative sub-optimality")
-    [legend] = picture.figure.legends
-    assert legend.get_texts()[-1].get_text() == "published end (see caption)"
+    assert keys(picture)[-1] == "published end (see caption)"
     assert "Published points: read off a plot." in picture.caption
     alone = convergence.by_update([CurveLine(result)], why="read off a plot")
     assert "read off a plot" not in alone.caption  # nothing published is drawn
-    [corner] = [text for text in picture.of("made").figure.findobj(Text) if "Private" in
-                text.get_text()]  # fmt: skip
-    assert corner.get_text().startswith("made. Private as claimed")
+    [corner] = [text for text in texts(picture.of("made")) if "Private" in text]
+    assert corner.startswith("made. Private as claimed")
 
 
 @pytest.mark.long
 def test_long_names_have_room(swept):
-    from asyncdp_sim.figures import Sweep
-
     words = "availability = outages, groups [[1], [2], [3], [4], [5], [6]], gap exponential, mean "
     name = f"{words}200, length exponential, mean 100, of all owners, {words}"
     for figure in (convergence.by_update, convergence.by_time):
@@ -238,25 +204,15 @@ def test_long_names_have_room(swept):
 
 @pytest.mark.parametrize(("stretch", "scale"), [(10, "linear"), (100, "log")])
 def test_time_is_logarithmic_where_lines_end_far_apart(stretch, scale, swept):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from asyncdp_sim.figures import Sweep
-
     near, far, _ = Sweep.read(swept).cells
     curve = read_table(far.result.directory, "curve")
     curve["time"] *= stretch
-    pq.write_table(pa.Table.from_pandas(curve), far.result.directory / "curve.parquet")
+    write_table(far.result.directory, "curve", curve)
     picture = convergence.by_time([CurveLine(near.result, "near"), CurveLine(far.result, "far")])
     [axes] = picture.figure.axes
     assert axes.get_xscale() == scale
     rows = picture.table["line"] == "far"
-    time, psi = picture.table["time"][rows], picture.table["relative_fitness_median"][rows]
-    assert time[-1] == curve["time"].max()
-    for row in (0, 57, 200, 399):
-        now = curve[curve["time"] <= time[row]]
-        last = now.groupby("replicate")["relative_fitness"].last()
-        assert psi[row] == pytest.approx(last.median(), rel=1e-12)
+    assert picture.table["time"][rows][-1] == curve["time"].max()
     assert ("logarithmic axis from t = " in picture.caption) == (scale == "log")
 
 
@@ -272,26 +228,14 @@ def test_without_updates_the_rest_is_drawn(result):
 
 
 def test_a_run_that_diverges_is_drawn(result):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     curve = read_table(result, "curve")
     curve.loc[(curve["replicate"] <= 2) & (curve["k"] > 30), "relative_fitness"] = np.inf
     curve.loc[(curve["replicate"] == 3) & (curve["k"] > 40), "relative_fitness"] = np.nan
-    pq.write_table(pa.Table.from_pandas(curve), result / "curve.parquet")
+    write_table(result, "curve", curve)
     picture = convergence.by_update([CurveLine(Result.read(result))])
     save(picture, result)
     assert np.isinf(picture.table["relative_fitness_q75"][-1])
     assert np.isfinite(picture.table["relative_fitness_q25"]).all()
-
-
-@pytest.mark.parametrize("content", [None, "", "[]", '{"scenario": {}}'])
-def test_another_directory_is_refused_in_one_line(content, tmp_path):
-    if content is not None:
-        (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(ResultError, match="allowed is a result"):
-        draw_all(tmp_path)
-    assert not (tmp_path / "figures").exists()
 
 
 @pytest.mark.long

@@ -5,16 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import curve, finished, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.outcomes import answers_paid
 from asyncdp_sim.figures.sweeps import break_even, fairness
 from asyncdp_sim.results import Result, Sweep
-from tests.unit.figures.made import texts
+from tests.unit.figures.made import curve, finished, made, scenario, texts, write_table
 
 R = 2
 """Replicates; columns of owners are given for one, and alike in both."""
@@ -33,7 +30,7 @@ def written(
     place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
     curve(place, psi, k=4, times=(8.0, 12.0), first=9.0)
     columns = {name: list(column) * R for name, column in owners.items()}
-    pq.write_table(pa.table(columns), place / "owners.parquet")
+    write_table(place, "owners", columns)
     return dict(values)
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made import curve, finished, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.studies.four_cases import FIGURE, cases
 from asyncdp_sim.results import Sweep
 from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
+from tests.unit.figures.made import curve, finished, made, scenario
 
 FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
 BUDGETS, OTHER_BUDGETS = (0.1, 10.0), (0.1, 10.0)

@@ -4,18 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from asyncdp_sim.figures import Sweep, plan
-from asyncdp_sim.figures.kit.style import panels, style
+from asyncdp_sim.figures import plan
 from asyncdp_sim.figures.runs import held_out, profit
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
-from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
 from tests.one_in import one_in
 from tests.scenes import text
-from tests.unit.figures.made import texts
+from tests.unit.figures.made import lines_of, texts
 
 HONEST = text(
     id="honest",
@@ -27,16 +23,11 @@ HONEST = text(
     privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
     sweep={"privacy.epsilon": [20.0, 200.0]},
 )
-PICTURES = (held_out.curves, profit.by_owner)
 
 
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory):
-    place = tmp_path_factory.mktemp("honest")
-    (place / "s.toml").write_text(HONEST)
-    sweep(load(place / "s.toml")[0], place / "sweep")
-    opened = Sweep.read(place / "sweep")
-    return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+    return lines_of(tmp_path_factory.mktemp("honest") / "s.toml", HONEST)
 
 
 def changed(line: CurveLine, **summary: object) -> CurveLine:
@@ -56,24 +47,6 @@ def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, line
     assert (picture.figure.axes[0].get_position().width > 0.8) or at_ends
 
 
-@pytest.mark.parametrize("figure", PICTURES)
-@pytest.mark.long
-def test_they_are_drawn_within_their_frame(figure, lines):
-    for some in (lines, lines[:1]):
-        picture = figure(some)
-        lengths = {len(column) for column in picture.table.values()}
-        assert len(lengths) == 1
-        with style():
-            picture.figure.canvas.draw()
-            canvas = picture.figure.canvas
-            assert isinstance(canvas, FigureCanvasAgg)
-            for legend in picture.figure.legends:
-                box = legend.get_window_extent(canvas.get_renderer())
-                assert box.x0 >= 0
-                assert box.x1 <= picture.figure.bbox.width
-        assert any("NOT PRIVATE" in said or "Private as" in said for said in texts(picture))
-
-
 def test_the_curves_are_those_of_the_tables(lines):
     table = held_out.curves(lines).table
     for line in lines:
@@ -83,12 +56,6 @@ def test_the_curves_are_those_of_the_tables(lines):
         rows = table["line"] == line.name
         for name in ("held_out_optimum", "held_out_alone"):
             assert set(table[name][rows]) == {line.result.summary[name]}
-
-
-def test_without_rows_held_out_there_is_one_panel():
-    _, shown = panels((1.0,))
-    assert len(shown) == 1
-    assert len(panels((1.0, 2.0))[1]) == 2
 
 
 def test_profits_are_those_of_the_summary(lines):

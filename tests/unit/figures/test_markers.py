@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from swept_law import BUDGET, RECORDS, VALUES, power, written
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.sweeps.psi_lines import markers, series_of, slope
 from asyncdp_sim.figures.sweeps.references import Reference
 from asyncdp_sim.results import Cell
+from tests.unit.figures.made import keys
+from tests.unit.figures.swept_law import BUDGET, RECORDS, VALUES, power, written
 
 
 def same(cell: Cell) -> float:
@@ -45,9 +46,7 @@ def test_numbers_lines_and_words(tmp_path):
     lines = [line for line in axes.lines if line.get_linestyle() in ("-", "--")]
     assert [line.get_linestyle() for line in lines] == ["-", "-", "-", "--"]  # a level for all
     assert len({line.get_color() for line in lines}) == 4
-    [legend] = picture.figure.legends
-    keys = [text.get_text() for text in legend.get_texts()]
-    assert keys == ["mean and 95 % interval", "the law", FLAT.name]
+    assert keys(picture) == ["mean and 95 % interval", "the law", FLAT.name]
     at_ends = [text.get_text() for text in axes.texts]
     assert [name.rpartition("= ")[2] for name in at_ends] == ["10", "100", "1,000"]
 

@@ -3,10 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import Row, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep, draw_all
@@ -15,6 +12,7 @@ from asyncdp_sim.figures.runs import staleness
 from asyncdp_sim.figures.sweeps import throughput
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
+from tests.unit.figures.made import Row, keys, made, scenario, write_table
 
 HALF = {"kind": "constant", "value": 0.5}
 PUSH = {"kind": "push", "own_tick": "drop"}
@@ -38,23 +36,17 @@ def test_without_the_scenarios_files_no_network_is_known(tmp_path):
     assert again.network == Unknown("its scenario does not load (no such file)")
 
 
-def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path):
+def test_staleness_is_pooled_over_replicates(tmp_path):
     directory = made(tmp_path / "made", (), scenario(protocol=PUSH, compute=HALF))
     columns = {"replicate": [1] * 4 + [2] * 4, "staleness": [0, 0, 0, 1, 0, 1, 1, 2]}
-    pq.write_table(pa.table(columns), directory / "updates.parquet")
+    write_table(directory, "updates", columns)
     picture = staleness.FIGURE.of(Result.read(directory))
     np.testing.assert_allclose(picture.table["share"][:4], [0.5, 0.375, 0.125, 0])
     np.testing.assert_allclose(picture.table["law"][:4], [4 / 9, 4 / 9, 1 / 9, 0])
-    low, high = staleness.between_replicates(
-        np.repeat([1, 2], 4), np.array([0, 0, 0, 1, 0, 1, 1, 2]), 2
-    )
-    wide = np.exp(12.7062047 * 0.125 / (0.375 * 0.625))  # of the odds 0.6, where h is 12.7 · 0.125
-    ends = (0.6 / wide / (1 + 0.6 / wide), 0.6 * wide / (1 + 0.6 * wide))
-    assert (low[1], high[1]) == pytest.approx(ends, rel=1e-6)
     assert "mean staleness 0.625" in picture.caption
     assert staleness.FIGURE.why_not(Result.read(directory)) is None
     fresh = made(tmp_path / "fresh")
-    pq.write_table(pa.table({"staleness": [0, 0]}), fresh / "updates.parquet")
+    write_table(fresh, "updates", {"staleness": [0, 0]})
     assert staleness.FIGURE.why_not(Result.read(fresh)) == "no answer was stale"
     without = Result.read(made(tmp_path / "none"))
     with pytest.raises(ResultError):
@@ -84,7 +76,7 @@ def swept(
     if protocols is not None:
         columns["protocol"] = [json.dumps(protocol) for protocol in protocols]
     columns["status"] = ["done"] * count
-    pq.write_table(pa.table(columns), directory / "cells.parquet")
+    write_table(directory, "cells", columns)
     return directory
 
 
@@ -107,14 +99,6 @@ def test_throughput_is_drawn_beside_both_laws(tmp_path):
         expected.attempt_rate * 0.2, table["offered_load"][exact], table["delivered_load"][exact]
     )
     assert found == pytest.approx(expected.success_rate * 0.2, rel=1e-3)
-
-
-def test_without_loads_throughput_is_not_drawn(tmp_path):
-    directory = swept(tmp_path / "sweep", [None, (0.5, 0.2)])
-    assert len(throughput.measured(Sweep.read(directory).cells)) == 1
-    empty = swept(tmp_path / "empty", [None, None])
-    with pytest.raises(ResultError, match="fewer than 3 cells differ in clock rate"):
-        throughput.FIGURE.picture(Sweep.read(empty))
 
 
 def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path):
@@ -140,7 +124,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path):
     channel = {"kind": "aloha", "airtime": 0.2}
     sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
     picture = throughput.FIGURE.picture(sweep)
-    texts = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    texts = keys(picture)
     assert texts[0] == "push, ticks at work dropped: measured"
     assert texts[2] == "exact for 5 owners"
     assert len(set(texts)) == len(texts)

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import gaps, shares, timing
 from asyncdp_sim.figures.sweeps import networks
 from asyncdp_sim.results import Result, Sweep
 from tests.manifests import changed
-from tests.unit.figures.made import finished, made, scenario
+from tests.unit.figures.made import finished, made, scenario, write_table
 
 
 def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) -> Result:
@@ -21,12 +19,9 @@ def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) 
     k = np.arange(1, len(owner) + 1)
     columns = {"replicate": np.ones_like(k), "k": k, "tick": k * 10**9, "time": k * 1.0}
     columns |= {"owner": np.array(owner), "staleness": np.zeros_like(k)}
-    pq.write_table(pa.table(columns), directory / "updates.parquet")
+    write_table(directory, "updates", columns)
     used = np.bincount(owner, minlength=n_owners + 1)[1:]
-    pq.write_table(
-        pa.table({"owner": np.arange(1, n_owners + 1), "updates": used}),
-        directory / "owners.parquet",
-    )
+    write_table(directory, "owners", {"owner": np.arange(1, n_owners + 1), "updates": used})
     with changed(directory) as manifest:
         manifest["network"] = network
     return Result.read(directory)

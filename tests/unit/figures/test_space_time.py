@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import Row, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.picture import Picture, as_csv
@@ -13,6 +12,7 @@ from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.spacetime.axes import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.results import Result
 from asyncdp_sim.trace.spans import OFFLINE
+from tests.unit.figures.made import Row, keys, made, scenario
 
 LOCKED: list[Row] = [
     (0.5, "went_offline", 3),
@@ -63,10 +63,6 @@ def kinds(picture: Picture) -> list[str]:
     return [row["what"] for row in rows(picture)]
 
 
-def legend(picture: Picture) -> set[str]:
-    return {text.get_text() for text in picture.figure.legends[0].get_texts()}
-
-
 def drawn(tmp_path: Path, events: list[Row], said: dict[str, Any], **window: Any) -> Picture:
     return diagram.diagram(Result.read(made(tmp_path / "made", [events], said)), **window)
 
@@ -76,7 +72,7 @@ def test_the_plotted_numbers_are_the_events(tmp_path):
     assert as_csv(picture.table) == EXPECTED
     assert "t in [0, 3.1) of replicate 1. " in picture.caption
     names = {LABELS[row["what"]] for row in rows(picture)}
-    assert legend(picture) == names
+    assert set(keys(picture)) == names
     picture.figure.canvas.draw()
 
 
@@ -121,7 +117,7 @@ def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path):
         ("budget spent", "2", "1.5", "1.5"),
         ("timeout", "1", "1.6", "1.6"),
     }
-    assert "on air, by how it ends" in legend(picture)
+    assert "on air, by how it ends" in keys(picture)
     assert "lock" not in kinds(picture)
 
 
@@ -217,7 +213,6 @@ def test_owners_that_meet_are_drawn_without_a_learner(tmp_path):
     [axes] = picture.figure.axes
     names = [each.get_text() for each in axes.get_yticklabels()]
     assert names == ["meetings", "1", "2", "3"]
-    keys = [each.get_text() for each in picture.figure.legends[0].get_texts()]
-    assert "learner" not in " ".join((*names, *keys, picture.caption))
+    assert "learner" not in " ".join((*names, *keys(picture), picture.caption))
     alone = diagram.diagram(Result.read(made(tmp_path / "asked", [LOCKED])))
     assert alone.figure.axes[0].get_yticklabels()[0].get_text() == "learner"

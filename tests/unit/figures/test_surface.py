@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from swept_law import BUDGET, RECORDS, VALUES, power, written
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.sweeps.psi_surface import (
@@ -15,6 +14,8 @@ from asyncdp_sim.figures.sweeps.psi_surface import (
 )
 from asyncdp_sim.privacy.label import COLUMNS
 from asyncdp_sim.results import Cell
+from tests.unit.figures.made import keys
+from tests.unit.figures.swept_law import BUDGET, RECORDS, VALUES, power, written
 
 
 def twice(cell: Cell) -> float:
@@ -56,9 +57,8 @@ def test_table_caption_and_legend_say_what_is_drawn(tmp_path):
     assert "surface in gray: another model" in picture.caption
     assert "ψ ∝ n_i^-2.00 · ε^-1.00" in picture.caption
     assert "open: 1 of 9 cells" in picture.caption
-    [legend] = picture.figure.legends
-    assert len(legend.get_texts()) == 4
-    assert legend.get_texts()[-1].get_text() == "model at the bounds of $\\Theta$"
+    assert len(keys(picture)) == 4
+    assert keys(picture)[-1] == "model at the bounds of $\\Theta$"
     [axes] = picture.figure.axes
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["10", "100", "1,000"]
 

@@ -4,21 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from matplotlib.collections import LineCollection
 
 from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.axes import lettered, listed, wrapped
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, profit, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
 from tests.manifests import changed
-from tests.unit.figures.made import curve, finished, made, scenario, texts
+from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
 from tests.unit.figures.test_small_multiples import updated
 
 
@@ -32,14 +29,11 @@ def of_cells(directory: Path, psi: list[float]) -> list[Result]:
             manifest["summary"] |= known
         table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
         table |= {"answers_released": [1, 2, 0], "collided": [0, 0, 0], "lost": [0, 0, 0]}
-        pq.write_table(pa.table(table), cell / "owners.parquet")
+        write_table(cell, "owners", table)
         curve(cell, [last, last])
-        between = Result.read(cell).frame("curve").query("k > 0").assign(k=5, time=0.5)
         rows = Result.read(cell).frame("curve")
-        table = pa.Table.from_pandas(
-            pd.concat([rows, between]).sort_values(["replicate", "k"]), preserve_index=False
-        )
-        pq.write_table(table, cell / "curve.parquet")
+        between = rows.query("k > 0").assign(k=5, time=0.5)
+        write_table(cell, "curve", pd.concat([rows, between]).sort_values(["replicate", "k"]))
         cells.append(Result.read(cell))
     return cells
 
@@ -128,7 +122,7 @@ def _together(result: Result, owners: int) -> None:
     frame = result.frame("updates")
     frame["k"] = 1 + np.arange(len(frame)) // owners
     frame = frame.iloc[np.r_[np.arange(len(frame)), 0]].sort_values("k", kind="stable")
-    pq.write_table(pa.Table.from_pandas(frame), result.directory / "updates.parquet")
+    write_table(result.directory, "updates", frame)
 
 
 def test_low_panels_have_room_for_their_owners_numbers(tmp_path):
@@ -145,18 +139,15 @@ def test_profits_axis_names_what_is_there_and_crosses_are_explained(n_owners, ax
     cell = made(tmp_path / "one", said=scenario(n_owners), psi_final={"mean": 0.5})
     columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
     columns |= {"psi_alone": np.linspace(0.1, 1, n_owners)}
-    pq.write_table(pa.table(columns), cell / "owners.parquet")
+    write_table(cell, "owners", columns)
     picture = profit.by_owner([CurveLine(Result.read(cell))])
-    [axes], [legend] = picture.figure.axes, picture.figure.legends
-    assert axes.get_xlabel() == axis
-    named = [text.get_text() for text in legend.get_texts()]
-    assert named == [r"$\theta_i^*$: the owner alone", "private model, mean of replicates"]
+    assert picture.figure.axes[0].get_xlabel() == axis
+    assert keys(picture) == [r"$\theta_i^*$: the owner alone", "private model, mean of replicates"]
 
 
 @pytest.mark.long
 def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path):
-    sizes, budgets = list(range(1, 11)), [1.0, 2.0, 3.0, 4.0] * 3
-    pairs = [(size, epsilon) for size in sizes for epsilon in range(1, 12)]
+    pairs = [(size, epsilon) for size in range(1, 11) for epsilon in range(1, 12)]
     of_cells(tmp_path, [1.0 + n for n in range(len(pairs))])
     columns = {"owners.records": [n for n, _ in pairs], "privacy.epsilon": [e for _, e in pairs]}
     picture = overview.FIGURE.picture(finished(tmp_path, columns))
@@ -164,7 +155,6 @@ def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path):
     assert set(picture.table["series"]) == {f"n_i = {n}" for n in (1, 3, 5, 8, 10)}
     named = {text.get_text() for axes in picture.figure.axes for text in axes.texts}
     assert "nᵢ = 1" in named
-    assert len(budgets) == 12
 
 
 def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
@@ -181,12 +171,6 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
     picture.figure.draw_without_rendering()
     above, below = (each.get_window_extent(drawn) for each in first.get_yticklabels())
     assert not above.overlaps(below)
-
-
-def test_many_names_are_a_few_words():
-    assert listed(["a", "b", "a"]) == "a, b"
-    assert listed([str(n) for n in range(9)], "; ") == "0 … 8 (9 in all)"
-    assert lettered("n_i = 3") == wrapped("n_i = 3") == "nᵢ = 3"
 
 
 @pytest.mark.long
