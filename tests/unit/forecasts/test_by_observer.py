@@ -97,16 +97,3 @@ def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them():
         ),
     )[0]
     assert [each.name for each in applying(gossip)] == ["transcript", "node", "node"]
-
-
-@pytest.mark.long
-def test_sums_have_the_noise_that_would_do_against_all_models():
-    """Of three equal owners a sum hides as much as models of sums do: 1/√3 of an answer's noise."""
-    rounds = "algorithm={kind='collab-1', rho=320.0}"
-    found = {
-        each.name: each for each in forecast(load(SCENE, (MANY, rounds))[0], redraws=0).observers
-    }
-    sums, every = found["aggregate"], found["all models"]
-    assert sums.quieter == pytest.approx(3**-0.5, rel=1e-4)
-    assert sums.psi == pytest.approx(every.psi, rel=1e-4)
-    assert sums.psi < found["transcript"].psi  # type: ignore[operator]

@@ -49,7 +49,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_in_ten_lines_and_begins_all_that_is_printed(case):
+def test_it_is_in_ten_lines_begins_all_that_is_printed_and_groups_owners_by_verdict(case):
     scenario = made(**CASES[case])
     found = forecast(scenario)
     tried = changes(population(scenario, "own", private=False), found.worth)
@@ -60,12 +60,6 @@ def test_it_is_in_ten_lines_and_begins_all_that_is_printed(case):
     assert json.loads(as_json(found, tried))["decision"]["decision"] == decide(found).decision
     assert not any(word in " ".join(told) for word in ("nan", "inf", "None"))
     assert len(decide(found, tried).would_change_it) == 3
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("case", CASES)
-def test_each_owner_is_in_the_group_of_its_verdict(case):
-    found = forecast(made(**CASES[case]))
     groups = decide(found)
     by_verdict = {True: groups.gain, False: groups.do_worse, None: groups.undecided}
     for owner, verdict in enumerate(found.verdicts, 1):
