@@ -1,6 +1,6 @@
 """The spectrum of averaging, and the long run of meetings, against slow and exact twins."""
 
-from itertools import chain, combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,6 +16,7 @@ from asyncdp_sim.theory.formulas.loss_network import loss_network
 from asyncdp_sim.theory.predict.all import predict
 from tests.theory.gossip_spectrum import disagreement
 from tests.together import together
+from tests.verification.chains import flow, stationary
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 KNOWN = {
@@ -109,30 +110,21 @@ class TestDisagreement:
         assert np.all(path[1:] <= left * path[:-1] * (1 + 1e-12))
 
 
-def stationary(rates, times):
-    """The long run of exponential meetings by its generator over all matchings."""
-    edges = list(rates)
-    states = [
-        frozenset(some)
-        for some in chain.from_iterable(combinations(edges, size) for size in range(len(edges) + 1))
-        if len({node for edge in some for node in edge}) == 2 * len(some)
-    ]
-    place = {state: number for number, state in enumerate(states)}
-    generator = np.zeros((len(states),) * 2)
-    for state, edge in product(states, edges):
-        met = {node for other in state for node in other}
-        if edge in state:
-            generator[place[state], place[state - {edge}]] += 1 / times[edge]
-        elif not met & set(edge):
-            generator[place[state], place[state | {edge}]] += rates[edge]
-    generator -= np.diag(generator.sum(axis=1))
-    system = np.vstack([generator.T, np.ones(len(states))])
-    law = np.linalg.lstsq(system, np.eye(len(states) + 1)[-1], rcond=None)[0]
-    flows = {edge: sum(law[place[s]] / times[edge] for s in states if edge in s) for edge in edges}
-    others = sum(
-        law[place[s]] / times[edge] * (len(s) - 1) for s in states for edge in edges if edge in s
-    )
-    return flows, 1 - law[place[frozenset()]], others / sum(flows.values())
+def matchings(rates, times):
+    """The long run of exponential meetings by their chain over all matchings."""
+
+    def moves(state):
+        met = {node for edge in state for node in edge}
+        for edge in rates:
+            if edge in state:
+                yield 1 / times[edge], state - {edge}
+            elif not met & set(edge):
+                yield rates[edge], state | {edge}
+
+    law = stationary(moves, frozenset())
+    flows = {edge: flow(law, lambda s, e=edge: (e in s) / times[e]) for edge in rates}
+    others = flow(law, lambda s: (len(s) - 1) * sum(1 / times[edge] for edge in s))
+    return flows, 1 - law[frozenset()], others / sum(flows.values())
 
 
 class TestMeetings:
@@ -143,7 +135,7 @@ class TestMeetings:
         edges = graph.edges(4 if graph == PATH else 5)
         rates = {edge: 0.5 + 0.3 * place for place, edge in enumerate(edges)}
         times = {edge: 2.0 / (1 + place) for place, edge in enumerate(edges)}
-        found, (flows, busy, others) = loss_network(rates, times), stationary(rates, times)
+        found, (flows, busy, others) = loss_network(rates, times), matchings(rates, times)
         assert found is not None
         assert found.flows == pytest.approx(flows, rel=1e-10)
         assert found.rate == pytest.approx(sum(flows.values()), rel=1e-10)
