@@ -12,7 +12,6 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, lines
-from asyncdp_sim.reports import write_report
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.runs.account import energy_columns
@@ -53,8 +52,8 @@ def test_an_owners_row_is_power_times_time_and_bytes(powered):
     assert told["joules_per_update"] == pytest.approx(whole / told["updates"])
     assert told["watts"] == pytest.approx(told["joules"] / told["simulated_time"])
     assert told["intervals"]["watts"][0] < told["watts"] < told["intervals"]["watts"][1]
-    busy = 50 + 30 * told["utilisation"]
-    assert told["learner_watts"] == pytest.approx(busy)
+    assert told["learner_watts"] == pytest.approx(50 + 30 * told["utilisation"])
+    assert "learner draws" in "\n".join(result_lines(powered))
 
 
 def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
@@ -62,14 +61,13 @@ def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
     assert "energy" not in plain.plain()
     assert plain.network.occupation is False
     write(run(plain), tmp_path / "plain")
-    assert (tmp_path / "plain/updates.parquet").read_bytes() == (
-        powered / "updates.parquet"
-    ).read_bytes()
-    assert (tmp_path / "plain/curve.parquet").read_bytes() == (
-        powered / "curve.parquet"
-    ).read_bytes()
-    bare = pq.read_table(tmp_path / "plain/owners.parquet").column_names
-    whole = pq.read_table(powered / "owners.parquet").column_names
+    for name in ("updates", "curve"):
+        one, other = (place / f"{name}.parquet" for place in (tmp_path / "plain", powered))
+        assert one.read_bytes() == other.read_bytes()
+    bare, whole = (
+        pq.read_table(place / "owners.parquet").column_names
+        for place in (tmp_path / "plain", powered)
+    )
     assert [name for name in whole if name in bare] == bare
     assert set(whole) - set(bare) == {
         "joules", "bytes_sent", "bytes_received", *(f"time_{state}" for state in STATES)
@@ -79,16 +77,6 @@ def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
     }  # fmt: skip
     assert "energy" not in json.loads(as_json(forecast(plain, redraws=0)))
     assert energy_columns(plain, []) == {}
-
-
-@pytest.mark.long
-def test_screen_and_report_tell_it(powered):
-    told = "\n".join(result_lines(powered))
-    assert "J per update" in told
-    assert "learner draws" in told
-    page = write_report([powered]).read_text(encoding="utf-8")
-    assert '<th scope="col">joules</th>' in page
-    assert "joules_per_update" in page
 
 
 def test_check_says_what_owners_draw_and_what_follows():

@@ -1,7 +1,5 @@
 """Directories that hold something like the run that is asked for: never taken for it."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.runs import finished, run, write
 from asyncdp_sim.scenario import Scenario, load
 from tests.cli.scenes import SMALL
+from tests.manifests import changed
 
 TABLES = ("updates", "curve", "owners", "models", "optimum")
 
@@ -29,13 +28,6 @@ def scenario(tmp_path):
 def result(scenario, tmp_path):
     write(run(scenario), tmp_path / "result")
     return tmp_path / "result"
-
-
-def edited(result: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    file = result / "manifest.json"
-    manifest = json.loads(file.read_text(encoding="utf-8"))
-    change(manifest)
-    file.write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def refused(scenario: Scenario, result: Path, **asked: Any) -> str:
@@ -58,7 +50,8 @@ def test_not_without_any_of_its_tables(table, scenario, result):
 
 @pytest.mark.parametrize("numbers", [[1], [2], [2, 1], [1, 2, 3], [], None], ids=str)
 def test_not_with_other_replicates(numbers, scenario, result):
-    edited(result, lambda manifest: manifest.update(replicates=numbers))
+    with changed(result) as manifest:
+        manifest["replicates"] = numbers
     with pytest.raises(ResultError):
         finished(scenario, result, events=False)
 
@@ -72,10 +65,7 @@ def test_not_with_some_replicates_that_were_run_alone(scenario, tmp_path):
 def test_not_where_processes_rehearsed_it(scenario, result):
     said = refused(scenario, result, measured=True)
     assert said == "an existing path, a simulation"
-    edited(result, lambda manifest: manifest.update(measured=MEASURED))
+    with changed(result) as manifest:
+        manifest["measured"] = MEASURED
     assert refused(scenario, result) == "an existing path, a rehearsal, not a simulation"
     assert finished(scenario, result, events=False, measured=True)
-
-
-def test_not_without_events_that_are_asked_for(scenario, result):
-    assert refused(scenario, result, events=True) == "a finished result without events"

@@ -99,10 +99,6 @@ def replaced(value: Any, path: list[str], change: Callable[[Any], Any]) -> Any:
     return copy
 
 
-def test_what_was_not_edited_agrees(two):
-    assert noticed(two) == ("", [])
-
-
 @pytest.mark.long
 @EACH
 def test_every_leaf_of_every_manifest(two):

@@ -15,8 +15,9 @@ import pytest
 from asyncdp_sim.core import files
 from asyncdp_sim.core.errors import MachineError
 from asyncdp_sim.runs.workers import executor, processes
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL
+
+FILES = {"small.toml": SMALL}
 
 
 def killed(_: int) -> None:
@@ -46,23 +47,18 @@ def test_a_killed_worker_is_named():
     ],
     ids=["worker", "open files", "memory", "library", "thread"],
 )
-def test_the_command_says_so_in_one_line(
-    raised, said, monkeypatch,
-    capsys, tmp_path
-):  # fmt: skip
+def test_the_command_says_so_in_one_line(raised, said, command, here, monkeypatch):
     """Whatever the command: ``run`` stands for all, as they have one end."""
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
 
     def fails(*_: object, **__: object) -> None:
         raise raised
 
     monkeypatch.setattr("asyncdp_sim.runs.simulate_all", fails)
-    found = Command(monkeypatch, capsys)("run", "small.toml", "--out", "r")
+    found = command("run", "small.toml", "--out", "r")
     kept = "finished work is kept; run the same command again to continue"
     assert found.code == 4
     assert found.lines == [f"asyncdp: the machine gave way: {said}; {kept}"]
-    assert not (tmp_path / "r").exists()
+    assert not (here / "r").exists()
 
 
 def test_a_worker_that_was_just_starting_when_another_was_killed_ends_too():
