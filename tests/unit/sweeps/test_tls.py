@@ -6,9 +6,7 @@ signed ``strangers.pem``. Their keys open clusters of this test, and nothing els
 
 import re
 import shutil
-import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import dask
@@ -18,11 +16,11 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
+from tests.clustered import clustered
 from tests.unit.sweeps.conftest import contents
 
 PAGE = Path(__file__).parents[3] / "docs" / "sweeps.md"
 CERTIFICATES = Path(__file__).parent / "tls"
-DASK = Path(sys.executable).parent / "dask"
 Settings = dict[str, str]
 CLIENT = "distributed.comm.tls.client"
 NOBODY = {f"{CLIENT}.cert": None, f"{CLIENT}.key": None}
@@ -53,23 +51,12 @@ def cluster(tmp_path, monkeypatch):
     shutil.copytree(CERTIFICATES, tmp_path, dirs_exist_ok=True)
     exports, [dask_, *scheduler] = shown()
     assert dask_ == "dask"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    local, address = ["--host", "127.0.0.1", "--no-dashboard"], f"tls://127.0.0.1:{port}"
     for name, value in exported(exports, tmp_path).items():
         monkeypatch.setenv(name, value)
-    commands = [[DASK, *scheduler, *local, "--port", str(port)]]
-    commands += [[DASK, "worker", address, *local, "--no-nanny", "--nthreads", "1"]]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    started = [subprocess.Popen(command, **quiet) for command in commands]  # type: ignore[call-overload]
     # over what Dask has by default: set alone puts the environment's in the place of all of it
     ours = dask.config.merge(dask.config.global_config, dask.config.collect_env())
-    with dask.config.set(ours):
-        yield address
-    for process in started:
-        process.kill()
-        process.wait()
+    with dask.config.set(ours), clustered(1, tmp_path, scheduler, "tls") as found:
+        yield found.address
 
 
 @pytest.mark.long
