@@ -2,7 +2,6 @@
 
 import pytest
 
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import figures
 from asyncdp_sim.reports import page
@@ -36,14 +35,6 @@ def test_what_is_forecast_is_what_is_measured(result):
     told = dict(figures(said))["energy"]
     assert told.startswith(f"{said.energy.joules:.3g} ± ")
     assert f"{round(said.energy.bytes_sent or 0):,} bytes sent" in told
-
-
-@pytest.mark.long
-def test_without_a_formula_the_reason_is_told():
-    fails = scenario(**POWERED, channel={"kind": "ideal", "loss": 0.1})
-    told = dict(figures(forecast(fails, redraws=0)))["energy"]
-    assert told == "no formula applies, because messages are lost; a run measures it"
-    assert "(messages are lost)" in "\n".join(describe(fails))
 
 
 def test_a_run_tells_both(result):

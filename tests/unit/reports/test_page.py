@@ -173,12 +173,6 @@ def test_the_same_bytes_twice_and_by_the_command(of_run, result, tmp_path, comma
     assert str(result.parent) not in of_run.text
 
 
-def test_what_is_no_result_is_one_line(tmp_path, command):
-    command.refused("report", tmp_path)
-    with pytest.raises(ResultError):
-        page([tmp_path])
-
-
 @pytest.mark.long
 def test_numbers_have_intervals_and_predictions_beside_them(of_run, result):
     manifest = read_manifest(result)

@@ -1,6 +1,5 @@
 """Members of families that are not part of the package, from Python and in other processes."""
 
-import pickle
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -183,9 +182,3 @@ def test_another_file_is_not_loaded_in_its_stead(tmp_path):
     file.unlink()
     with pytest.raises(SpecError, match="there is no such file"):
         plugins.call(plugins.packed((repr, (place.found()(),), {})))
-
-
-def test_what_is_of_the_package_is_pickled_as_ever():
-    clock = PoissonClock(rate=2.0)
-    assert pickle.loads(plugins.packed(clock)) == clock
-    assert plugins.packed(3) == pickle.dumps(3)

@@ -265,47 +265,6 @@ def test_a_buffer_that_is_not_full_is_not_used():
     assert trace.ended(ExchangeOutcome.buffered).tolist() == [1, 1]
 
 
-def test_half_open_intervals_may_touch():
-    draft = Draft()
-    draft.set("exchanges", 0, end_tick=20)
-    draft.set("exchanges", 1, read_tick=20)
-    assert draft.build().one_on_one
-
-
-def test_exchanges_may_overlap_where_the_protocol_allows_it():
-    """Staleness 1 and one job in flight just after update 1 balance."""
-    draft = Draft(one_on_one=False, in_flight_total=1)
-    draft.set("exchanges", 1, request_tick=19, read_tick=19, read_k=0)
-    assert draft.build().updates["staleness"].tolist() == [0, 1]
-
-
-def test_an_exchange_of_no_time_is_valid():
-    draft = Draft()
-    draft.set("exchanges", 0, read_tick=20, release_tick=20)
-    draft.build()
-
-
-def test_an_owner_may_have_several_requests_open_where_the_protocol_allows_it():
-    draft = Draft(one_each=False, one_on_one=False)
-    draft.set("owners", 0, attempts=4)
-    assert draft.build().owners["attempts"].tolist() == [4, 2]
-
-
-def test_an_exchange_begun_anew_needs_no_request():
-    draft = Draft(recomputed=1)
-    draft.set("owners", 0, attempts=1)
-    draft.events = np.delete(draft.events, [16, 17])
-    assert draft.build().recomputed == 1
-
-
-def test_a_fresh_answer_follows_its_predecessor_though_its_query_was_read_earlier():
-    """Its turn begins when it is begun anew: message 3, at 30, of a query read at 5."""
-    draft = Draft()
-    draft.set("exchanges", 0, request_tick=5, read_tick=5)
-    draft.set("exchanges", 1, request_tick=30, read_tick=5)
-    assert draft.build().one_on_one
-
-
 @pytest.mark.parametrize(
     "outcome", [ExchangeOutcome.collided, ExchangeOutcome.lost, ExchangeOutcome.discarded]
 )
@@ -322,9 +281,3 @@ def test_an_answer_that_was_never_sent_is_not_charged():
     draft.set("exchanges", 2, outcome=ExchangeOutcome.abandoned, transmissions=0)
     draft.forget(K.answer_released)
     assert draft.build().released.tolist() == [1, 1]
-
-
-def test_an_owner_may_be_asked_again_once_it_is_due():
-    draft = Draft()
-    draft.apart = 2
-    assert draft.build().apart == 2
