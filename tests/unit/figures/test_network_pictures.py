@@ -12,7 +12,7 @@ from asyncdp_sim.figures.runs import staleness
 from asyncdp_sim.figures.sweeps import throughput
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
-from tests.unit.figures.made import Row, keys, made, scenario, write_table
+from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table
 
 HALF = {"kind": "constant", "value": 0.5}
 PUSH = {"kind": "push", "own_tick": "drop"}
@@ -61,7 +61,7 @@ def swept(
     loads: list[Load],
     protocols: list[dict[str, Any]] | None = None,
     **changes: Any,
-) -> Path:
+) -> Sweep:
     for number, pair in enumerate(loads):
         protocol = PUSH if protocols is None else protocols[number]
         said = scenario(5, clock={"rate": number + 1.0}, protocol=protocol, **changes)
@@ -71,19 +71,16 @@ def swept(
             known["intervals"] = {"offered_load": [pair[0] - 0.01, pair[0] + 0.02],
                                   "delivered_load": None}  # fmt: skip
         made(directory / f"cell-{number:04d}", (), said, **known)
-    count = len(loads)
-    columns: dict[str, Any] = {"cell": range(count), "clock.rate": range(count)}
+    columns: dict[str, Any] = {"clock.rate": range(len(loads))}
     if protocols is not None:
         columns["protocol"] = [json.dumps(protocol) for protocol in protocols]
-    columns["status"] = ["done"] * count
-    write_table(directory, "cells", columns)
-    return directory
+    return finished(directory, columns)
 
 
 def test_throughput_is_drawn_beside_both_laws(tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
-    directory = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
-    picture = throughput.FIGURE.picture(Sweep.read(directory))
+    sweep = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
+    picture = throughput.FIGURE.picture(sweep)
     table = picture.table
     rows = table["series"] == "measured"
     np.testing.assert_allclose(table["offered_load"][rows], [0.2, 0.5, 1.0])
@@ -106,7 +103,7 @@ def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path):
     protocols = [PUSH, other, PUSH, other, PUSH, {"kind": "request"}]
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
-    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
     found = throughput.groups(sweep)
     assert {name: [cell.number for cell in cells] for name, cells in found.items()} == {
         "push, ticks at work dropped": [0, 2, 4],
@@ -122,7 +119,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path):
     protocols = [PUSH, {"kind": "request"}] * 3
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
-    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
     picture = throughput.FIGURE.picture(sweep)
     texts = keys(picture)
     assert texts[0] == "push, ticks at work dropped: measured"
@@ -134,7 +131,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path):
 def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
     protocols = [PUSH, {"kind": "request"}]
     few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]
-    sweep = Sweep.read(swept(tmp_path / "sweep", few, protocols))
+    sweep = swept(tmp_path / "sweep", few, protocols)
     reason = "fewer than 3 cells differ in clock rate or number of owners alone"
     assert throughput.FIGURE.why_not(sweep) == reason
 
@@ -157,8 +154,8 @@ def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
 )  # fmt: skip
 def test_curves_are_drawn_where_theory_has_them(channel, named, tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
-    directory = swept(tmp_path / "sweep", loads, channel=channel)
-    series = throughput.FIGURE.picture(Sweep.read(directory)).table["series"]
+    sweep = swept(tmp_path / "sweep", loads, channel=channel)
+    series = throughput.FIGURE.picture(sweep).table["series"]
     assert list(dict.fromkeys(series[series != "measured"])) == named
 
 

@@ -10,6 +10,7 @@ from asyncdp_sim.forecasts.advice.coalitions import costs
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.step import step_lines, swept_step
+from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import contraction
@@ -148,3 +149,11 @@ def test_a_sweep_says_what_it_does_to_the_step():
     (kept,) = swept_step([scenario(updates=each) for each in (30, 60)])
     assert kept == "sweep: the step, 0.25 per update, does not change with N, T and σ"
     assert list(swept_step([BY_RHO, scenario()])) == []
+
+
+@pytest.mark.parametrize(("rho", "diverges"), [(40.0, False), (40_000.0, True)])
+def test_steps_that_are_too_long_are_named(rho, diverges):
+    told = lines(forecast(Scenario.model_validate(banks(updates=200, rho=rho)), moments="own"))
+    said = [line for line in told if line.startswith("diverges")]
+    assert len(said) == diverges
+    assert all("take shorter steps" in line for line in said)

@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,11 @@ def edited(file: Path, content: bytes | None) -> Iterator[None]:
         yield
     finally:
         file.write_bytes(before)
+
+
+def keyed(file: Path, **values: Any) -> AbstractContextManager[None]:
+    """Edit values of a JSON file by their keys."""
+    return edited(file, json.dumps(json.loads(file.read_bytes()) | values).encode())
 
 
 def other(value: Any) -> Any:
@@ -215,12 +220,8 @@ def test_pictures_and_words_are_no_part_of_it(two):
 
 
 def test_another_processor_or_commit_is_a_note(two):
-    file = two / "kept" / "manifest.json"
-    manifest = json.loads(file.read_bytes())
-    manifest["cpu_features"] = ["ABACUS"]
-    manifest["git_commit"] = "f00"
-    manifest["blas_kernel"] = "Abacus"
-    with edited(file, json.dumps(manifest).encode()):
+    elsewhere = {"cpu_features": ["ABACUS"], "git_commit": "f00", "blas_kernel": "Abacus"}
+    with keyed(two / "kept" / "manifest.json", **elsewhere):
         said, notes = noticed(two)
     assert said == ""
     assert len(notes) == 3
@@ -233,15 +234,14 @@ def test_the_event_loop_that_older_versions_name_is_passed_over(two):
     """In the manifest of a result, and in what a sweep keeps with the traces of a network."""
     for name in ("manifest.json", "versions.json"):
         for file in (two / "kept").rglob(name):
-            made = json.loads(file.read_bytes())
-            with edited(file, json.dumps(made | {"loop": "compiled"}).encode()):
+            with keyed(file, loop="compiled"):
                 assert noticed(two) == ("", [])
 
 
 def test_other_evidence_for_the_same_numbers_is_a_note(two):
     """What a result rests on is said by the package that wrote it, and grows with the package."""
-    said_by = [each for each in (two / "kept").rglob("manifest.json")]
-    said_by = [each for each in said_by if "rests_on" in json.loads(each.read_bytes())]
+    every = (two / "kept").rglob("manifest.json")
+    said_by = [each for each in every if "rests_on" in json.loads(each.read_bytes())]
     assert len(said_by) > 0
     for file in said_by:
         older = json.loads(file.read_bytes())
@@ -269,10 +269,9 @@ def test_what_only_looks_alike_differs(before, after, two):
 
 
 def test_many_differences_are_counted(two):
-    file = two / "kept" / "manifest.json"
-    manifest = json.loads(file.read_bytes())
-    manifest["warnings"] = [f"warning {number}" for number in range(20)]
-    with edited(file, json.dumps(manifest).encode()), pytest.raises(ReplayError) as error:
+    many = [f"warning {number}" for number in range(20)]
+    changed = keyed(two / "kept" / "manifest.json", warnings=many)
+    with changed, pytest.raises(ReplayError) as error:
         require_same(two / "kept", two / "again")
     assert str(error.value).endswith(" more differ")
 

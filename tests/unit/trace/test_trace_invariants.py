@@ -48,22 +48,8 @@ class Draft:
     ending: Ending = Ending.horizon
 
     def build(self) -> Trace:
-        return Trace(
-            end_tick=self.end_tick,
-            exchanges=self.exchanges,
-            owners=self.owners,
-            events=self.events,
-            in_flight_total=self.in_flight_total,
-            recomputed=self.recomputed,
-            on_air_ticks=0,
-            ending=self.ending,
-            one_on_one=self.one_on_one,
-            one_each=self.one_each,
-            update_ticks=np.array(self._ticks(), dtype=np.int64),
-            answers_per_update=self.answers_per_update,
-            apart=self.apart,
-            occupation=self.occupation,
-        )
+        ticks = np.array(self._ticks(), dtype=np.int64)
+        return Trace(**vars(self) | {"update_ticks": ticks, "on_air_ticks": 0})
 
     def _ticks(self) -> tuple[int, ...]:
         """Ticks of updates as the applied exchanges have them, unless said otherwise."""
