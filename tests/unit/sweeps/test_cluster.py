@@ -10,12 +10,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from asyncdp_sim.core.errors import MachineError, SpecError
 from asyncdp_sim.results.provenance import sources
-from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.cluster import _on_a_worker, _scheduler_there, made_with
 from tests.cli.scenes import SWEEP
 from tests.clustered import Clustered, clustered
-from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.conftest import as_if_let_alone
 from tests.unit.sweeps.told import whole_cells
 
 LONGER = SWEEP.replace("updates = 12", "updates = 200").replace("[3, 4]", "[3, 4, 5, 6]")
@@ -37,9 +37,13 @@ def test_workers_load_what_a_scenario_names_and_a_killed_one_changes_nothing(clu
     a_killed_worker_changes_nothing(cluster, tmp_path)
 
 
-def a_killed_worker_changes_nothing(cluster: Clustered, folder: Path) -> None:
+def longer(folder: Path) -> Scenario:
     (folder / "longer.toml").write_text(LONGER, encoding="utf-8")
-    scenario, _ = load(folder / "longer.toml")
+    return load(folder / "longer.toml")[0]
+
+
+def a_killed_worker_changes_nothing(cluster: Clustered, folder: Path) -> None:
+    scenario = longer(folder)
     ended: list[int] = []
 
     def kill(*_: object) -> None:
@@ -51,8 +55,7 @@ def a_killed_worker_changes_nothing(cluster: Clustered, folder: Path) -> None:
     assert (found.done, found.left) == (12, 0)
     assert len(ended) == 12
     assert cluster.workers[0].wait(5) != 0
-    sweep(scenario, folder / "alone")
-    assert contents(folder / "killed") == contents(folder / "alone")
+    as_if_let_alone(scenario, folder / "killed")
 
 
 def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
@@ -61,8 +64,7 @@ def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
     (folder / "momentum.toml").write_text(text.replace("replicates = 20", "replicates = 2"))
     scenario, _ = load(folder / "momentum.toml", allow_code=True)
     assert sweep(scenario, folder / "far", address=address).done == 2
-    sweep(scenario, folder / "here")
-    assert contents(folder / "far") == contents(folder / "here")
+    as_if_let_alone(scenario, folder / "far")
     (folder / "momentum.py").unlink()  # as where a worker does not reach the file
     with pytest.raises(SpecError, match="there is no such file"):
         sweep(scenario, folder / "lost", address=address)
@@ -122,8 +124,7 @@ def test_a_scheduler_that_goes_away_is_the_machines(raised, said):
 
 @pytest.mark.long
 def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(cluster, tmp_path):
-    (tmp_path / "longer.toml").write_text(LONGER, encoding="utf-8")
-    scenario, _ = load(tmp_path / "longer.toml")
+    scenario = longer(tmp_path)
     ended: list[int] = []
 
     def kill(*_: object) -> None:

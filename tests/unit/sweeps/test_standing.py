@@ -12,11 +12,11 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.provenance import versions
 from asyncdp_sim.results.summary import notes
-from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in
-from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.conftest import as_if_let_alone, contents
 from tests.unit.sweeps.told import interrupted
 
 SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
@@ -29,6 +29,13 @@ def file(tmp_path):
     path = tmp_path / "sweep.toml"
     path.write_text(SMALL + '\n[sweep]\n"run.seed" = [3, 4]\n', encoding="utf-8")
     return path
+
+
+def on_a_table(folder: Path, text: str = SWEPT) -> Scenario:
+    """Return the scenario of two cells over a table, whose files it writes."""
+    rates(folder / "rates.csv")
+    (folder / "sweep.toml").write_text(text, encoding="utf-8")
+    return load(folder / "sweep.toml")[0]
 
 
 def older(file: Path) -> None:
@@ -86,9 +93,7 @@ def test_one_version_is_not_mixed(scenario, tmp_path):
 
 def test_a_sweep_does_not_go_on_over_other_data(tmp_path):
     """The scenario's text is the same; what its table holds is not."""
-    rates(tmp_path / "rates.csv")
-    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
-    scenario, _ = load(tmp_path / "sweep.toml")
+    scenario = on_a_table(tmp_path)
     interrupted(scenario, tmp_path / "half")
     sweep(scenario, tmp_path / "whole")
     rates(tmp_path / "rates.csv", 1.0)
@@ -98,9 +103,7 @@ def test_a_sweep_does_not_go_on_over_other_data(tmp_path):
 
 
 def test_a_finished_sweep_over_a_table_that_moved_is_done(tmp_path):
-    rates(tmp_path / "rates.csv")
-    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
-    sweep(load(tmp_path / "sweep.toml")[0], tmp_path / "result")
+    sweep(on_a_table(tmp_path), tmp_path / "result")
     (tmp_path / "new").mkdir()
     for name in ("rates.csv", "sweep.toml"):
         shutil.move(tmp_path / name, tmp_path / "new" / name)
@@ -133,9 +136,8 @@ def test_status_is_of_the_directorys_own_scenario(command, file, scenario, tmp_p
 
 def test_a_directory_is_gone_on_with_by_its_own_scenario(command, scenario, tmp_path):
     interrupted(scenario, tmp_path / "half")
-    sweep(scenario, tmp_path / "whole")
     command.done("sweep", tmp_path / "half")
-    assert contents(tmp_path / "half") == contents(tmp_path / "whole")
+    as_if_let_alone(scenario, tmp_path / "half")
     said = command.done("sweep", tmp_path / "half")
     assert "already finished: nothing was computed again" in said.out.splitlines()
     said = command("sweep", tmp_path / "half", "--out", tmp_path / "other")
@@ -152,8 +154,7 @@ def test_nothing_is_left_where_every_cell_fails_on_its_input(
     faulty, command, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    rates(tmp_path / "rates.csv")
-    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
+    on_a_table(tmp_path)
     setting = f"data.{faulty}".replace(" ", "")
     said = command("sweep", "sweep.toml", "--out", "result", "--set", setting)
     assert said.code == 2
@@ -166,10 +167,7 @@ def test_nothing_is_left_where_every_cell_fails_on_its_input(
 
 
 def test_what_others_put_there_stays(tmp_path):
-    rates(tmp_path / "rates.csv")
-    text = SWEPT.replace('"rate"', '"nothing"')
-    (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
-    scenario, _ = load(tmp_path / "sweep.toml")
+    scenario = on_a_table(tmp_path, SWEPT.replace('"rate"', '"nothing"'))
     out = tmp_path / "result"
 
     def note(*_: Any) -> None:

@@ -126,13 +126,6 @@ def test_a_class_that_derives_from_one_with_a_row_has_none():
     assert CHANNELS.keys() <= set(members(Channel))
 
 
-def test_of_the_packages_own_kinds_nothing_changes():
-    assert facts_of(network()).unknown == ""
-    assert facts_of(network()).strangers == ()
-    found = predicted(network(), "throughput")
-    assert found == channels.aloha(N, RATE, AIRTIME).success_rate
-
-
 def test_what_a_class_states_itself_counts():
     stated = network(channel=Stating(airtime=AIRTIME))
     throughput = predicted(stated, "throughput")
