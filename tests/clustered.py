@@ -3,7 +3,7 @@
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,14 +30,16 @@ class Clustered:
 
 
 @contextmanager
-def clustered(workers: int, folder: Path) -> Iterator[Clustered]:
+def clustered(
+    workers: int, folder: Path, scheduler: Sequence[str] = ("scheduler",), protocol: str = "tcp"
+) -> Iterator[Clustered]:
     """Start a scheduler and so many workers below a folder, and kill them at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    address = f"tcp://127.0.0.1:{port}"
+    address = f"{protocol}://127.0.0.1:{port}"
     local = ["--host", "127.0.0.1", "--no-dashboard"]
-    commands = [[DASK, "scheduler", *local, "--port", str(port)]]
+    commands = [[DASK, *scheduler, *local, "--port", str(port)]]
     commands += [[DASK, "worker", address, *local, "--no-nanny", "--nthreads", "1"]] * workers
     started = [
         subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)

@@ -6,6 +6,7 @@ ticks with q = 1 − e^{−λδ}, whatever came before.
 """
 
 import numpy as np
+from scipy.stats import binom
 
 
 def mean_gap(per_tick: float) -> float:
@@ -29,7 +30,7 @@ def repeated(n_owners: int, per_tick: float) -> float:
     """
     again, some = -np.expm1(-per_tick / 2), -np.expm1(-per_tick)
     count = np.arange(1, n_owners + 1)
-    together = _binomial(n_owners, some)[1:]
+    together = binom.pmf(count, n_owners, some)
     together /= together.sum()
     states = [(m, s) for m in range(n_owners + 1) for s in (0, 1) if m >= s]
     place = {state: number for number, state in enumerate(states)}
@@ -44,9 +45,3 @@ def repeated(n_owners: int, per_tick: float) -> float:
     weight = np.linalg.lstsq(system, right, rcond=None)[0]
     alone = together[0] / n_owners  # of one owner at the next tick, each is it alike
     return float(weight[place[1, 1]] + weight[place[0, 0]] * alone)
-
-
-def _binomial(n: int, p: float) -> np.ndarray:
-    from scipy.stats import binom
-
-    return binom.pmf(np.arange(n + 1), n, p)

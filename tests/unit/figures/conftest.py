@@ -1,11 +1,9 @@
-from pathlib import Path
-
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from asyncdp_sim.figures import draw_all
-from asyncdp_sim.runs import RunResult, run, write
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import text
@@ -26,7 +24,7 @@ SWEPT = """
 
 
 @pytest.fixture(autouse=True)
-def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def looked_at(monkeypatch):
     """Hold, of every figure that a test draws, that nothing is cut off or lies on anything else."""
     execute = ConstrainedLayoutEngine.execute
 
@@ -38,20 +36,20 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+def outcome(tmp_path_factory):
     file = tmp_path_factory.mktemp("scenario") / "s.toml"
     file.write_text(SMALL)
     return run(load(file)[0])
 
 
 @pytest.fixture
-def result(outcome: RunResult, tmp_path: Path) -> Path:
+def result(outcome, tmp_path):
     write(outcome, tmp_path / "result")
     return tmp_path / "result"
 
 
 @pytest.fixture(scope="session")
-def drawn_result(outcome: RunResult, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn_result(outcome, tmp_path_factory):
     """One result with its figures, for tests that only read."""
     directory = tmp_path_factory.mktemp("drawn") / "result"
     write(outcome, directory)
@@ -60,7 +58,7 @@ def drawn_result(outcome: RunResult, tmp_path_factory: pytest.TempPathFactory) -
 
 
 @pytest.fixture
-def swept(tmp_path: Path) -> Path:
+def swept(tmp_path):
     file = tmp_path / "s.toml"
     file.write_text(SMALL + SWEPT)
     sweep(load(file)[0], tmp_path / "sweep")

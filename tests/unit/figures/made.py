@@ -12,7 +12,10 @@ from matplotlib.text import Text
 
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario import load
+from asyncdp_sim.sweeps import sweep
 from tests.manifests import of_run
 
 NONE = {"kind": "none"}
@@ -101,17 +104,36 @@ def curve(
         pairs = ((number, number), (0, k), (0.0, time), (first, last))
         for column, pair in zip(table.values(), pairs, strict=True):
             column += pair
-    pq.write_table(pa.table(table), directory / "curve.parquet")
+    write_table(directory, "curve", table)
 
 
 def finished(directory: Path, columns: Mapping[str, Sequence[Any]]) -> Sweep:
     """Write the table of a sweep's cells, with their swept values, and open the sweep."""
     count = len(next(iter(columns.values())))
     table = {"cell": list(range(count)), **columns, "status": ["done"] * count}
-    pq.write_table(pa.table(table), directory / "cells.parquet")
+    write_table(directory, "cells", table)
     return Sweep.read(directory)
+
+
+def write_table(directory: Path, name: str, columns: Any) -> None:
+    """Write a table of a result: columns by name, or a frame."""
+    pq.write_table(pa.table(columns), directory / f"{name}.parquet")
 
 
 def texts(picture: Picture) -> list[str]:
     """Return all that is written in a picture."""
     return [text.get_text() for text in picture.figure.findobj(Text)]
+
+
+def keys(picture: Picture) -> list[str]:
+    """Return what is written in the only legend of a picture."""
+    [legend] = picture.figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def lines_of(file: Path, scenario: str) -> list[CurveLine]:
+    """Write and run the file of a sweep; return its cells as lines of a figure."""
+    file.write_text(scenario)
+    sweep(load(file)[0], file.with_suffix(""))
+    opened = Sweep.read(file.with_suffix(""))
+    return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]

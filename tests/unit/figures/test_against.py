@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import curve as made_curve
-from made import finished, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
@@ -14,6 +12,8 @@ from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
 from asyncdp_sim.figures.sweeps.overview import FIGURE, select
 from asyncdp_sim.results import Cell
 from tests.together import together
+from tests.unit.figures.made import curve as made_curve
+from tests.unit.figures.made import finished, keys, made, scenario
 
 INF = float("inf")
 
@@ -33,7 +33,7 @@ def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Swe
     return finished(directory, columns)
 
 
-def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> None:
+def test_panels_show_what_is_known_in_order_of_the_number(tmp_path):
     picture = FIGURE.picture(swept(tmp_path / "sweep", {"owners.count": [100, 3, 10]}))
     table = picture.table
     assert list(table["owners.count"]) == [3, 10, 100]
@@ -55,15 +55,11 @@ def test_panels_show_what_is_known_in_order_of_the_number(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coincide(
-    tmp_path: Path,
-) -> None:
+def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coincide(tmp_path):
     columns: dict[str, list[Any]] = {"privacy.epsilon": [1.0, 1.0, 2.0, 2.0, INF, INF]}
     columns["protocol.busy"] = ["refuse", "queue"] * 3
     picture = FIGURE.picture(swept(tmp_path / "sweep", columns))
-    [legend] = picture.figure.legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["refused when busy", "queued when busy"]
+    assert keys(picture) == ["refused when busy", "queued when busy"]
     for axes in picture.figure.axes:
         assert len(axes.containers) == (1 if axes.get_ylabel() in ALIKE else 2)
         picture.figure.canvas.draw()
@@ -92,9 +88,7 @@ ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
          "b has 9 values, more than 8 lines"),
     ],
 )  # fmt: skip
-def test_what_is_drawn_against_what(
-    columns: dict[str, list[Any]], expected: tuple[str, int] | str
-) -> None:
+def test_what_is_drawn_against_what(columns, expected):
     rows = zip(*columns.values(), strict=True)
     result = Result(Path("made"), {})
     cells = [Cell(n, dict(zip(columns, row, strict=True)), result) for n, row in enumerate(rows)]
@@ -108,7 +102,7 @@ def test_what_is_drawn_against_what(
         assert (found[0].path, len(found)) == expected
 
 
-def test_the_interval_of_the_median_is_exact(tmp_path: Path) -> None:
+def test_the_interval_of_the_median_is_exact(tmp_path):
     directory = made(tmp_path / "made")
     for psi, expected in [
         ([4.0], (4.0, np.nan, np.nan)),
@@ -120,7 +114,7 @@ def test_the_interval_of_the_median_is_exact(tmp_path: Path) -> None:
         np.testing.assert_equal(tuple(psi_at_end(Result.read(directory))), expected)
 
 
-def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path: Path) -> None:
+def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path):
     directory = made(tmp_path / "made")
     curve(directory, [1.0, 1.0])
     found = time_to_end(Result.read(directory))
@@ -129,6 +123,6 @@ def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path: Path) ->
     assert np.isnan(time_to_end(Result.read(directory))).all()
 
 
-def test_the_interval_of_models_that_diverge_is_all_numbers() -> None:
+def test_the_interval_of_models_that_diverge_is_all_numbers():
     found = outcomes._mean(np.array([1e200, 3e200]))
     assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)

@@ -5,15 +5,12 @@ import pytest
 
 from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Sweep
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
-from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
 from tests.scenes import text
-from tests.unit.figures.made import texts
+from tests.unit.figures.made import lines_of, texts
 
-SCENE = text(
+SCENE = dict(
     id="alone",
     run={"updates": 60, "replicates": 3, "alone": True},
     owners={"count": 4, "records": [5, 10, 40, 80]},
@@ -26,15 +23,11 @@ SCENE = text(
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
-    place = tmp_path_factory.mktemp("alone")
-    (place / "s.toml").write_text(SCENE)
-    sweep(load(place / "s.toml")[0], place / "sweep")
-    opened = Sweep.read(place / "sweep")
-    return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+def lines(tmp_path_factory):
+    return lines_of(tmp_path_factory.mktemp("alone") / "s.toml", text(**SCENE))
 
 
-def test_it_draws_what_the_tables_hold(lines: list[CurveLine]) -> None:
+def test_it_draws_what_the_tables_hold(lines):
     picture = by_size(lines)
     axes = picture.figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
@@ -50,7 +43,7 @@ def test_it_draws_what_the_tables_hold(lines: list[CurveLine]) -> None:
     assert picture.table["psi_final_mean"].tolist() == np.repeat(means, 4).tolist()
 
 
-def test_those_above_a_line_gain_and_are_named(lines: list[CurveLine]) -> None:
+def test_those_above_a_line_gain_and_are_named(lines):
     names = ("ash", "oak", "fir", "elm")
     picture = by_size(lines, names)
     table = picture.table
@@ -67,11 +60,11 @@ def test_those_above_a_line_gain_and_are_named(lines: list[CurveLine]) -> None:
     assert len(filled.get_xdata()) == counts[1]
 
 
-def test_owners_have_numbers_where_they_have_no_names(lines: list[CurveLine]) -> None:
+def test_owners_have_numbers_where_they_have_no_names(lines):
     assert by_size(lines[1:]).table["name"].tolist() == ["1", "2", "3", "4"]
 
 
-def test_a_line_that_diverged_is_left_out_and_nobody_gains(lines: list[CurveLine]) -> None:
+def test_a_line_that_diverged_is_left_out_and_nobody_gains(lines):
     result = lines[1].result
     spread = {**result.summary["psi_final"], "mean": "inf"}
     summary = {**result.summary, "psi_final": spread}
@@ -81,10 +74,8 @@ def test_a_line_that_diverged_is_left_out_and_nobody_gains(lines: list[CurveLine
     assert len(picture.figure.axes[0].lines) == 2
 
 
-def test_other_owners_are_refused(lines: list[CurveLine], tmp_path) -> None:
-    (tmp_path / "s.toml").write_text(SCENE)
-    scenario, _ = load(tmp_path / "s.toml", ("run.seed=2",))
-    sweep(scenario, tmp_path / "sweep")
-    other = CurveLine(Sweep.read(tmp_path / "sweep").cells[0].result)
+def test_other_owners_are_refused(lines, tmp_path):
+    seeded = SCENE | {"run": SCENE["run"] | {"seed": 2}}
+    other, _ = lines_of(tmp_path / "s.toml", text(**seeded))
     with pytest.raises(ResultError):
         by_size([lines[0], other])

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.text import Text
 
 from asyncdp_sim import measures
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, draw_all, open_directory
+from asyncdp_sim.figures import Result, Sweep, draw_all, open_directory
 from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.plan import first
@@ -20,9 +18,8 @@ from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks
 from asyncdp_sim.figures.sweeps.references import FINAL_PSI
 from asyncdp_sim.results import read_table
-from asyncdp_sim.runs import RunResult
 from tests.manifests import changed
-from tests.unit.figures.made import curve, made, scenario
+from tests.unit.figures.made import curve, keys, made, scenario, texts, write_table
 
 NAMES = [
     "convergence-by-update",
@@ -59,9 +56,7 @@ def all_pictures(result: Result) -> list[Picture]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["drawn_result", "swept"])
-def test_everything_is_drawn_with_numbers_and_captions(
-    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_is_drawn_with_numbers_and_captions(kind, request, monkeypatch):
     directory = request.getfixturevalue(kind)
     names = SWEPT_NAMES if kind == "swept" else NAMES
     if kind == "swept":
@@ -86,7 +81,7 @@ def test_everything_is_drawn_with_numbers_and_captions(
     assert f"- {NEVER_STALE}" in said
 
 
-def test_quartiles_are_those_of_the_curve(drawn_result: Path) -> None:
+def test_quartiles_are_those_of_the_curve(drawn_result):
     drawn = numbers(drawn_result, "convergence-by-update")
     by_k = read_table(drawn_result, "curve").groupby("k")["relative_fitness"]
     assert list(drawn["k"]) == list(range(61))
@@ -101,7 +96,7 @@ def test_quartiles_are_those_of_the_curve(drawn_result: Path) -> None:
     assert drawn["relative_fitness_q75"][-1] == pytest.approx(final["q75"], rel=1e-12)
 
 
-def test_over_time_every_replicate_is_a_step_function(drawn_result: Path) -> None:
+def test_over_time_every_replicate_is_a_step_function(drawn_result):
     drawn = numbers(drawn_result, "convergence-by-time")
     curve = read_table(drawn_result, "curve")
     for row in (0, 57, 200, 399):
@@ -112,7 +107,7 @@ def test_over_time_every_replicate_is_a_step_function(drawn_result: Path) -> Non
     assert drawn["time"][-1] == curve["time"].max()
 
 
-def test_timing_shows_the_updates(drawn_result: Path) -> None:
+def test_timing_shows_the_updates(drawn_result):
     updates = read_table(drawn_result, "updates").query("replicate == 1")
     for name in ("timing-by-update", "timing-by-time"):
         drawn = numbers(drawn_result, name)
@@ -124,7 +119,7 @@ def test_timing_shows_the_updates(drawn_result: Path) -> None:
         timing.window(Result.read(drawn_result), 3, 100, 199)
 
 
-def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: RunResult) -> None:
+def test_gaps_and_shares_agree_with_the_measures(drawn_result, outcome):
     expected = np.concatenate([measures.gaps(trace) for trace in outcome.traces])
     np.testing.assert_array_equal(gaps.gaps(Result.read(drawn_result)), expected)
     drawn = numbers(drawn_result, "gaps")
@@ -135,7 +130,7 @@ def test_gaps_and_shares_agree_with_the_measures(drawn_result: Path, outcome: Ru
     np.testing.assert_allclose(numbers(drawn_result, "shares")["share"], share, rtol=1e-12)
 
 
-def test_the_distance_between_distributions_is_kolmogorovs() -> None:
+def test_the_distance_between_distributions_is_kolmogorovs():
     from scipy.stats import kstest
 
     observed = np.random.default_rng(1).exponential(0.25, 50)
@@ -145,12 +140,12 @@ def test_the_distance_between_distributions_is_kolmogorovs() -> None:
 
 
 @pytest.mark.long
-def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result: Path) -> None:
+def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result):
     with changed(result) as manifest:
         manifest["summary"] |= {"private": False, "epsilon_true": "inf"}
         manifest["warnings"] = ["not private: a planted fault: in words"]
     for picture in all_pictures(Result.read(result)):
-        said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
+        said = [text.replace("\n", " ") for text in texts(picture)]
         assert any("NOT PRIVATE" in each and "a planted fault" in each for each in said)
     drawing = draw_all(result)
     captions = (result / "figures" / "captions.md").read_text()
@@ -162,65 +157,33 @@ def test_nothing_is_drawn_of_a_run_that_is_not_private_without_saying_so(result:
         assert {(row["private"], row["epsilon_true"]) for row in rows} == {("False", "inf")}
 
 
-@pytest.mark.long
-def test_no_text_is_clipped_and_the_label_touches_nothing(result: Path) -> None:
-    for picture in all_pictures(Result.read(result)):
-        with style():
-            picture.figure.canvas.draw()
-            canvas = picture.figure.canvas
-            assert isinstance(canvas, FigureCanvasAgg)
-            renderer = canvas.get_renderer()
-            texts = [t for t in picture.figure.findobj(Text) if t.get_visible() and t.get_text()]
-            boxes = {t: t.get_window_extent(renderer) for t in texts if t.get_text().strip()}
-        width, height = picture.figure.bbox.size
-        [label] = [t for t in boxes if t.get_text().startswith("Private as claimed: ε = 1")]
-        ticks = [
-            text
-            for axes in picture.figure.axes
-            for text in (*axes.get_xticklabels(), *axes.get_yticklabels())  # some beyond the frame
-        ]
-        for text, box in boxes.items():
-            if text not in ticks and not text.get_text().startswith("$\\mathdefault"):
-                assert box.x0 >= 0, (picture.name, text)
-                assert box.y0 >= 0, (picture.name, text)
-                assert box.x1 <= width, (picture.name, text)
-                assert box.y1 <= height, (picture.name, text)
-                assert text is label or not box.overlaps(boxes[label]), (picture.name, text)
-
-
-def test_lines_of_a_sweep_are_named_where_they_end(swept: Path) -> None:
-    from asyncdp_sim.figures import Sweep
-
+def test_lines_of_a_sweep_are_named_where_they_end(swept):
     sweep = Sweep.read(swept)
     lines = [CurveLine(cell.result, cell.label(sweep.paths), 0.1) for cell in sweep.cells]
     picture = convergence.by_update(lines)
-    said = [text.get_text() for text in picture.figure.findobj(Text)]
+    said = texts(picture)
     assert {"ε = 0.5", "ε = 1", "ε = ∞", "published, last update"} <= set(said)
     assert any("No privacy is claimed" in text and "in 1 of 3 cells" in text for text in said)
     assert "diamonds: published end points" in picture.caption
 
 
-def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path: Path) -> None:
+def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path):
     said = {**scenario(), "source": "POLAR, figure 3"}
     result = Result.read(made(tmp_path / "cell", said=said))
     curve(result.directory, [0.5, 0.6])
     picture = convergence.by_update([CurveLine(result, "Δ = 10", 0.1)], why="read off a plot")
     [axes] = picture.figure.axes
     assert axes.get_ylabel().startswith("relative sub-optimality")
-    [legend] = picture.figure.legends
-    assert legend.get_texts()[-1].get_text() == "published end (see caption)"
+    assert keys(picture)[-1] == "published end (see caption)"
     assert "Published points: read off a plot." in picture.caption
     alone = convergence.by_update([CurveLine(result)], why="read off a plot")
     assert "read off a plot" not in alone.caption  # nothing published is drawn
-    [corner] = [text for text in picture.of("made").figure.findobj(Text) if "Private" in
-                text.get_text()]  # fmt: skip
-    assert corner.get_text().startswith("made. Private as claimed")
+    [corner] = [text for text in texts(picture.of("made")) if "Private" in text]
+    assert corner.startswith("made. Private as claimed")
 
 
 @pytest.mark.long
-def test_long_names_have_room(swept: Path) -> None:
-    from asyncdp_sim.figures import Sweep
-
+def test_long_names_have_room(swept):
     words = "availability = outages, groups [[1], [2], [3], [4], [5], [6]], gap exponential, mean "
     name = f"{words}200, length exponential, mean 100, of all owners, {words}"
     for figure in (convergence.by_update, convergence.by_time):
@@ -240,33 +203,21 @@ def test_long_names_have_room(swept: Path) -> None:
 
 
 @pytest.mark.parametrize(("stretch", "scale"), [(10, "linear"), (100, "log")])
-def test_time_is_logarithmic_where_lines_end_far_apart(
-    stretch: int, scale: str, swept: Path
-) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    from asyncdp_sim.figures import Sweep
-
+def test_time_is_logarithmic_where_lines_end_far_apart(stretch, scale, swept):
     near, far, _ = Sweep.read(swept).cells
     curve = read_table(far.result.directory, "curve")
     curve["time"] *= stretch
-    pq.write_table(pa.Table.from_pandas(curve), far.result.directory / "curve.parquet")
+    write_table(far.result.directory, "curve", curve)
     picture = convergence.by_time([CurveLine(near.result, "near"), CurveLine(far.result, "far")])
     [axes] = picture.figure.axes
     assert axes.get_xscale() == scale
     rows = picture.table["line"] == "far"
-    time, psi = picture.table["time"][rows], picture.table["relative_fitness_median"][rows]
-    assert time[-1] == curve["time"].max()
-    for row in (0, 57, 200, 399):
-        now = curve[curve["time"] <= time[row]]
-        last = now.groupby("replicate")["relative_fitness"].last()
-        assert psi[row] == pytest.approx(last.median(), rel=1e-12)
+    assert picture.table["time"][rows][-1] == curve["time"].max()
     assert ("logarithmic axis from t = " in picture.caption) == (scale == "log")
 
 
 @pytest.mark.long
-def test_without_updates_the_rest_is_drawn(result: Path) -> None:
+def test_without_updates_the_rest_is_drawn(result):
     (result / "updates.parquet").unlink()
     drawing = draw_all(result)
     assert [path.stem for path in drawing.pictures] == [NAMES[0], NAMES[1], "shares"]
@@ -276,33 +227,19 @@ def test_without_updates_the_rest_is_drawn(result: Path) -> None:
     assert drawing.notes[0] in (result / "figures" / "captions.md").read_text()
 
 
-def test_a_run_that_diverges_is_drawn(result: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def test_a_run_that_diverges_is_drawn(result):
     curve = read_table(result, "curve")
     curve.loc[(curve["replicate"] <= 2) & (curve["k"] > 30), "relative_fitness"] = np.inf
     curve.loc[(curve["replicate"] == 3) & (curve["k"] > 40), "relative_fitness"] = np.nan
-    pq.write_table(pa.Table.from_pandas(curve), result / "curve.parquet")
+    write_table(result, "curve", curve)
     picture = convergence.by_update([CurveLine(Result.read(result))])
     save(picture, result)
     assert np.isinf(picture.table["relative_fitness_q75"][-1])
     assert np.isfinite(picture.table["relative_fitness_q25"]).all()
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", '{"scenario": {}}'])
-def test_another_directory_is_refused_in_one_line(content: str | None, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(ResultError, match="allowed is a result"):
-        draw_all(tmp_path)
-    assert not (tmp_path / "figures").exists()
-
-
 @pytest.mark.long
-def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
-    result: Path, drawn_result: Path
-) -> None:
+def test_another_process_draws_the_same_bytes_and_touches_nothing_global(result, drawn_result):
     code = (
         "import sys; from matplotlib import rcParams\n"
         "def now(): return {k: rcParams[k] for k in rcParams if k != 'backend'}\n"
@@ -321,7 +258,7 @@ def test_another_process_draws_the_same_bytes_and_touches_nothing_global(
     assert first == second
 
 
-def test_what_takes_no_time_is_not_drawn_over_it(result: Path) -> None:
+def test_what_takes_no_time_is_not_drawn_over_it(result):
     """As rounds without latencies: all updates are at 0 then."""
     with changed(result) as manifest:
         manifest["summary"]["simulated_time"] = 0.0

@@ -14,7 +14,7 @@ from asyncdp_sim.figures.kit.style import VERMILION
 SAID = Label("NOT PRIVATE as claimed: a reason.", False, np.inf, None, True, True)
 
 
-def test_no_picture_is_without_its_label() -> None:
+def test_no_picture_is_without_its_label():
     picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "What is shown.", SAID)
     [text] = [found for found in picture.figure.findobj(Text) if found.get_text()]
     assert text.get_text() == SAID.text
@@ -23,7 +23,7 @@ def test_no_picture_is_without_its_label() -> None:
         Picture("some", Figure(), {}, "What is shown.")  # type: ignore[call-arg]
 
 
-def test_its_numbers_carry_the_label_too() -> None:
+def test_its_numbers_carry_the_label_too():
     picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "", SAID)
     rows = list(csv.DictReader(io.StringIO(as_csv(picture.labelled()))))
     same = {"private": "False", "epsilon_true": "inf", "delta": "", "timing_accounted": "True"}
@@ -39,19 +39,19 @@ def test_its_numbers_carry_the_label_too() -> None:
     assert "models_private" not in times
 
 
-def test_names_are_spread_and_keep_their_order() -> None:
+def test_names_are_spread_and_keep_their_order():
     assert spread([0.9, 0.1], 0.05) == [0.9, 0.1]
     np.testing.assert_allclose(spread([0.5, 0.5, 0.5, 0.9], 0.1), [0.4, 0.5, 0.6, 0.9])
     drawn = spread(list(np.random.default_rng(3).random(12)), 0.06)
     assert np.diff(sorted(drawn)).min() >= 0.06 - 1e-12
 
 
-def test_no_name_is_below_the_axes() -> None:
+def test_no_name_is_below_the_axes():
     np.testing.assert_allclose(lifted([0.4, -0.1, 0.0, 0.5], 0.1), [0.4, 0.0, 0.1, 0.5])
     np.testing.assert_allclose(lifted([-0.15, -0.05, 0.05], 0.1), [0.0, 0.1, 0.2])
 
 
-def test_numbers_are_short() -> None:
+def test_numbers_are_short():
     shown = [number(x) for x in (250000, 0.1, 1132.6, float("inf"), 1e-5)]
     assert shown == ["250,000", "0.1", "1,133", "∞", "1e-05"]
     assert numbers([3, 1, 1]) == "1, 3"

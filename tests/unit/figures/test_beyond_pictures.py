@@ -5,16 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import curve, finished, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.outcomes import answers_paid
 from asyncdp_sim.figures.sweeps import break_even, fairness
 from asyncdp_sim.results import Result, Sweep
-from tests.unit.figures.made import texts
+from tests.unit.figures.made import curve, finished, made, scenario, texts, write_table
 
 R = 2
 """Replicates; columns of owners are given for one, and alike in both."""
@@ -33,7 +30,7 @@ def written(
     place = made(directory / f"cell-{number:04d}", [(), ()], said, updates=10, **summary)
     curve(place, psi, k=4, times=(8.0, 12.0), first=9.0)
     columns = {name: list(column) * R for name, column in owners.items()}
-    pq.write_table(pa.table(columns), place / "owners.parquet")
+    write_table(place, "owners", columns)
     return dict(values)
 
 
@@ -56,7 +53,7 @@ def of_budgets(directory: Path) -> Sweep:
     return read(directory, rows)
 
 
-def test_break_even_is_told_for_each_budget(tmp_path: Path) -> None:
+def test_break_even_is_told_for_each_budget(tmp_path):
     """With a cap ψ is 4 and 2, so that owner 2 gains from 3^(log 4/3 / log 2) = 1.58 on."""
     sweep = of_budgets(tmp_path)
     picture = break_even.FIGURE.picture(sweep)
@@ -73,7 +70,7 @@ def test_break_even_is_told_for_each_budget(tmp_path: Path) -> None:
     assert any("ε-DP, pure, Laplace noise" in said for said in texts(picture))
 
 
-def test_without_owners_alone_nobody_can_tell_who_profits(tmp_path: Path) -> None:
+def test_without_owners_alone_nobody_can_tell_who_profits(tmp_path):
     sweep = of_budgets(tmp_path)
     for cell in sweep.cells:
         del cell.result.manifest["summary"]["profits_psi"]
@@ -95,12 +92,12 @@ def of_epsilon(directory: Path, psi: Sequence[float] = (8.0, 2.0)) -> Sweep:
     return read(directory, rows)
 
 
-def test_break_even_is_the_last_crossing_of_several() -> None:
+def test_break_even_is_the_last_crossing_of_several():
     epsilon, psi = np.log([0.1, 1.0, 10.0, 100.0]), np.array([-1.0, 1.0, 1.0, -1.0])
     assert break_even._crossing(epsilon, psi, 0.0) == pytest.approx(10**1.5)
 
 
-def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_path: Path) -> None:
+def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_path):
     """ψ is 8 / ε: it is 4 at ε = 2, and below 16 from the first ε on, and never below 1."""
     picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
     table = picture.table
@@ -116,12 +113,12 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}
 
 
-def test_where_most_owners_do_worse_the_decision_is_not_to_join(tmp_path: Path) -> None:
+def test_where_most_owners_do_worse_the_decision_is_not_to_join(tmp_path):
     picture = break_even.FIGURE.picture(of_epsilon(tmp_path, (90.0, 9.0)))
     assert picture.caption.endswith("Do not join at these ε: fewer than half of the owners gain.")
 
 
-def test_owners_with_names_are_called_by_them(tmp_path: Path) -> None:
+def test_owners_with_names_are_called_by_them(tmp_path):
     served = of_seeds(tmp_path / "seeds")
     for cell in served.cells:
         cell.result.manifest["owner_names"] = ["St. Mary", "North", "Hill"]
@@ -142,7 +139,7 @@ def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Swee
     return read(directory, rows)
 
 
-def test_losses_of_owners_are_means_over_seeds(tmp_path: Path) -> None:
+def test_losses_of_owners_are_means_over_seeds(tmp_path):
     picture = fairness.FIGURE.picture(of_seeds(tmp_path))
     table = picture.table
     step = "step divided by the owner's share"
@@ -158,13 +155,11 @@ def test_losses_of_owners_are_means_over_seeds(tmp_path: Path) -> None:
         ((1.0, 0.5, 0.0), "some owners are never online"),
     ],
 )
-def test_fairness_needs_owners_that_are_online_unequally(
-    online: tuple[float, ...], said: str, tmp_path: Path
-) -> None:
+def test_fairness_needs_owners_that_are_online_unequally(online, said, tmp_path):
     assert fairness.FIGURE.why_not(of_seeds(tmp_path, online)) == said
 
 
-def test_a_lost_answer_is_paid_for(tmp_path: Path) -> None:
+def test_a_lost_answer_is_paid_for(tmp_path):
     """Of 12 answers 4 collide and 2 are lost."""
     owners = {"answers_released": [4] * 3, "collided": [4, 0, 0], "lost": [0, 1, 1]}
     written(tmp_path, {}, scenario(), owners)

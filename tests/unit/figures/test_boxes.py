@@ -4,15 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-from made import made
 from matplotlib.collections import LineCollection
-from matplotlib.text import Text
 
 from analysis.papers.boxes import by_iteration
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import Result
+from tests.unit.figures.made import made, texts, write_table
 
 VALUES = np.array([4.0, 1.0, 3.0, 5.0, 2.0])
 
@@ -24,11 +21,11 @@ def line(directory: Path, factor: float, name: str) -> CurveLine:
     psi = factor * VALUES[:, None] * 0.5**ks
     curve: dict[str, Any] = {"replicate": np.repeat(np.arange(1, 6), 4), "k": np.tile(ks, 5)}
     curve |= {"time": np.tile(ks, 5).astype(float), "relative_fitness": psi.ravel()}
-    pq.write_table(pa.table(curve), directory / "curve.parquet")
+    write_table(directory, "curve", curve)
     return CurveLine(Result.read(directory), name)
 
 
-def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path: Path) -> None:
+def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path):
     lines = [line(tmp_path / "a", 1.0, "ε = 1"), line(tmp_path / "b", 100.0, "ε = 0.1")]
     picture = by_iteration(lines)
     [axes] = picture.figure.axes
@@ -39,11 +36,11 @@ def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path: Path) -> Non
         np.testing.assert_allclose(segment, [[place, low], [place, high]])
     assert [each.get_color() for each in axes.lines] == ["#000000"] * 2
     np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata()), [3, 1.5, 0.75, 0.375])
-    said = [text.get_text() for text in picture.figure.findobj(Text)]
+    said = texts(picture)
     assert {"ε = 1", "ε = 0.1", "median", "25–75 %"} <= set(said)
 
 
-def test_its_table_and_caption_say_the_same(tmp_path: Path) -> None:
+def test_its_table_and_caption_say_the_same(tmp_path):
     picture = by_iteration([line(tmp_path / "a", 1.0, "ε = 1")], name="figure-2")
     assert picture.name == "figure-2"
     table = picture.labelled()
@@ -54,11 +51,11 @@ def test_its_table_and_caption_say_the_same(tmp_path: Path) -> None:
     assert picture.caption.endswith("Median after the last iteration: 0.375 at ε = 1.")
 
 
-def test_a_run_that_overflowed_is_drawn_without_that_point(tmp_path: Path) -> None:
+def test_a_run_that_overflowed_is_drawn_without_that_point(tmp_path):
     made_line = line(tmp_path / "a", 1.0, "ε = 1")
-    frame = pq.read_table(tmp_path / "a" / "curve.parquet").to_pandas()
+    frame = made_line.result.frame("curve")
     frame.loc[frame["k"] == 3, "relative_fitness"] = np.nan
-    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "a" / "curve.parquet")
+    write_table(tmp_path / "a", "curve", frame)
     picture = by_iteration([made_line])
     assert np.isinf(picture.table["relative_fitness_median"][3])
     picture.figure.canvas.draw()

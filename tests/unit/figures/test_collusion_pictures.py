@@ -2,7 +2,6 @@
 
 import tomllib
 from math import inf
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,7 +38,7 @@ SWEPT = text(
 
 
 @pytest.mark.long
-def test_a_sweep_is_run_again_and_drawn_with_infinity_at_the_end(tmp_path: Path) -> None:
+def test_a_sweep_is_run_again_and_drawn_with_infinity_at_the_end(tmp_path):
     (tmp_path / "s.toml").write_text(SWEPT)
     sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")
     picture = collusion.FIGURE.picture(Sweep.read(tmp_path / "sweep"))
@@ -54,14 +53,14 @@ def test_a_sweep_is_run_again_and_drawn_with_infinity_at_the_end(tmp_path: Path)
     assert len({axes.get_ylim() for axes in picture.figure.axes}) == 1
 
 
-def test_nothing_worked_out_is_no_error() -> None:
+def test_nothing_worked_out_is_no_error():
     short: Scenario = parse(Scenario, tomllib.loads(SWEPT.replace("updates = 40", "updates = 1")))
     found = collusion.learned(short)
     assert found.answers == 0
     assert np.isnan([found.single, found.mean, found.noise]).all()
 
 
-def test_curious_servers() -> None:
+def test_curious_servers():
     rows = [r for n in (2, 3) for r in curious_servers.measured(4, n, clients=300)]
     assert [r.error for r in rows if r.servers == r.uploads] == [0.0] * 4
     assert all(abs(r.error - r.expected) < 0.1 for r in rows)

@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.figures.plan import CHANGES
 from asyncdp_sim.figures.sweeps import crossed
 from scenarios import entry
-from tests.unit.figures.made import curve, finished, made
+from tests.unit.figures.made import curve, finished, keys, made
 
 ALPHA = (0.3, 1e6)
 ONLINE = ('{"kind": "always"}', '{"kind": "bernoulli", "probability": 0.2}')
@@ -39,8 +39,7 @@ def test_every_variant_has_a_row_every_network_a_panel_and_alpha_a_marker(tmp_pa
     panels = picture.figure.axes
     assert [axes.get_title() for axes in panels] == ["always online", "online 20 % of the time"]
     assert [each.get_text() for each in panels[0].get_yticklabels()] == list(VARIANTS)
-    [legend] = picture.figure.legends
-    names = [each.get_text() for each in legend.get_texts()]
+    names = keys(picture)
     assert names == ["Dirichlet α = 0.3", "Dirichlet α = 1,000,000"]
     for b, axes in enumerate(panels):
         assert axes.get_xscale() == "log"

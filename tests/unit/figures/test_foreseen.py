@@ -1,7 +1,6 @@
 """A forecast's pictures: its numbers, its label, and files that are none."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,7 +12,7 @@ from asyncdp_sim.forecasts import forecast, words
 from tests.verification.test_forecast import scenario
 
 
-def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path: Path) -> None:
+def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path):
     found = forecast(scenario(), target=0.05)
     (tmp_path / "f.json").write_text(words.as_json(found), encoding="utf-8")
     drawn = draw_forecast(tmp_path / "f.json")
@@ -27,14 +26,14 @@ def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path: Path) -> N
     assert not owners["not_for_release"].any()
 
 
-def test_a_forecast_from_private_data_says_so(tmp_path: Path) -> None:
+def test_a_forecast_from_private_data_says_so(tmp_path):
     raw = json.loads(words.as_json(forecast(scenario())))
     (tmp_path / "f.json").write_text(json.dumps(raw | {"not_for_release": True}), encoding="utf-8")
     draw_forecast(tmp_path / "f.json")
     assert pd.read_csv(tmp_path / "f" / "forecast-owners.csv")["not_for_release"].all()
 
 
-def test_undecided_owners_are_neither_yes_nor_no() -> None:
+def test_undecided_owners_are_neither_yes_nor_no():
     raw = json.loads(words.as_json(forecast(scenario())))
     verdicts = [True, False, None, None][: len(raw["owners"])]
     for owner, verdict in zip(raw["owners"], verdicts, strict=True):
@@ -48,7 +47,7 @@ def test_undecided_owners_are_neither_yes_nor_no() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "no JSON"])
-def test_what_is_no_forecast_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+def test_what_is_no_forecast_is_refused_in_one_line(tmp_path, text):
     (tmp_path / "f.json").write_text(text, encoding="utf-8")
     with pytest.raises(ResultError, match=r"to write one: asyncdp forecast SCENARIO --json > "):
         draw_forecast(tmp_path / "f.json")

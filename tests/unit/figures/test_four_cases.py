@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made import curve, finished, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.studies.four_cases import FIGURE, cases
 from asyncdp_sim.results import Sweep
 from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
+from tests.unit.figures.made import curve, finished, made, scenario
 
 FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
 BUDGETS, OTHER_BUDGETS = (0.1, 10.0), (0.1, 10.0)
@@ -43,7 +43,7 @@ def swept(
     return finished(directory, {"owners.records": sizes, "privacy.epsilon": budgets})
 
 
-def test_cases_come_in_the_papers_order_with_their_cells(tmp_path: Path) -> None:
+def test_cases_come_in_the_papers_order_with_their_cells(tmp_path):
     found = cases(swept(tmp_path / "sweep"))
     assert [(case.number, case.name) for case in found] == [
         ("(i)", "small, reluctant"),
@@ -62,7 +62,7 @@ def test_cases_come_in_the_papers_order_with_their_cells(tmp_path: Path) -> None
     assert all(abs(case.constant / C - 1) < 1e-12 for case in found)
 
 
-def test_what_the_claims_measure_is_exact_under_the_law(tmp_path: Path) -> None:
+def test_what_the_claims_measure_is_exact_under_the_law(tmp_path):
     first, *_, last = cases(swept(tmp_path / "sweep"))
     assert abs(exponent(first) - 2) < 1e-10
     assert abs(over_epsilon(first) / (300 / 200.01) - 1) < 1e-12
@@ -70,12 +70,12 @@ def test_what_the_claims_measure_is_exact_under_the_law(tmp_path: Path) -> None:
     assert abs(over_records(last) / (200_000 / 101_000) ** 2 - 1) < 1e-12
 
 
-def test_a_law_without_the_square_is_seen(tmp_path: Path) -> None:
+def test_a_law_without_the_square_is_seen(tmp_path):
     found = cases(swept(tmp_path / "sweep", lambda n, e: law(n, e) ** 0.5))
     assert abs(exponent(found[0]) - 1) < 1e-10
 
 
-def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path: Path) -> None:
+def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path):
     picture = FIGURE.picture(swept(tmp_path / "sweep"))
     panels = picture.figure.axes
     titles = [axes.get_title().split()[0] for axes in panels]
@@ -91,7 +91,7 @@ def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path: Pat
     assert "1e+10" in picture.caption or "10,000,000,000" in picture.caption
 
 
-def test_what_is_no_grid_of_four_cases_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_grid_of_four_cases_is_refused(tmp_path):
     with pytest.raises(ResultError, match="two sizes and two budgets"):
         cases(swept(tmp_path / "three", others=(1000, 2000, 3000)))
     sweep = swept(tmp_path / "gap")
@@ -103,7 +103,7 @@ def test_what_is_no_grid_of_four_cases_is_refused(tmp_path: Path) -> None:
         cases(sweep)
 
 
-def test_a_run_that_diverged_is_left_out_of_the_picture_and_the_constant(tmp_path: Path) -> None:
+def test_a_run_that_diverged_is_left_out_of_the_picture_and_the_constant(tmp_path):
     def psi(n: list[int], e: list[float]) -> float:
         return float("nan") if (n[0], n[1], e) == (1000, 1000, [0.1] * 3) else C * law(n, e)
 

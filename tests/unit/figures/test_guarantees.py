@@ -5,18 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import curve, finished, made, scenario
-from matplotlib.text import Text
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.kit.picture import caption
 from asyncdp_sim.figures.sweeps.break_even import WAYS as FIGURE
 from asyncdp_sim.figures.sweeps.break_even import select_ways
-from asyncdp_sim.results import Sweep
+from asyncdp_sim.results import Sweep, read_table
 from tests.manifests import changed
+from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
 
 BOUNDS = "in the domain record gradients are bounded by Ξ₁ = 4 and Ξ₂ = 2"
 WAYS: dict[str, dict[str, Any]] = {
@@ -44,26 +40,26 @@ def swept(directory: Path, ways: Mapping[str, dict[str, Any]] = WAYS) -> Sweep:
             manifest["warnings"] = [EXCEEDED if broken else BOUNDS]
             manifest["constants"] = {"noise_bound": 2.0 if name == "weaker" else 4.0}
         curve(cell, [times * (1.0 + number) for times in (1, 2, 6)])
-        pq.write_table(pa.table({"records": [10, 10, 10]}), cell / "owners.parquet")
+        write_table(cell, "owners", {"records": [10, 10, 10]})
     names, budgets = zip(*rows, strict=True)
     return finished(directory, {"variant": names, "privacy.epsilon": budgets})
 
 
-def test_each_line_is_named_with_its_guarantee(tmp_path: Path) -> None:
+def test_each_line_is_named_with_its_guarantee(tmp_path):
     picture = FIGURE.picture(swept(tmp_path / "sweep"))
-    [legend] = picture.figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
+    assert keys(picture) == [
         "pure (Ξ₁ = 4): ε-DP, pure, Laplace noise",
         "weaker (Ξ₂ = 2): (ε, 1e-06)-DP, Gaussian noise",
         "hoped (Ξ₁ = 4): NOT PRIVATE as claimed, ε ≥ 9 to 36",
     ]
     [axes] = picture.figure.axes
     assert [bars.lines[0].get_linestyle() for bars in axes.containers] == ["-", "-", "--"]
-    said = [text.get_text().replace("\n", " ") for text in picture.figure.findobj(Text)]
+    said = [text.replace("\n", " ") for text in texts(picture)]
     assert any(each.startswith("NOT PRIVATE") and "in 2 of 6 cells" in each for each in said)
+    assert "hollow and dashed: not private as claimed" in picture.caption
 
 
-def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) -> None:
+def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path):
     table = FIGURE.picture(swept(tmp_path / "sweep")).labelled()
     assert list(table["line"]) == ["pure"] * 2 + ["weaker"] * 2 + ["hoped"] * 2
     np.testing.assert_allclose(table["psi_final_mean"], 3.0 * np.arange(1, 7))
@@ -74,21 +70,6 @@ def test_its_numbers_are_means_and_each_row_has_its_own_label(tmp_path: Path) ->
     np.testing.assert_allclose(table["psi_final_mean_high"][0] - 3.0, half, rtol=1e-6)
 
 
-def test_the_caption_says_which_lines_are_not_private(tmp_path: Path) -> None:
-    sweep = swept(tmp_path / "sweep")
-    said = caption(1, FIGURE.picture(sweep), [cell.result for cell in sweep.cells])
-    assert "hollow and dashed: not private as claimed" in said
-    assert "NOT PRIVATE as claimed" in said
-
-
-def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: Path) -> None:
-    sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in ("pure", "weaker")})
-    curve(sweep.cells[0].result.directory, [np.nan])
-    picture = FIGURE.picture(sweep)
-    assert np.isinf(picture.table["psi_final_mean"][0])
-    assert np.isnan(np.asarray(picture.figure.axes[0].lines[0].get_ydata())[0])
-
-
 @pytest.mark.parametrize(
     ("names", "path", "said"),
     [
@@ -96,19 +77,18 @@ def test_what_is_not_finite_is_left_out_of_lines_and_kept_in_numbers(tmp_path: P
         (("pure", "weaker"), "run.seed", "privacy.epsilon is not swept"),
     ],
 )
-def test_nothing_is_compared_where_there_is_one_way_or_no_budget(
-    names: tuple[str, ...], path: str, said: str, tmp_path: Path
-) -> None:
+def test_nothing_is_compared_where_there_is_one_way_or_no_budget(names, path, said, tmp_path):
     sweep = swept(tmp_path / "sweep", {name: WAYS[name] for name in names})
-    frame = pq.read_table(sweep.directory / "cells.parquet")
-    renamed = ["cell", "variant", path, "status"]
-    pq.write_table(frame.rename_columns(renamed), sweep.directory / "cells.parquet")
+    frame = read_table(sweep.directory, "cells").set_axis(
+        ["cell", "variant", path, "status"], axis=1
+    )
+    write_table(sweep.directory, "cells", frame)
     sweep = Sweep.read(sweep.directory)
     assert select_ways(sweep) == said
     with pytest.raises(ResultError, match=said.partition(",")[0]):
         FIGURE.picture(sweep)
 
 
-def test_lines_that_hide_records_alike_are_not_compared(tmp_path: Path) -> None:
+def test_lines_that_hide_records_alike_are_not_compared(tmp_path):
     sweep = swept(tmp_path / "sweep", dict.fromkeys(("pure", "again"), WAYS["pure"]))
     assert select_ways(sweep) == "lines that hide data in the same way"

@@ -4,18 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from asyncdp_sim.figures import Sweep, plan
-from asyncdp_sim.figures.kit.style import panels, style
+from asyncdp_sim.figures import plan
 from asyncdp_sim.figures.runs import held_out, profit
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.results import read_table
-from asyncdp_sim.scenario import load
-from asyncdp_sim.sweeps import sweep
 from tests.one_in import one_in
 from tests.scenes import text
-from tests.unit.figures.made import texts
+from tests.unit.figures.made import lines_of, texts
 
 HONEST = text(
     id="honest",
@@ -27,16 +23,11 @@ HONEST = text(
     privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
     sweep={"privacy.epsilon": [20.0, 200.0]},
 )
-PICTURES = (held_out.curves, profit.by_owner)
 
 
 @pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> list[CurveLine]:
-    place = tmp_path_factory.mktemp("honest")
-    (place / "s.toml").write_text(HONEST)
-    sweep(load(place / "s.toml")[0], place / "sweep")
-    opened = Sweep.read(place / "sweep")
-    return [CurveLine(cell.result, cell.label(opened.paths)) for cell in opened.cells]
+def lines(tmp_path_factory):
+    return lines_of(tmp_path_factory.mktemp("honest") / "s.toml", HONEST)
 
 
 def changed(line: CurveLine, **summary: object) -> CurveLine:
@@ -46,9 +37,7 @@ def changed(line: CurveLine, **summary: object) -> CurveLine:
 
 
 @one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
-def test_long_names_stand_above_the_axes_and_leave_them_wide(
-    name: str, at_ends: bool, lines: list[CurveLine]
-) -> None:
+def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, lines):
     picture = held_out.curves([replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)])
     ends = [text for axes in picture.figure.axes for text in axes.texts if name in text.get_text()]
     [legend] = picture.figure.legends
@@ -58,25 +47,7 @@ def test_long_names_stand_above_the_axes_and_leave_them_wide(
     assert (picture.figure.axes[0].get_position().width > 0.8) or at_ends
 
 
-@pytest.mark.parametrize("figure", PICTURES)
-@pytest.mark.long
-def test_they_are_drawn_within_their_frame(figure, lines: list[CurveLine]) -> None:
-    for some in (lines, lines[:1]):
-        picture = figure(some)
-        lengths = {len(column) for column in picture.table.values()}
-        assert len(lengths) == 1
-        with style():
-            picture.figure.canvas.draw()
-            canvas = picture.figure.canvas
-            assert isinstance(canvas, FigureCanvasAgg)
-            for legend in picture.figure.legends:
-                box = legend.get_window_extent(canvas.get_renderer())
-                assert box.x0 >= 0
-                assert box.x1 <= picture.figure.bbox.width
-        assert any("NOT PRIVATE" in said or "Private as" in said for said in texts(picture))
-
-
-def test_the_curves_are_those_of_the_tables(lines: list[CurveLine]) -> None:
+def test_the_curves_are_those_of_the_tables(lines):
     table = held_out.curves(lines).table
     for line in lines:
         curve = read_table(line.result.directory, "curve").groupby("k")["held_out_loss"]
@@ -87,13 +58,7 @@ def test_the_curves_are_those_of_the_tables(lines: list[CurveLine]) -> None:
             assert set(table[name][rows]) == {line.result.summary[name]}
 
 
-def test_without_rows_held_out_there_is_one_panel() -> None:
-    _, shown = panels((1.0,))
-    assert len(shown) == 1
-    assert len(panels((1.0, 2.0))[1]) == 2
-
-
-def test_profits_are_those_of_the_summary(lines: list[CurveLine]) -> None:
+def test_profits_are_those_of_the_summary(lines):
     picture = profit.by_owner(lines)
     table = picture.table
     counts = []
@@ -109,7 +74,7 @@ def test_profits_are_those_of_the_summary(lines: list[CurveLine]) -> None:
     assert table["records"].tolist() == [15, 30, 60] * 2
 
 
-def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
+def test_errors_are_in_the_targets_unit(lines):
     named = []
     for line in lines:
         known = line.result.manifest | {"target_unit": "days"}
@@ -126,7 +91,7 @@ def test_errors_are_in_the_targets_unit(lines: list[CurveLine]) -> None:
     assert "marker lies below its cross" in picture.caption
 
 
-def test_what_results_know_is_drawn_and_the_rest_is_noted(lines: list[CurveLine]) -> None:
+def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})

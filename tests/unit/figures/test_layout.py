@@ -5,7 +5,7 @@ from asyncdp_sim.figures.kit.style import canvas, panels
 from tests.unit.figures.looks import faults
 
 
-def test_faults_are_seen() -> None:
+def test_faults_are_seen():
     """Planted: text beyond the frame, a label on the axes, axes on one another."""
     figure, (axes, other) = panels((1.0, 1.0))
     axes.text(1.3, 0.5, "beyond", transform=axes.transAxes)
@@ -17,7 +17,7 @@ def test_faults_are_seen() -> None:
     assert len(faults(figure)) > len(said)
 
 
-def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go() -> None:
+def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go():
     figure, axes = canvas(height=1.4)
     axes.set_yticks(range(30), ["a name", *map(str, range(1, 30))])
     figure.draw_without_rendering()
@@ -29,7 +29,7 @@ def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go() -
     assert all(text.get_visible() for text in numbers)
 
 
-def test_printed_names_are_broken_by_the_letters_that_are_seen() -> None:
+def test_printed_names_are_broken_by_the_letters_that_are_seen():
     figure, axes = canvas()
     axes.set(xlabel=r"$\psi(\theta_{L,k})$ of these, below", title="first half of it,\nwhere n = 5")
     fit(figure, 2.4)

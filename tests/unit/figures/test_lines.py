@@ -11,7 +11,7 @@ from asyncdp_sim.figures.kit.style import canvas, colours, contrast, legible
 from asyncdp_sim.figures.runs.convergence import draw_quartiles, line_marks, medians
 
 
-def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke() -> None:
+def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke():
     _, axes = canvas()
     value, low, high = [1.0, np.inf, 3.0, 4.0], [0.5, 1.0, np.nan, 2.0], [2.0, np.inf, 5.0, np.inf]
     draw_line(axes, np.arange(4), np.array([value, low, high]))
@@ -25,7 +25,7 @@ def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke() -> Non
     np.testing.assert_array_equal(ends[3], [2.0, 4.0])
 
 
-def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis() -> None:
+def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis():
     figure, axes = canvas()
     draw_line(axes, [1, 2], np.array([[1.0, 4.0], [-0.5, 3.0], [2.5, 5.0]]))
     assert not reaches_zero(figure)
@@ -41,7 +41,7 @@ def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis()
     assert not reaches_zero(other)
 
 
-def test_text_of_any_line_can_be_read_and_lines_have_markers() -> None:
+def test_text_of_any_line_can_be_read_and_lines_have_markers():
     shades = [*colours(7), *colours(12)]
     assert min(map(contrast, shades)) < 2.5
     assert min(contrast(legible(shade)) for shade in shades) >= 4.5

@@ -16,7 +16,7 @@ PSI = {
 OF_PARTS = r"(_(mean|median|q25|q75|expected))?(_(low|high))?"
 
 
-def test_columns_of_pictures_are_named_from_the_dictionary() -> None:
+def test_columns_of_pictures_are_named_from_the_dictionary():
     folders = (ROOT / "asyncdp_sim" / "figures", ROOT / "analysis")
     text = "\n".join(p.read_text() for folder in folders for p in folder.rglob("*.py"))
     known = re.compile(rf"({'|'.join(PSI)}){OF_PARTS}")

@@ -3,10 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from made import Row, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep, draw_all
@@ -15,6 +12,7 @@ from asyncdp_sim.figures.runs import staleness
 from asyncdp_sim.figures.sweeps import throughput
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
+from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table
 
 HALF = {"kind": "constant", "value": 0.5}
 PUSH = {"kind": "push", "own_tick": "drop"}
@@ -29,7 +27,7 @@ def exchange(message: int, start: float, end: float) -> list[Row]:
     ]
 
 
-def test_without_the_scenarios_files_no_network_is_known(tmp_path: Path) -> None:
+def test_without_the_scenarios_files_no_network_is_known(tmp_path):
     said = scenario(availability={"kind": "intervals", "path": "gone.csv"})
     result = Result.read(made(tmp_path / "made", [exchange(1, 0.0, 1.0)], said))
     assert result.network == Unknown("its scenario does not load (availability.path)")
@@ -38,23 +36,17 @@ def test_without_the_scenarios_files_no_network_is_known(tmp_path: Path) -> None
     assert again.network == Unknown("its scenario does not load (no such file)")
 
 
-def test_staleness_is_pooled_and_its_interval_is_between_replicates(tmp_path: Path) -> None:
+def test_staleness_is_pooled_over_replicates(tmp_path):
     directory = made(tmp_path / "made", (), scenario(protocol=PUSH, compute=HALF))
     columns = {"replicate": [1] * 4 + [2] * 4, "staleness": [0, 0, 0, 1, 0, 1, 1, 2]}
-    pq.write_table(pa.table(columns), directory / "updates.parquet")
+    write_table(directory, "updates", columns)
     picture = staleness.FIGURE.of(Result.read(directory))
     np.testing.assert_allclose(picture.table["share"][:4], [0.5, 0.375, 0.125, 0])
     np.testing.assert_allclose(picture.table["law"][:4], [4 / 9, 4 / 9, 1 / 9, 0])
-    low, high = staleness.between_replicates(
-        np.repeat([1, 2], 4), np.array([0, 0, 0, 1, 0, 1, 1, 2]), 2
-    )
-    wide = np.exp(12.7062047 * 0.125 / (0.375 * 0.625))  # of the odds 0.6, where h is 12.7 · 0.125
-    ends = (0.6 / wide / (1 + 0.6 / wide), 0.6 * wide / (1 + 0.6 * wide))
-    assert (low[1], high[1]) == pytest.approx(ends, rel=1e-6)
     assert "mean staleness 0.625" in picture.caption
     assert staleness.FIGURE.why_not(Result.read(directory)) is None
     fresh = made(tmp_path / "fresh")
-    pq.write_table(pa.table({"staleness": [0, 0]}), fresh / "updates.parquet")
+    write_table(fresh, "updates", {"staleness": [0, 0]})
     assert staleness.FIGURE.why_not(Result.read(fresh)) == "no answer was stale"
     without = Result.read(made(tmp_path / "none"))
     with pytest.raises(ResultError):
@@ -69,7 +61,7 @@ def swept(
     loads: list[Load],
     protocols: list[dict[str, Any]] | None = None,
     **changes: Any,
-) -> Path:
+) -> Sweep:
     for number, pair in enumerate(loads):
         protocol = PUSH if protocols is None else protocols[number]
         said = scenario(5, clock={"rate": number + 1.0}, protocol=protocol, **changes)
@@ -79,19 +71,16 @@ def swept(
             known["intervals"] = {"offered_load": [pair[0] - 0.01, pair[0] + 0.02],
                                   "delivered_load": None}  # fmt: skip
         made(directory / f"cell-{number:04d}", (), said, **known)
-    count = len(loads)
-    columns: dict[str, Any] = {"cell": range(count), "clock.rate": range(count)}
+    columns: dict[str, Any] = {"clock.rate": range(len(loads))}
     if protocols is not None:
         columns["protocol"] = [json.dumps(protocol) for protocol in protocols]
-    columns["status"] = ["done"] * count
-    pq.write_table(pa.table(columns), directory / "cells.parquet")
-    return directory
+    return finished(directory, columns)
 
 
-def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
+def test_throughput_is_drawn_beside_both_laws(tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
-    directory = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
-    picture = throughput.FIGURE.picture(Sweep.read(directory))
+    sweep = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
+    picture = throughput.FIGURE.picture(sweep)
     table = picture.table
     rows = table["series"] == "measured"
     np.testing.assert_allclose(table["offered_load"][rows], [0.2, 0.5, 1.0])
@@ -109,20 +98,12 @@ def test_throughput_is_drawn_beside_both_laws(tmp_path: Path) -> None:
     assert found == pytest.approx(expected.success_rate * 0.2, rel=1e-3)
 
 
-def test_without_loads_throughput_is_not_drawn(tmp_path: Path) -> None:
-    directory = swept(tmp_path / "sweep", [None, (0.5, 0.2)])
-    assert len(throughput.measured(Sweep.read(directory).cells)) == 1
-    empty = swept(tmp_path / "empty", [None, None])
-    with pytest.raises(ResultError, match="fewer than 3 cells differ in clock rate"):
-        throughput.FIGURE.picture(Sweep.read(empty))
-
-
-def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) -> None:
+def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path):
     other = {"kind": "push", "own_tick": "overlap"}
     protocols = [PUSH, other, PUSH, other, PUSH, {"kind": "request"}]
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
-    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
     found = throughput.groups(sweep)
     assert {name: [cell.number for cell in cells] for name, cells in found.items()} == {
         "push, ticks at work dropped": [0, 2, 4],
@@ -134,23 +115,23 @@ def test_throughput_is_grouped_by_what_is_swept_beside_the_load(tmp_path: Path) 
     np.testing.assert_allclose(picture.table["offered_load"][rows], [0.1, 0.3, 0.5])
 
 
-def test_laws_that_groups_share_are_drawn_once(tmp_path: Path) -> None:
+def test_laws_that_groups_share_are_drawn_once(tmp_path):
     protocols = [PUSH, {"kind": "request"}] * 3
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
-    sweep = Sweep.read(swept(tmp_path / "a", loads, protocols, channel=channel))
+    sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
     picture = throughput.FIGURE.picture(sweep)
-    texts = [text.get_text() for text in picture.figure.legends[0].get_texts()]
+    texts = keys(picture)
     assert texts[0] == "push, ticks at work dropped: measured"
     assert texts[2] == "exact for 5 owners"
     assert len(set(texts)) == len(texts)
     assert sum("infinite population" in text for text in texts) == 1
 
 
-def test_too_few_points_of_a_group_are_not_drawn(tmp_path: Path) -> None:
+def test_too_few_points_of_a_group_are_not_drawn(tmp_path):
     protocols = [PUSH, {"kind": "request"}]
     few: list[Load] = [(0.2, 0.15), (0.5, 0.2)]
-    sweep = Sweep.read(swept(tmp_path / "sweep", few, protocols))
+    sweep = swept(tmp_path / "sweep", few, protocols)
     reason = "fewer than 3 cells differ in clock rate or number of owners alone"
     assert throughput.FIGURE.why_not(sweep) == reason
 
@@ -171,23 +152,21 @@ def test_too_few_points_of_a_group_are_not_drawn(tmp_path: Path) -> None:
         ({"kind": "csma", "airtime": 0.5, "propagation_delay": 0.05, "persistence": 0.5}, []),
     ],
 )  # fmt: skip
-def test_curves_are_drawn_where_theory_has_them(
-    channel: dict[str, Any], named: list[str], tmp_path: Path
-) -> None:
+def test_curves_are_drawn_where_theory_has_them(channel, named, tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), (0.6, 0.2)]
-    directory = swept(tmp_path / "sweep", loads, channel=channel)
-    series = throughput.FIGURE.picture(Sweep.read(directory)).table["series"]
+    sweep = swept(tmp_path / "sweep", loads, channel=channel)
+    series = throughput.FIGURE.picture(sweep).table["series"]
     assert list(dict.fromkeys(series[series != "measured"])) == named
 
 
-def test_intervals_are_read_in_either_form() -> None:
+def test_intervals_are_read_in_either_form():
     either = {"intervals": {"x": [1.0, 2.0]}}, {"x": 1.5, "x_ci95": 0.5}
     assert [outcomes.interval(summary, "x") for summary in either] == [(1.0, 2.0)] * 2
     assert np.isnan(outcomes.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
 
 
 @pytest.mark.long
-def test_a_result_with_events_gets_their_pictures(tmp_path: Path, result: Path) -> None:
+def test_a_result_with_events_gets_their_pictures(tmp_path, result):
     source = made(tmp_path / "made", [[*exchange(1, 0.0, 1.0), (2.0, "clock_tick", 1)]])
     (source / "events.parquet").rename(result / "events.parquet")
     names = [path.stem for path in draw_all(result).pictures]

@@ -30,7 +30,7 @@ def median(graph: Pairs, hops: int) -> float:
 
 
 @pytest.mark.long
-def test_the_entry_says_what_its_networks_give() -> None:
+def test_the_entry_says_what_its_networks_give():
     said = " ".join(entry(NAME).scenario().description.split())
     ring, grid, near, complete = (whole(place) for place in range(4))
     assert max(graph.epsilon for graph in (ring, grid, near, complete)) == 2
@@ -47,7 +47,7 @@ def test_the_entry_says_what_its_networks_give() -> None:
 
 
 @pytest.mark.long
-def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all() -> None:
+def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all():
     for place in range(4):
         graph = whole(place)
         _, found = graph.quartiles()
@@ -56,7 +56,7 @@ def test_a_median_falls_with_distance_and_nobody_exceeds_who_hears_all() -> None
 
 
 @pytest.mark.long
-def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
+def test_the_study_draws_a_line_for_each_graph(tmp_path):
     small = (
         "owners.count=4",
         "owners.records=50",
@@ -74,7 +74,7 @@ def test_the_study_draws_a_line_for_each_graph(tmp_path: Path) -> None:
     assert f"they are averaged in {number(12)} meetings" in captions
 
 
-def test_another_observer_is_refused() -> None:
+def test_another_observer_is_refused():
     scenario = entry(NAME).scenario(('privacy.observer={ kind = "transcript" }',))
     with pytest.raises(SpecError, match="allowed is node"):
         pairs(scenario.base(), "ring")

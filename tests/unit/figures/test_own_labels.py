@@ -1,7 +1,6 @@
 """Numbers of figures that show several cells: every row has the label of its own cell."""
 
 import csv
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ CHANNELS = {"channel": {"kind": "aloha", "airtime": 0.1}, "protocol": {"kind": "
 
 @pytest.mark.long
 @pytest.mark.parametrize("swept", GRIDS)
-def test_every_row_has_the_true_epsilon_of_its_own_cell(swept: str, tmp_path: Path) -> None:
+def test_every_row_has_the_true_epsilon_of_its_own_cell(swept, tmp_path):
     more = CHANNELS if swept == "channels" else {"run__alone": True, "run__split": True}
     asked = scenario(data=HELD_OUT, privacy__sensitivity=CLIP, sweep=GRIDS[swept], **more)
     sweep(asked, tmp_path / "s")
@@ -49,7 +48,7 @@ def test_every_row_has_the_true_epsilon_of_its_own_cell(swept: str, tmp_path: Pa
             assert row["private"] == str(of_network), path.name
 
 
-def test_rows_that_do_not_say_whose_they_are_have_no_value_that_differs() -> None:
+def test_rows_that_do_not_say_whose_they_are_have_no_value_that_differs():
     both = [
         manifest(run(scenario(privacy__sensitivity=CLIP, privacy__epsilon=epsilon)))
         for epsilon in (1.0, 2.0)

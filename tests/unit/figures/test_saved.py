@@ -3,7 +3,6 @@
 import io
 import itertools
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -14,18 +13,18 @@ from asyncdp_sim.figures import Result
 from asyncdp_sim.figures.draw import draw_named
 from asyncdp_sim.figures.kit.axes import end_labels
 from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.picture import UNDATED, FileFormat, Paper, Picture, save
+from asyncdp_sim.figures.kit.picture import UNDATED, Paper, Picture, save
 from asyncdp_sim.figures.kit.printed import fit
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.kit.style import canvas, colours, style
 from asyncdp_sim.figures.kit.svg import inline
 from asyncdp_sim.figures.runs import convergence, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.runs import RunResult, write
+from asyncdp_sim.runs import write
 
 
 @pytest.fixture
-def drawings(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+def drawings(monkeypatch):
     """Give the figures that are drawn, in turn."""
     drawn: list[Figure] = []
     draw = Figure.draw
@@ -54,8 +53,8 @@ PICTURES: dict[str, Callable[[Result], Picture]] = {
 @pytest.mark.parametrize("name", PICTURES)
 @pytest.mark.long
 def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
-    name: str, drawn_result: Path, tmp_path: Path, drawings: list[Figure]
-) -> None:
+    name, drawn_result, tmp_path, drawings
+):
     result = Result.read(drawn_result)
     expected = by_matplotlib(PICTURES[name](result).figure)
     assert len(drawings) == 2
@@ -69,7 +68,7 @@ def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
 
 
 @pytest.mark.long
-def test_in_a_page_too(drawn_result: Path, drawings: list[Figure]) -> None:
+def test_in_a_page_too(drawn_result, drawings):
     picture = shares.FIGURE.of(Result.read(drawn_result))
     inline(picture, "p", 10**9)
     assert drawings == [picture.figure]
@@ -79,9 +78,7 @@ LEAST, COLUMN = 7.0, 3.4
 
 
 @pytest.mark.long
-def test_for_print_letters_are_large_enough_and_nothing_overlaps(
-    outcome: RunResult, tmp_path: Path
-) -> None:
+def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_path):
     write(outcome, tmp_path / "cell-0000")
     result = Result.read(tmp_path / "cell-0000")
     panels = [Panel(result, "one"), Panel(result, "another network, of a long name")]
@@ -110,7 +107,7 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(
     assert first.get_ylabel() == second.get_ylabel() == "share of the updates"
 
 
-def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column() -> None:
+def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column():
     with style():
         figure, axes = canvas(height=2.5)
         axes.set_xlim(0, 12)
@@ -126,7 +123,7 @@ def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column() -> None:
 
 
 @pytest.mark.long
-def test_a_style_sheet_changes_what_is_drawn_and_is_forgotten(result: Path, tmp_path: Path) -> None:
+def test_a_style_sheet_changes_what_is_drawn_and_is_forgotten(result, tmp_path):
     plain, file = draw_named(result, "svg"), tmp_path / "serif.mplstyle"
     before = [path.read_text() for path in plain.pictures]
     file.write_text("font.family: serif\n")
@@ -143,9 +140,7 @@ def test_a_style_sheet_changes_what_is_drawn_and_is_forgotten(result: Path, tmp_
 @pytest.mark.parametrize(
     ("file_format", "starts"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")]
 )
-def test_files_have_their_format_and_are_alike(
-    file_format: FileFormat, starts: bytes, drawn_result: Path, tmp_path: Path
-) -> None:
+def test_files_have_their_format_and_are_alike(file_format, starts, drawn_result, tmp_path):
     paper = Paper(file_format, COLUMN)
     first, second = (
         save(shares.FIGURE.of(Result.read(drawn_result)), tmp_path / place, paper) for place in "ab"

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from asyncdp_sim.scenario.catalogue import catalogue, entry
 from tests.unit.figures.made import curve, finished, made
 
 
-def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path: Path) -> None:
+def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path):
     protocols = ['{"kind": "request"}', '{"kind": "push"}']
     for number, (fast, psi) in enumerate(((2.0, 0.1), (3.0, 8.0))):
         directory = made(
@@ -32,7 +31,7 @@ def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path: P
     assert "less than 5 % apart: updates made, time to end, fairness" in picture.caption
 
 
-def test_published_points_are_not_on_their_papers_law() -> None:
+def test_published_points_are_not_on_their_papers_law():
     published = FINAL_PSI["lending-convergence"]
     records = entry("lending-convergence").scenario().owners.records
     law = {epsilon: 2.15e9 / (epsilon * records) ** 2 for epsilon in published}
@@ -44,7 +43,7 @@ def test_published_points_are_not_on_their_papers_law() -> None:
     assert min(published[epsilon] / law[epsilon] for epsilon in law) < 0.2
 
 
-def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
+def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path):
     curve(made(tmp_path / "cell-0000"), [1.0])
     swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
     for name in ("collab-06", "whom-to-ask"):
@@ -55,7 +54,7 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_command_without_a_study_imports_none_of_them() -> None:
+def test_a_command_without_a_study_imports_none_of_them():
     code = (
         "import sys, scenarios.command, asyncdp_sim.figures.plan; "
         "studied = ('analysis', 'asyncdp_sim.figures.studies.'); "

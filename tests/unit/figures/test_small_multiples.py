@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import gaps, shares, timing
 from asyncdp_sim.figures.sweeps import networks
 from asyncdp_sim.results import Result, Sweep
 from tests.manifests import changed
-from tests.unit.figures.made import finished, made, scenario
+from tests.unit.figures.made import finished, made, scenario, write_table
 
 
 def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) -> Result:
@@ -21,12 +19,9 @@ def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) 
     k = np.arange(1, len(owner) + 1)
     columns = {"replicate": np.ones_like(k), "k": k, "tick": k * 10**9, "time": k * 1.0}
     columns |= {"owner": np.array(owner), "staleness": np.zeros_like(k)}
-    pq.write_table(pa.table(columns), directory / "updates.parquet")
+    write_table(directory, "updates", columns)
     used = np.bincount(owner, minlength=n_owners + 1)[1:]
-    pq.write_table(
-        pa.table({"owner": np.arange(1, n_owners + 1), "updates": used}),
-        directory / "owners.parquet",
-    )
+    write_table(directory, "owners", {"owner": np.arange(1, n_owners + 1), "updates": used})
     with changed(directory) as manifest:
         manifest["network"] = network
     return Result.read(directory)
@@ -42,7 +37,7 @@ def of_networks(directory: Path, shares_online: Sequence[float]) -> Sweep:
     return finished(directory, {"availability.probability": online, "algorithm.selection": steps})
 
 
-def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path: Path) -> None:
+def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path):
     found = networks.networks(of_networks(tmp_path, [1.0, 0.2]))
     assert [each.name for each in found] == [f"online {share} % of the time" for share in (100, 20)]
     assert [each.result.directory.name for each in found] == ["cell-0000", "cell-0002"]
@@ -55,7 +50,7 @@ def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path: Path) ->
     assert f"{found[1].name}: k = 1 to 4 of replicate 1" in picture.caption
 
 
-def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path: Path) -> None:
+def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path):
     found = networks.networks(of_networks(tmp_path, [1.0, *np.arange(1, 8) / 10]))
     kept, left_out = networks.spread(found)
     assert len(kept) == networks.MOST
@@ -76,14 +71,14 @@ def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path: Path) -> N
     assert "shares: all owners have equally many updates (online 100 % of the time)" in notes
 
 
-def test_seeds_are_one_network(tmp_path: Path) -> None:
+def test_seeds_are_one_network(tmp_path):
     for number in range(2):
         updated(tmp_path / f"cell-{number:04d}", [1, 2], 3, f"net-{number}")
     sweep = finished(tmp_path, {"run.seed": [1, 2]})
     assert [each.result.directory.name for each in networks.networks(sweep)] == ["cell-0000"]
 
 
-def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path: Path) -> None:
+def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
     owner = np.random.default_rng(1).integers(1, 170, 90)
     result = updated(tmp_path / "many", owner.tolist(), 169, "net")
     for picture in (timing.BY_UPDATE.of(result), timing.BY_TIME.of(result)):
@@ -93,7 +88,7 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path: Path) ->
         assert f"in which {len(set(owner.tolist()))} of 169 owners spoke" in picture.caption
 
 
-def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path: Path) -> None:
+def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
     result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
     left = shares.FIGURE.picture([Panel(result, "the one that differs")])  # others are constant
     assert left.figure.axes[0].get_title(loc="left") == "the one that differs"
@@ -104,7 +99,7 @@ def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path: Path) ->
         assert "network" not in alone.table
 
 
-def test_panels_have_one_scale_unless_one_would_be_too_small(tmp_path: Path) -> None:
+def test_panels_have_one_scale_unless_one_would_be_too_small(tmp_path):
     few, some = (updated(tmp_path / f"{n}", [1, 2, 1], n, f"{n}") for n in (2, 3))
     many = updated(tmp_path / "many", list(range(1, 401)), 400, "many")
     first, second = shares.FIGURE.picture([Panel(few, "a"), Panel(some, "b")]).figure.axes

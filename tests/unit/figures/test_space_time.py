@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made import Row, made, scenario
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.kit.picture import Picture, as_csv
@@ -13,6 +12,7 @@ from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.spacetime.axes import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.results import Result
 from asyncdp_sim.trace.spans import OFFLINE
+from tests.unit.figures.made import Row, keys, made, scenario
 
 LOCKED: list[Row] = [
     (0.5, "went_offline", 3),
@@ -63,24 +63,20 @@ def kinds(picture: Picture) -> list[str]:
     return [row["what"] for row in rows(picture)]
 
 
-def legend(picture: Picture) -> set[str]:
-    return {text.get_text() for text in picture.figure.legends[0].get_texts()}
-
-
 def drawn(tmp_path: Path, events: list[Row], said: dict[str, Any], **window: Any) -> Picture:
     return diagram.diagram(Result.read(made(tmp_path / "made", [events], said)), **window)
 
 
-def test_the_plotted_numbers_are_the_events(tmp_path: Path) -> None:
+def test_the_plotted_numbers_are_the_events(tmp_path):
     picture = drawn(tmp_path, LOCKED, scenario())
     assert as_csv(picture.table) == EXPECTED
     assert "t in [0, 3.1) of replicate 1. " in picture.caption
     names = {LABELS[row["what"]] for row in rows(picture)}
-    assert legend(picture) == names
+    assert set(keys(picture)) == names
     picture.figure.canvas.draw()
 
 
-def test_a_window_shows_what_touches_it(tmp_path: Path) -> None:
+def test_a_window_shows_what_touches_it(tmp_path):
     picture = drawn(tmp_path, LOCKED, scenario(), start=1.25, end=1.65)
     expected = ["offline", "query", "lock", "request refused", "computing", "answer lost"]
     assert kinds(picture) == expected
@@ -88,7 +84,7 @@ def test_a_window_shows_what_touches_it(tmp_path: Path) -> None:
         drawn(tmp_path / "2", LOCKED, scenario(), start=7, end=9)
 
 
-def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path: Path) -> None:
+def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path):
     events: list[Row] = [
         (0.0, "broadcast_sent", 0, 1),
         (0.1, "query_received", 1, 1),
@@ -121,16 +117,16 @@ def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path: Path) 
         ("budget spent", "2", "1.5", "1.5"),
         ("timeout", "1", "1.6", "1.6"),
     }
-    assert "on air, by how it ends" in legend(picture)
+    assert "on air, by how it ends" in keys(picture)
     assert "lock" not in kinds(picture)
 
 
-def test_every_mark_has_a_look_and_a_name() -> None:
+def test_every_mark_has_a_look_and_a_name():
     assert set(LABELS) == {*ARROWS, *BARS, *STROKES, *SIGNS, OFFLINE}
     assert len(set(LABELS.values())) == len(LABELS)
 
 
-def test_of_many_owners_the_most_active_are_shown(tmp_path: Path) -> None:
+def test_of_many_owners_the_most_active_are_shown(tmp_path):
     ticks: list[Row] = [
         (round(n / 100, 2), "clock_tick", 1 + n % 20 if n % 3 else 7) for n in range(300)
     ]
@@ -142,7 +138,7 @@ def test_of_many_owners_the_most_active_are_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_thousands_of_events_are_a_few_artists(tmp_path: Path) -> None:
+def test_thousands_of_events_are_a_few_artists(tmp_path):
     events: list[Row] = []
     for message in range(1, 2001):
         start = message / 100
@@ -165,7 +161,7 @@ def test_thousands_of_events_are_a_few_artists(tmp_path: Path) -> None:
     assert len(axes.collections) + len(axes.lines) < 30
 
 
-def test_of_an_answer_made_afresh_the_lock_goes_on(tmp_path: Path) -> None:
+def test_of_an_answer_made_afresh_the_lock_goes_on(tmp_path):
     events: list[Row] = [
         (1.0, "request_sent", 1, 1),
         (1.0, "query_sent", 1, 1),
@@ -192,12 +188,12 @@ def test_of_an_answer_made_afresh_the_lock_goes_on(tmp_path: Path) -> None:
     ]
 
 
-def test_an_unknown_event_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_event_is_refused(tmp_path):
     with pytest.raises(ResultError, match="an unknown event, 'sneezed'"):
         drawn(tmp_path, [(1.0, "sneezed", 1)], scenario())
 
 
-def test_owners_that_meet_are_drawn_without_a_learner(tmp_path: Path) -> None:
+def test_owners_that_meet_are_drawn_without_a_learner(tmp_path):
     """Neither the line on top, nor the legend, nor the caption names whom there is not."""
     graph = {"kind": "complete"}
     said = scenario(
@@ -217,7 +213,6 @@ def test_owners_that_meet_are_drawn_without_a_learner(tmp_path: Path) -> None:
     [axes] = picture.figure.axes
     names = [each.get_text() for each in axes.get_yticklabels()]
     assert names == ["meetings", "1", "2", "3"]
-    keys = [each.get_text() for each in picture.figure.legends[0].get_texts()]
-    assert "learner" not in " ".join((*names, *keys, picture.caption))
+    assert "learner" not in " ".join((*names, *keys(picture), picture.caption))
     alone = diagram.diagram(Result.read(made(tmp_path / "asked", [LOCKED])))
     assert alone.figure.axes[0].get_yticklabels()[0].get_text() == "learner"

@@ -29,13 +29,13 @@ class Updates:
         return [np.array(UPDATES[name]) for name in names]
 
 
-def test_the_first_gap_of_every_replicate_is_from_time_0() -> None:
+def test_the_first_gap_of_every_replicate_is_from_time_0():
     updates: Any = Updates()
     assert gaps.gaps(updates).tolist() == [2.0, 3.0, 3.0, 1.0]
     assert gaps.gaps(updates, 1).tolist() == [2.0, 3.0]
 
 
-def test_a_share_of_staleness_has_students_interval_over_replicates() -> None:
+def test_a_share_of_staleness_has_students_interval_over_replicates():
     """Of ten updates 2, 4, 4 and 6 are stale: residuals ∓0.2, sd √(0.08/3) over R − 1.
 
     The logit of a share s has the half width h/(s(1 − s)), and odds are e to the logit.
@@ -47,7 +47,7 @@ def test_a_share_of_staleness_has_students_interval_over_replicates() -> None:
     assert (low[1], high[1]) == pytest.approx(tuple(odds / (1 + odds)), rel=1e-6)
 
 
-def test_the_error_of_owners_is_over_seeds() -> None:
+def test_the_error_of_owners_is_over_seeds():
     """Two seeds (rows), three owners: half their distance is the standard error of the mean."""
     found = fairness._error(np.array([[1.0, 2.0, 5.0], [3.0, 6.0, 5.0]]))
     assert found == pytest.approx([1.0, 2.0, 0.0])

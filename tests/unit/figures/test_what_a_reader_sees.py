@@ -4,21 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from matplotlib.collections import LineCollection
 
 from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import Result, Sweep, draw_all
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.axes import lettered, listed, wrapped
 from asyncdp_sim.figures.kit.small_multiples import Panel
 from asyncdp_sim.figures.runs import convergence, profit, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.figures.sweeps import networks, overview, settings
 from tests.manifests import changed
-from tests.unit.figures.made import curve, finished, made, scenario, texts
+from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
 from tests.unit.figures.test_small_multiples import updated
 
 
@@ -32,19 +29,16 @@ def of_cells(directory: Path, psi: list[float]) -> list[Result]:
             manifest["summary"] |= known
         table = {"owner": [1, 2, 3], "updates": [1, 2, 0], "records": [10, 10, 10]}
         table |= {"answers_released": [1, 2, 0], "collided": [0, 0, 0], "lost": [0, 0, 0]}
-        pq.write_table(pa.table(table), cell / "owners.parquet")
+        write_table(cell, "owners", table)
         curve(cell, [last, last])
-        between = Result.read(cell).frame("curve").query("k > 0").assign(k=5, time=0.5)
         rows = Result.read(cell).frame("curve")
-        table = pa.Table.from_pandas(
-            pd.concat([rows, between]).sort_values(["replicate", "k"]), preserve_index=False
-        )
-        pq.write_table(table, cell / "curve.parquet")
+        between = rows.query("k > 0").assign(k=5, time=0.5)
+        write_table(cell, "curve", pd.concat([rows, between]).sort_values(["replicate", "k"]))
         cells.append(Result.read(cell))
     return cells
 
 
-def test_lines_of_some_cells_say_what_these_have_in_common(tmp_path: Path) -> None:
+def test_lines_of_some_cells_say_what_these_have_in_common(tmp_path):
     of_cells(tmp_path, list(np.geomspace(1, 2, 12)))
     rates, budgets = [0.5, 2.0] * 6, [float(1 + n // 2) for n in range(12)]
     sweep = finished(tmp_path, {"privacy.epsilon": budgets, "clock.rate": rates})
@@ -55,7 +49,7 @@ def test_lines_of_some_cells_say_what_these_have_in_common(tmp_path: Path) -> No
     assert not any("where λ" in text for text in texts(drawn["against"]))
 
 
-def test_a_line_through_its_ends_alone_is_not_drawn(tmp_path: Path) -> None:
+def test_a_line_through_its_ends_alone_is_not_drawn(tmp_path):
     [result] = of_cells(tmp_path, [1.0])
     cell = result.directory
     curve(cell, [1.0, 2.0])
@@ -64,7 +58,7 @@ def test_a_line_through_its_ends_alone_is_not_drawn(tmp_path: Path) -> None:
     assert "convergence: ψ was recorded at the beginning and the end alone" in " ".join(notes)
 
 
-def test_lines_that_coincide_are_one_with_both_names(tmp_path: Path) -> None:
+def test_lines_that_coincide_are_one_with_both_names(tmp_path):
     results = of_cells(tmp_path, [1.0, 2.0, 1.0])
     lines = [CurveLine(each, name) for each, name in zip(results, "abc", strict=True)]
     picture = convergence.by_update(lines)
@@ -75,7 +69,7 @@ def test_lines_that_coincide_are_one_with_both_names(tmp_path: Path) -> None:
     assert set(picture.table["line"]) == {"a", "b", "c"}  # each with its numbers
 
 
-def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path: Path) -> None:
+def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
     for number, epsilon in enumerate((1.0, 2.0)):
         cell = updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
         with changed(cell) as manifest:
@@ -92,7 +86,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path: Path) 
     assert "staleness: no answer was stale" in notes  # of all cells, so that none is named
 
 
-def test_networks_are_named_by_what_is_not_the_same_in_all(tmp_path: Path) -> None:
+def test_networks_are_named_by_what_is_not_the_same_in_all(tmp_path):
     rows = [("a", 0.5, "one"), ("b", 0.5, "two"), ("c", 0.5, "two"), ("a", 1.0, "three")]
     for number, (_, _, network) in enumerate([row for row in rows for _ in range(2)]):
         updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, network)
@@ -108,9 +102,7 @@ def test_networks_are_named_by_what_is_not_the_same_in_all(tmp_path: Path) -> No
     ]  # fmt: skip
 
 
-def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(
-    tmp_path: Path,
-) -> None:
+def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(tmp_path):
     two = updated(tmp_path / "two", [1, 2] * 5, 3, "net")
     many = updated(tmp_path / "many", list(range(1, 41)) * 3, 40, "net")
     for result, owners in ((two, 2), (many, 40)):
@@ -130,10 +122,10 @@ def _together(result: Result, owners: int) -> None:
     frame = result.frame("updates")
     frame["k"] = 1 + np.arange(len(frame)) // owners
     frame = frame.iloc[np.r_[np.arange(len(frame)), 0]].sort_values("k", kind="stable")
-    pq.write_table(pa.Table.from_pandas(frame), result.directory / "updates.parquet")
+    write_table(result.directory, "updates", frame)
 
 
-def test_low_panels_have_room_for_their_owners_numbers(tmp_path: Path) -> None:
+def test_low_panels_have_room_for_their_owners_numbers(tmp_path):
     result = updated(tmp_path / "twelve", list(range(1, 13)), 12, "net")
     [alone] = timing.BY_UPDATE.of(result).figure.axes
     first, _ = timing.BY_UPDATE.picture([Panel(result, "a"), Panel(result, "b")]).figure.axes
@@ -143,24 +135,19 @@ def test_low_panels_have_room_for_their_owners_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, with $n_i$ training rows"),
                                                 (20, "owner $i$")])  # fmt: skip
-def test_profits_axis_names_what_is_there_and_crosses_are_explained(
-    n_owners: int, axis: str, tmp_path: Path
-) -> None:
+def test_profits_axis_names_what_is_there_and_crosses_are_explained(n_owners, axis, tmp_path):
     cell = made(tmp_path / "one", said=scenario(n_owners), psi_final={"mean": 0.5})
     columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
     columns |= {"psi_alone": np.linspace(0.1, 1, n_owners)}
-    pq.write_table(pa.table(columns), cell / "owners.parquet")
+    write_table(cell, "owners", columns)
     picture = profit.by_owner([CurveLine(Result.read(cell))])
-    [axes], [legend] = picture.figure.axes, picture.figure.legends
-    assert axes.get_xlabel() == axis
-    named = [text.get_text() for text in legend.get_texts()]
-    assert named == [r"$\theta_i^*$: the owner alone", "private model, mean of replicates"]
+    assert picture.figure.axes[0].get_xlabel() == axis
+    assert keys(picture) == [r"$\theta_i^*$: the owner alone", "private model, mean of replicates"]
 
 
 @pytest.mark.long
-def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path: Path) -> None:
-    sizes, budgets = list(range(1, 11)), [1.0, 2.0, 3.0, 4.0] * 3
-    pairs = [(size, epsilon) for size in sizes for epsilon in range(1, 12)]
+def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path):
+    pairs = [(size, epsilon) for size in range(1, 11) for epsilon in range(1, 12)]
     of_cells(tmp_path, [1.0 + n for n in range(len(pairs))])
     columns = {"owners.records": [n for n, _ in pairs], "privacy.epsilon": [e for _, e in pairs]}
     picture = overview.FIGURE.picture(finished(tmp_path, columns))
@@ -168,10 +155,9 @@ def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path: 
     assert set(picture.table["series"]) == {f"n_i = {n}" for n in (1, 3, 5, 8, 10)}
     named = {text.get_text() for axes in picture.figure.axes for text in axes.texts}
     assert "nᵢ = 1" in named
-    assert len(budgets) == 12
 
 
-def test_points_at_zero_are_whole_and_rows_have_room(tmp_path: Path) -> None:
+def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
     for number, refused in enumerate((0.0, 0.5)):
         cell = made(tmp_path / f"cell-{number:04d}", refusal_rate=refused)
         curve(cell, [1.0, 2.0])
@@ -187,14 +173,8 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path: Path) -> None:
     assert not above.overlaps(below)
 
 
-def test_many_names_are_a_few_words() -> None:
-    assert listed(["a", "b", "a"]) == "a, b"
-    assert listed([str(n) for n in range(9)], "; ") == "0 … 8 (9 in all)"
-    assert lettered("n_i = 3") == wrapped("n_i = 3") == "nᵢ = 3"
-
-
 @pytest.mark.long
-def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept: Path) -> None:
+def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept):
     draw_all(swept)
     said = (swept / "figures" / "captions.md").read_text()
     assert "cell-0000" not in said

@@ -24,7 +24,7 @@ def of_many() -> Forecast:
     return forecast(load(SCENE, (MANY,))[0], redraws=0)
 
 
-def test_each_observer_has_its_epsilon_its_noise_and_its_winners() -> None:
+def test_each_observer_has_its_epsilon_its_noise_and_its_winners():
     found = of_many()
     transcript, every, last, sums = found.observers
     names = ["transcript", "all models", "last model", "aggregate"]
@@ -44,7 +44,7 @@ def test_each_observer_has_its_epsilon_its_noise_and_its_winners() -> None:
 
 
 @one_in(2, "sees", ["all", "last"])
-def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(sees: str) -> None:
+def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(sees):
     budgets = "privacy.epsilon=[1.0, 2.0, 3.0]"
     scenario = load(SCENE, (MANY, budgets, f"privacy.observer.sees={sees}"))[0]
     found = {each.name: each for each in forecast(scenario, redraws=0).observers}
@@ -60,7 +60,7 @@ def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(see
     assert max(shares) == pytest.approx(1.0, rel=1e-4)
 
 
-def test_the_screen_and_json_have_all() -> None:
+def test_the_screen_and_json_have_all():
     found = of_many()
     told = lines(found)
     head = next(at for at, line in enumerate(told) if "ε against" in line)
@@ -74,7 +74,7 @@ def test_the_screen_and_json_have_all() -> None:
     assert raw["observers"][2]["observer"] == "an observer of the last central model alone"
 
 
-def test_where_one_observer_applies_nothing_is_said_of_any() -> None:
+def test_where_one_observer_applies_nothing_is_said_of_any():
     for settings in (
         ("privacy.mechanism=laplace", "privacy.observer.kind=transcript"),
         ("privacy.mechanism=none", "privacy.observer.kind=transcript"),
@@ -86,7 +86,7 @@ def test_where_one_observer_applies_nothing_is_said_of_any() -> None:
         assert not any("ε against" in line for line in lines(found))
 
 
-def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them() -> None:
+def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them():
     gossip = load(
         SCENE,
         (
@@ -97,16 +97,3 @@ def test_an_observer_of_the_scenario_s_own_kind_is_one_of_them() -> None:
         ),
     )[0]
     assert [each.name for each in applying(gossip)] == ["transcript", "node", "node"]
-
-
-@pytest.mark.long
-def test_sums_have_the_noise_that_would_do_against_all_models() -> None:
-    """Of three equal owners a sum hides as much as models of sums do: 1/√3 of an answer's noise."""
-    rounds = "algorithm={kind='collab-1', rho=320.0}"
-    found = {
-        each.name: each for each in forecast(load(SCENE, (MANY, rounds))[0], redraws=0).observers
-    }
-    sums, every = found["aggregate"], found["all models"]
-    assert sums.quieter == pytest.approx(3**-0.5, rel=1e-4)
-    assert sums.psi == pytest.approx(every.psi, rel=1e-4)
-    assert sums.psi < found["transcript"].psi  # type: ignore[operator]

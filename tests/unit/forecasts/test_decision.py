@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,7 +49,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
-def test_it_is_in_ten_lines_and_begins_all_that_is_printed(case: str) -> None:
+def test_it_is_in_ten_lines_begins_all_that_is_printed_and_groups_owners_by_verdict(case):
     scenario = made(**CASES[case])
     found = forecast(scenario)
     tried = changes(population(scenario, "own", private=False), found.worth)
@@ -61,12 +60,6 @@ def test_it_is_in_ten_lines_and_begins_all_that_is_printed(case: str) -> None:
     assert json.loads(as_json(found, tried))["decision"]["decision"] == decide(found).decision
     assert not any(word in " ".join(told) for word in ("nan", "inf", "None"))
     assert len(decide(found, tried).would_change_it) == 3
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("case", CASES)
-def test_each_owner_is_in_the_group_of_its_verdict(case: str) -> None:
-    found = forecast(made(**CASES[case]))
     groups = decide(found)
     by_verdict = {True: groups.gain, False: groups.do_worse, None: groups.undecided}
     for owner, verdict in enumerate(found.verdicts, 1):
@@ -74,7 +67,7 @@ def test_each_owner_is_in_the_group_of_its_verdict(case: str) -> None:
     assert sum(map(len, by_verdict.values())) == len(found.verdicts) == 4
 
 
-def test_sentences_follow_the_verdicts() -> None:
+def test_sentences_follow_the_verdicts():
     found = forecast(made(**EXACT))
 
     def said(*profits: bool | None) -> str:
@@ -93,7 +86,7 @@ def test_sentences_follow_the_verdicts() -> None:
     assert decide(replace(found, owners=())).decision == UNKNOWN
 
 
-def test_break_even_is_that_of_the_owners() -> None:
+def test_break_even_is_that_of_the_owners():
     found = forecast(made(**EXACT))
     needed = sorted(each for each in found.break_even if each is not None)
     said = decide(found).break_even.split()
@@ -106,7 +99,7 @@ def test_break_even_is_that_of_the_owners() -> None:
     assert lower.would_gain(2.0 * 1.01) == 1
 
 
-def test_a_lever_does_what_it_says() -> None:
+def test_a_lever_does_what_it_says():
     scenario = made(**EXACT | {"privacy": EXACT["privacy"] | {"epsilon": 0.1}})
     found = forecast(scenario)
     tried = changes(population(scenario, "own", private=False), found.worth)
@@ -123,7 +116,7 @@ def test_a_lever_does_what_it_says() -> None:
     assert forecast(larger).verdicts.count(True) == count
 
 
-def test_less_noise_is_not_tried_where_it_cannot_help() -> None:
+def test_less_noise_is_not_tried_where_it_cannot_help():
     known = population(made(**EXACT), "own", private=False)
     tried = changes(known, None, less_noise=False)
     assert [each.words for each in tried] == ["15 updates instead of 60"]
@@ -135,7 +128,7 @@ def _budget_lever(levers: tuple[str, ...]) -> tuple[float, int]:
     return float(words[1]), int(words[words.index("of") - 1])
 
 
-def test_substitute_rows_that_make_nothing_certain_are_the_sentence(tmp_path: Path) -> None:
+def test_substitute_rows_that_make_nothing_certain_are_the_sentence(tmp_path):
     found = forecast(on_a_table(tmp_path, "by column"))
     assert found.worth is not None
     unsure = replace(found, worth=replace(found.worth, rows=found.worth.alone + 1e3))
@@ -149,7 +142,7 @@ def test_substitute_rows_that_make_nothing_certain_are_the_sentence(tmp_path: Pa
     assert "8 redraws of the substitute rows" in decided.how_sure
 
 
-def test_what_breaks_privacy_is_on_the_first_screen() -> None:
+def test_what_breaks_privacy_is_on_the_first_screen():
     found: Forecast = forecast(made(**EXACT))
     said = "ε = 1,000 per owner for the whole run"
     assert decide(found).privacy == f"{said}, if the declared bound holds"
@@ -160,7 +153,7 @@ def test_what_breaks_privacy_is_on_the_first_screen() -> None:
     assert decide(replace(found, timing="the learner waits")).privacy.startswith("NO finite ε")
 
 
-def test_tuning_is_named_for_gossip_alone() -> None:
+def test_tuning_is_named_for_gossip_alone():
     server = {"kind": "fedasync", "step": 0.01, "mixing": 0.5}
     levers = decide(forecast(made(algorithm=server, data={"held_out": 0.0}))).would_change_it
     assert not any("--tune" in lever for lever in levers)

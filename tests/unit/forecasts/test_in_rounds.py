@@ -48,19 +48,6 @@ def test_without_noise_the_forecast_is_the_run(name):
     np.testing.assert_array_equal(found.psi, found.noise_free)
 
 
-def test_more_rows_may_judge_than_train():
-    rows = {"kind": "lending", "features": 3, "public_records": 400, "preprocessing": "pca"}
-    quiet = {"mechanism": "none", "sensitivity": None}
-    wide, narrow = (
-        together("parameter-server", data=rows | {"score_on": who}, privacy=quiet)
-        for who in ("all", "participants")
-    )
-    curve = run(wide).learned.curve["relative_fitness"].reshape(2, T + 1)
-    np.testing.assert_allclose(told(wide, "own").psi, curve[0], rtol=1e-9)
-    assert told(wide, "own").bound() is None
-    assert abs(told(narrow, "own").psi[-1] / curve[0, -1] - 1) > 1e-3
-
-
 def test_owners_second_moments_count_pooled_alone():
     uneven = {"kind": "gaussian", "features": 3, "heterogeneity": 0.5}
     common, own = (told(together(data=uneven), moments) for moments in ("common", "own"))

@@ -51,16 +51,17 @@ def test_the_price_at_the_margin_is_the_slope_of_the_total():
     assert cheapest(WANTED, PRICES, 0.2).price_of_target == pytest.approx(slope, rel=1e-4)
 
 
-def test_what_cannot_be_is_refused():
-    with pytest.raises(SpecError, match=r"more than 0\.05, the expected ψ without noise"):
-        cheapest(WANTED, PRICES, 0.05)
-
-
-def test_prices_are_one_positive_number_for_each_owner():
-    with pytest.raises(SpecError, match="prices"):
-        cheapest(WANTED, [1.0, 2.0], 0.2)
-    with pytest.raises(SpecError, match="prices"):
-        cheapest(WANTED, [1.0, 2.0, 0.0, 1.0], 0.2)
+@pytest.mark.parametrize(
+    ("prices", "target", "said"),
+    [
+        (PRICES, 0.05, r"more than 0\.05, the expected ψ without noise"),
+        ([1.0, 2.0], 0.2, "prices"),
+        ([1.0, 2.0, 0.0, 1.0], 0.2, "prices"),
+    ],
+)
+def test_what_cannot_be_is_refused(prices, target, said):
+    with pytest.raises(SpecError, match=said):
+        cheapest(WANTED, prices, target)
 
 
 def test_demand_is_the_forecast_at_any_budgets():

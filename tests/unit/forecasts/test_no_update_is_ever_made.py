@@ -43,13 +43,13 @@ def _scenario(algorithm: AnyAlgorithm, bound: str, **privacy: Any) -> Scenario:
 @pytest.mark.long
 @BOUNDS
 @EACH
-def test_none_before_until(algorithm: AnyAlgorithm, bound: str, tmp_path: Path) -> None:
+def test_none_before_until(algorithm, bound, tmp_path):
     scenario = _scenario(algorithm, bound, **PRIVACY.get(algorithm.kind, {}))
     _ends_as_it_starts(scenario.replace(run={"until": 0.5}), tmp_path)
 
 
 @BOUNDS
-def test_none_where_a_buffer_never_fills(bound: str, tmp_path: Path) -> None:
+def test_none_where_a_buffer_never_fills(bound, tmp_path):
     fedbuff = FedBuff(step=0.5, server_step=1.0, buffer=7)
     scenario = _scenario(fedbuff, bound, budget={"kind": "per-owner-cap", "answers": 2})
     _ends_as_it_starts(scenario, tmp_path)

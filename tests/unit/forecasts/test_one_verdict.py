@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.forecasts import Forecast, forecast
@@ -27,14 +26,14 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @one_in(3, "case", CASES)
-def test_on_rows_of_their_own(case: str) -> None:
+def test_on_rows_of_their_own(case):
     scenario = Scenario.model_validate(RAW).replace(**CASES[case])
     found = forecast(scenario)
     assert (found.worth is None) is (scenario.data.holds_out is False)
     _says_one_thing(found)
 
 
-def test_on_substitute_rows(tmp_path: Path) -> None:
+def test_on_substitute_rows(tmp_path):
     found = forecast(on_a_table(tmp_path, "by column"))
     assert found.worth is not None
     assert found.worth.rows is not None

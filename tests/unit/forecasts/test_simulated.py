@@ -24,7 +24,7 @@ CURVE = np.array(
 """Of two replicates, the second of which ends an update earlier."""
 
 
-def test_a_run_that_has_ended_stays_where_it_ended() -> None:
+def test_a_run_that_has_ended_stays_where_it_ended():
     assert _mean(CURVE, "relative_fitness").tolist() == [7.0, 3.5, 2.5]
     assert final_psi(CURVE).tolist() == [2.0, 3.0]
     lost = CURVE.copy()
@@ -65,8 +65,8 @@ def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(part
 
 @pytest.mark.parametrize(("rho", "updates", "enough"), [(5.0, 120, True), (60.0, 12, False)])
 def test_few_runs_without_noise_are_made_where_they_tell_their_mean(
-    rho: float, updates: int, enough: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    rho, updates, enough, monkeypatch
+):
     """To the error stated beside their number; where they differ much, all are made."""
     fields: dict[str, Any] = scenes.fields(
         run={"updates": updates},
@@ -96,7 +96,7 @@ CLIPPED: dict[str, Any] = scenes.fields(
 )
 
 
-def test_more_runs_are_made_where_the_first_leave_an_owner_undecided() -> None:
+def test_more_runs_are_made_where_the_first_leave_an_owner_undecided():
     asked = parse(Scenario, CLIPPED)
     decided = forecast(asked)
     assert (decided.method.split()[0], decided.verdicts) == (str(FIRST), [False, False, False])
@@ -110,7 +110,7 @@ def test_more_runs_are_made_where_the_first_leave_an_owner_undecided() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("runs", "error"), [(FEWEST, 0.015), (FIRST, 0.022)])
-def test_the_interval_of_few_runs_covers_as_stated(runs: int, error: float) -> None:
+def test_the_interval_of_few_runs_covers_as_stated(runs, error):
     """Of 4,000/R intervals, each of R other runs, a share of 0.95 ± the standard error."""
     asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
     known = population(asked, None, private=False)
@@ -120,9 +120,7 @@ def test_the_interval_of_few_runs_covers_as_stated(runs: int, error: float) -> N
     assert 0.95 - 3 * error < np.mean(within) < 0.999
 
 
-def test_where_rows_are_held_out_psi_has_as_many_runs_as_errors(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_rows_are_held_out_psi_has_as_many_runs_as_errors(monkeypatch):
     """The owners' verdicts have runs of their own, and are the same with more or fewer of ψ."""
     asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
     found = forecast(asked)
@@ -144,7 +142,7 @@ TRUSTED = {
 @pytest.mark.parametrize("bound", TRUSTED)
 @pytest.mark.parametrize("learning", ["replay", "live"])
 @pytest.mark.long
-def test_without_noise_answers_are_bounded_as_with_it(bound: str, learning: str) -> None:
+def test_without_noise_answers_are_bounded_as_with_it(bound, learning):
     """An infinite budget clips and scales as any other; mechanism none does neither."""
     fields: dict[str, Any] = scenes.fields(
         run={"updates": 12, "replicates": FIRST, "learning": learning},

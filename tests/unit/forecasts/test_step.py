@@ -10,6 +10,7 @@ from asyncdp_sim.forecasts.advice.coalitions import costs
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.step import step_lines, swept_step
+from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.moments.gossip_map import contraction
@@ -32,7 +33,7 @@ BY_RHO = scenario(None)
 
 
 @pytest.mark.parametrize("learning", ["replay", "live"])
-def test_runs_by_the_step_are_those_by_its_rho(learning: str) -> None:
+def test_runs_by_the_step_are_those_by_its_rho(learning):
     ends = [
         run(each.replace(run={"learning": learning}), numbers=range(1, 5)).summary["psi_final"]
         for each in (scenario(), BY_RHO)
@@ -40,7 +41,7 @@ def test_runs_by_the_step_are_those_by_its_rho(learning: str) -> None:
     assert ends[0]["mean"] == pytest.approx(ends[1]["mean"], rel=1e-9)
 
 
-def test_forecasts_and_prices_by_the_step_are_those_by_its_rho() -> None:
+def test_forecasts_and_prices_by_the_step_are_those_by_its_rho():
     one, other = (forecast(each, moments="own") for each in (scenario(), BY_RHO))
     assert one.psi == pytest.approx(other.psi, rel=1e-9)
     assert one.psi_bound == pytest.approx(other.psi_bound, rel=1e-9)
@@ -48,20 +49,20 @@ def test_forecasts_and_prices_by_the_step_are_those_by_its_rho() -> None:
     assert prices[0] == pytest.approx(prices[1], rel=1e-9)
 
 
-def test_coalitions_of_every_size_have_the_step() -> None:
+def test_coalitions_of_every_size_have_the_step():
     known = population(scenario(), "own", private=False)
     alike, *_ = costs(known, tuned=False)
     assert alike.rho[:, 0] == pytest.approx(STEP * T**2 * SIGMA / np.arange(1, N + 1))
 
 
-def test_a_shorter_run_keeps_the_step_and_goes_not_so_far() -> None:
+def test_a_shorter_run_keeps_the_step_and_goes_not_so_far():
     short = scenario(updates=T // 5)
     assert short.algorithm.step_of(N, T // 5, SIGMA) == STEP
     by_rho = scenario(None, updates=T // 5)
     assert by_rho.algorithm.step_of(N, T // 5, SIGMA) == pytest.approx(25 * STEP)
 
 
-def test_tuning_writes_the_step() -> None:
+def test_tuning_writes_the_step():
     found = tune(BY_RHO, replicates=2)
     assert found.scenario.algorithm.rho is None
     assert found.scenario.algorithm.step == found.best.setting.step
@@ -70,7 +71,7 @@ def test_tuning_writes_the_step() -> None:
 
 @pytest.mark.parametrize("central_step", ["proof", "text"])
 @pytest.mark.parametrize("curvature", [0.1, 2.0, 40.0, 400.0])
-def test_the_contraction_is_that_of_the_mean_path(curvature: float, central_step: str) -> None:
+def test_the_contraction_is_that_of_the_mean_path(curvature, central_step):
     owners, step, updates = 4, 0.3, 50
     models, after = np.eye(owners + 1), np.zeros((owners + 1, owners + 1))
     beta = step / (2 * owners) if central_step == "proof" else step * (owners - 1) / owners**2
@@ -87,7 +88,7 @@ def test_the_contraction_is_that_of_the_mean_path(curvature: float, central_step
     assert left == pytest.approx(slowest**updates, rel=1e-6)
 
 
-def test_a_check_says_the_step_and_how_far_it_goes() -> None:
+def test_a_check_says_the_step_and_how_far_it_goes():
     (said,) = step_lines(scenario())
     assert said.startswith("step: 0.25 per update, ρ = 30; after T updates, ")
     assert list(step_lines(BY_RHO)) == [said]
@@ -112,7 +113,7 @@ def test_a_check_says_the_step_and_how_far_it_goes() -> None:
     ],
     ids=lambda algorithm: algorithm["kind"],
 )
-def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm: dict[str, Any]) -> None:
+def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm):
     raw = banks((400,), (np.inf,), T, RHO) | {"algorithm": algorithm}
     raw["data"] = raw["data"] | {"features": 1}
     answers = algorithm["kind"].startswith("fed")
@@ -126,7 +127,7 @@ def test_a_check_says_what_other_steps_leave_of_the_distance(algorithm: dict[str
     assert ("for staleness 0" in said) == answers
 
 
-def test_a_check_says_where_it_does_not_compute_what_is_left() -> None:
+def test_a_check_says_where_it_does_not_compute_what_is_left():
     graph = banks((400, 400), (9.0, 9.0), T, RHO) | {
         "algorithm": {"kind": "gossip-graph", "step": 0.1},
         "protocol": {"kind": "gossip", "graph": {"kind": "complete"}},
@@ -135,16 +136,24 @@ def test_a_check_says_where_it_does_not_compute_what_is_left() -> None:
     assert said.endswith("its effect over T updates is not computed for gossip-graph")
 
 
-def test_of_other_losses_the_largest_curvature_is_said() -> None:
+def test_of_other_losses_the_largest_curvature_is_said():
     logistic = scenario(model={"kind": "logistic"}, data={"labels": True})
     (said,) = step_lines(logistic)
     assert "(direction of largest curvature" in said
 
 
-def test_a_sweep_says_what_it_does_to_the_step() -> None:
+def test_a_sweep_says_what_it_does_to_the_step():
     cells = [scenario(None, updates=each) for each in (30, 60)]
     (said,) = swept_step(cells)
     assert said.startswith("sweep: ρ as given makes the step Nρ/(T²σ) 0.25 to 1 per update in ")
     (kept,) = swept_step([scenario(updates=each) for each in (30, 60)])
     assert kept == "sweep: the step, 0.25 per update, does not change with N, T and σ"
     assert list(swept_step([BY_RHO, scenario()])) == []
+
+
+@pytest.mark.parametrize(("rho", "diverges"), [(40.0, False), (40_000.0, True)])
+def test_steps_that_are_too_long_are_named(rho, diverges):
+    told = lines(forecast(Scenario.model_validate(banks(updates=200, rho=rho)), moments="own"))
+    said = [line for line in told if line.startswith("diverges")]
+    assert len(said) == diverges
+    assert all("take shorter steps" in line for line in said)

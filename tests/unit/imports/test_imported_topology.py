@@ -58,7 +58,7 @@ def imported(folder: Path, text: str, **options: object) -> tuple[dict[str, floa
 
 
 @pytest.mark.parametrize("name", DATA["inputs"])
-def test_a_graph_of_others_becomes_ours(tmp_path: Path, name: str) -> None:
+def test_a_graph_of_others_becomes_ours(tmp_path, name):
     case = DATA["inputs"][name]
     decisions = case["decisions"]
     found, lines = imported(tmp_path, document(case), **case.get("options", {}))
@@ -73,21 +73,21 @@ def test_a_graph_of_others_becomes_ours(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("case", DATA["wrong"])
-def test_what_is_wrong_is_a_line_each(tmp_path: Path, case: dict[str, Any]) -> None:
+def test_what_is_wrong_is_a_line_each(tmp_path, case):
     with pytest.raises(InputError) as error:
         imported(tmp_path, document(case), **case.get("options", {}))
     assert error.value.lines() == [f"given {line}" for line in case["lines"]]
     assert [path.name for path in tmp_path.iterdir()] == ["theirs.graphml"]
 
 
-def test_the_first_faults_of_many_are_shown(tmp_path: Path) -> None:
+def test_the_first_faults_of_many_are_shown(tmp_path):
     with pytest.raises(InputError) as error:
         imported(tmp_path, graphml(", ".join(["a b x"] * 15)))
     assert len(error.value.lines()) == 11
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "iso-8859-1"])
-def test_a_document_is_decoded_as_it_declares(tmp_path: Path, encoding: str) -> None:
+def test_a_document_is_decoded_as_it_declares(tmp_path, encoding):
     nodes = '<node id="Zürich"/><node id="Genève"/>'
     text = graphml("Zürich Genève 1", nodes)
     declared = text.replace("UTF-8", encoding.removesuffix("-sig"))
@@ -96,7 +96,7 @@ def test_a_document_is_decoded_as_it_declares(tmp_path: Path, encoding: str) -> 
     assert "1 owner: 1 = 'Genève'" in lines
 
 
-def test_links_are_the_mean_of_the_shortest_of_each_direction(tmp_path: Path) -> None:
+def test_links_are_the_mean_of_the_shortest_of_each_direction(tmp_path):
     """Twenty random directed multigraphs that networkx writes, whole numbers among the weights."""
     for seed in range(20):
         draws = random.Random(seed)

@@ -58,7 +58,7 @@ def online_fractions(table: Path, n: int, until: float, **more: object) -> np.nd
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("protocol", range(6))
-def test_the_share_online_is_that_of_the_file(tmp_path: Path, suffix: str, protocol: int) -> None:
+def test_the_share_online_is_that_of_the_file(tmp_path, suffix, protocol):
     devices = fedscale(6)
     out = tmp_path / f"online{suffix}"
     told = import_fedscale(pickled(devices, tmp_path, protocol), out, 100)
@@ -72,7 +72,7 @@ def test_the_share_online_is_that_of_the_file(tmp_path: Path, suffix: str, proto
         assert np.abs(simulated - shares).max() < 1e-9
 
 
-def test_a_device_online_to_the_end_and_one_with_another_period(tmp_path: Path) -> None:
+def test_a_device_online_to_the_end_and_one_with_another_period(tmp_path):
     devices = {
         "a": {"active": [10, 90], "inactive": [20], "finish_time": 100},
         "b": {"active": [5, 60], "inactive": [5, 70], "finish_time": 200},
@@ -87,7 +87,7 @@ def test_a_device_online_to_the_end_and_one_with_another_period(tmp_path: Path) 
     ]
 
 
-def test_capacity_becomes_a_scenario_that_loads(tmp_path: Path) -> None:
+def test_capacity_becomes_a_scenario_that_loads(tmp_path):
     devices = {1: {"computation": 162.0, "communication": 5648.0}, 7: {"computation": 20.0,
                "communication": 100.0}}  # fmt: skip
     out = tmp_path / "fast.toml"
@@ -140,7 +140,7 @@ EXECUTED = (*CLASSES, "tuple as a key", "extension", "persistent")
 
 
 @pytest.mark.parametrize("name", hostile(Path("x")))
-def test_a_hostile_pickle_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+def test_a_hostile_pickle_is_refused_in_one_line(name, tmp_path):
     file = tmp_path / "devices.pkl"
     file.write_bytes(hostile(tmp_path / "called")[name])
     with pytest.raises(DataError) as refused:
@@ -153,7 +153,7 @@ def test_a_hostile_pickle_is_refused_in_one_line(name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", CLASSES)
-def test_the_reader_itself_knows_no_class(name: str, tmp_path: Path) -> None:
+def test_the_reader_itself_knows_no_class(name, tmp_path):
     """Behind the scan, in case that lets something pass."""
     data = hostile(tmp_path / "called")[name]
     with pytest.raises(pickle.UnpicklingError, match="it asks for"):
@@ -161,7 +161,7 @@ def test_the_reader_itself_knows_no_class(name: str, tmp_path: Path) -> None:
     assert not (tmp_path / "called").exists()
 
 
-def test_one_list_for_many_devices_is_read_once_only(tmp_path: Path) -> None:
+def test_one_list_for_many_devices_is_read_once_only(tmp_path):
     shared = list(range(0, 200, 2)), list(range(1, 201, 2))
     devices = {
         n: {"active": shared[0], "inactive": shared[1], "finish_time": 300} for n in range(99)
@@ -170,7 +170,7 @@ def test_one_list_for_many_devices_is_read_once_only(tmp_path: Path) -> None:
         import_fedscale(pickled(devices, tmp_path), tmp_path / "online.csv", 1)
 
 
-def test_the_reader_of_plain_pickles_reads_what_was_written(tmp_path: Path) -> None:
+def test_the_reader_of_plain_pickles_reads_what_was_written(tmp_path):
     value = {1: [1.5, -3, 2**40, True, None, "Zürich"], "b": {"c": []}}
     for protocol in range(6):
         assert read_plain(pickled(value, tmp_path, protocol))[0] == value
@@ -207,7 +207,7 @@ DEVICE = {"active": [0, 50], "inactive": [40, 60], "finish_time": 100}
         ({1: {"computation": 1.0, "communication": float("nan")}}, "given 1 and nan (device 1)"),
     ],
 )
-def test_wrong_devices_are_one_line_each(tmp_path: Path, devices: object, expected: str) -> None:
+def test_wrong_devices_are_one_line_each(tmp_path, devices, expected):
     if isinstance(devices, dict) and "finish_time" in devices:
         devices = {1: devices}
     with pytest.raises(DataError) as refused:
@@ -236,7 +236,7 @@ def flash(folder: Path, devices: object) -> Path:
     return folder / "states.json"
 
 
-def test_a_device_is_online_while_it_is_all_that_is_needed(tmp_path: Path) -> None:
+def test_a_device_is_online_while_it_is_all_that_is_needed(tmp_path):
     late = "2020-01-28 09:59:00\tunknown\n2020-01-28 12:59:00\tunknown"
     file = flash(tmp_path, {"0": {"messages": LOG, "model": "x"}, "é": {"messages": late}})
     told = import_flash(file, tmp_path / "online.csv", ["charging", "wifi", "locked"])
@@ -274,7 +274,7 @@ def test_a_device_is_online_while_it_is_all_that_is_needed(tmp_path: Path) -> No
         ('{"a": {"messages": "2020-01-28 10:00:00\\tsideways"}}', "message 1, '2020-01-28 10:00"),
     ],
 )
-def test_wrong_logs_are_one_line(tmp_path: Path, text: str, expected: str) -> None:
+def test_wrong_logs_are_one_line(tmp_path, text, expected):
     (tmp_path / "states.json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as refused:
         import_flash(tmp_path / "states.json", tmp_path / "online.csv", ["wifi"])

@@ -1,7 +1,6 @@
 """Bounds that theory has in the place of one value are told to whoever asks, with the reason."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -25,11 +24,11 @@ WHY = "owners' times of work, with their answers' way, are not exponential"
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result(tmp_path_factory):
     return written(tmp_path_factory.mktemp("bounds") / "result", **QUEUED)
 
 
-def test_before_a_run() -> None:
+def test_before_a_run():
     made = scenario(**QUEUED)
     said = "\n".join(describe(made))
     assert (
@@ -45,7 +44,7 @@ def test_before_a_run() -> None:
     assert '"low": 2' in as_json(found)
 
 
-def test_a_value_leaves_bounds_untold() -> None:
+def test_a_value_leaves_bounds_untold():
     found = forecast(
         scenario(**QUEUED | {"compute": {"kind": "exponential", "mean": 0.5}}), redraws=0
     )
@@ -54,7 +53,7 @@ def test_a_value_leaves_bounds_untold() -> None:
 
 
 @pytest.mark.long
-def test_after_a_run(result: Path) -> None:
+def test_after_a_run(result):
     manifest = read_manifest(result)
     assert "(theory 2 to 4)" in dict(on_screen(manifest))["throughput"]
     [found] = [row for row in manifest["rests_on"]["together"] if row["figure"] == "throughput"]

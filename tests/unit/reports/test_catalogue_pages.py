@@ -1,7 +1,5 @@
 """Every entry of the catalogue has a page, whatever it is made of."""
 
-from pathlib import Path
-
 import pytest
 
 from asyncdp_sim.reports import LARGEST, page
@@ -15,7 +13,7 @@ pytestmark = pytest.mark.nightly
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in catalogue()])
-def test_a_cell_has_a_page(name: str, tmp_path: Path) -> None:
+def test_a_cell_has_a_page(name, tmp_path):
     [*_, cell] = cells(name)
     scenario = small(name, cell)
     write(run(scenario), tmp_path / "result")

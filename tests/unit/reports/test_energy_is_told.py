@@ -1,10 +1,7 @@
 """Joules and bytes stand wherever a run is told, and before it where a formula gives them."""
 
-from pathlib import Path
-
 import pytest
 
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import figures
 from asyncdp_sim.reports import page
@@ -25,12 +22,12 @@ POWERED = {
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def result(tmp_path_factory):
     return written(tmp_path_factory.mktemp("energy") / "result", **POWERED)
 
 
 @pytest.mark.long
-def test_what_is_forecast_is_what_is_measured(result: Path) -> None:
+def test_what_is_forecast_is_what_is_measured(result):
     said, summary = forecast(scenario(**POWERED), redraws=0), read_manifest(result)["summary"]
     assert said.energy is not None
     for name in ("joules", "bytes_sent", "bytes_received"):
@@ -40,15 +37,7 @@ def test_what_is_forecast_is_what_is_measured(result: Path) -> None:
     assert f"{round(said.energy.bytes_sent or 0):,} bytes sent" in told
 
 
-@pytest.mark.long
-def test_without_a_formula_the_reason_is_told() -> None:
-    fails = scenario(**POWERED, channel={"kind": "ideal", "loss": 0.1})
-    told = dict(figures(forecast(fails, redraws=0)))["energy"]
-    assert told == "no formula applies, because messages are lost; a run measures it"
-    assert "(messages are lost)" in "\n".join(describe(fails))
-
-
-def test_a_run_tells_both(result: Path) -> None:
+def test_a_run_tells_both(result):
     manifest = read_manifest(result)
     summary, rows = manifest["summary"], dict(on_screen(manifest))
     assert f"{summary['joules']:.3g} J per replicate" in rows["energy"]
@@ -57,7 +46,7 @@ def test_a_run_tells_both(result: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_page_tells_every_owner_both(result: Path) -> None:
+def test_the_page_tells_every_owner_both(result):
     told = Seen(page([result])).said
     found = Result.read(result)
     for column, name in (("joules", "joules"), ("sent", "bytes_sent"), ("heard", "bytes_received")):

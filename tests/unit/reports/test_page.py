@@ -5,7 +5,6 @@ import re
 from base64 import b64encode
 from collections import Counter
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,27 +32,27 @@ from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, s
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory):
     return tmp_path_factory.mktemp("reports")
 
 
 @pytest.fixture(scope="module")
-def result(place: Path) -> Path:
+def result(place):
     return written(place / "result")
 
 
 @pytest.fixture(scope="module")
-def of_run(result: Path) -> Seen:
+def of_run(result):
     return Seen(page([result]))
 
 
 @pytest.fixture(scope="module")
-def of_sweep(place: Path) -> Seen:
+def of_sweep(place):
     return Seen(page([swept(place / "sweep")]))
 
 
 @pytest.mark.long
-def test_it_is_whole_and_asks_nobody_for_anything(of_run: Seen, of_sweep: Seen) -> None:
+def test_it_is_whole_and_asks_nobody_for_anything(of_run, of_sweep):
     for seen in (of_run, of_sweep):
         assert seen.faults == []
         assert seen.foreign == []
@@ -66,7 +65,7 @@ def test_it_is_whole_and_asks_nobody_for_anything(of_run: Seen, of_sweep: Seen) 
         assert {name.removeprefix("#") for name in used} <= set(named)
 
 
-def test_what_would_be_fetched_is_seen() -> None:
+def test_what_would_be_fetched_is_seen():
     for text in (
         '<img src="https://a.example/x.png">',
         '<link rel="stylesheet" href="x.css">',
@@ -79,7 +78,7 @@ def test_what_would_be_fetched_is_seen() -> None:
 
 
 @pytest.mark.long
-def test_the_first_screen_is_the_answer(of_run: Seen, of_sweep: Seen) -> None:
+def test_the_first_screen_is_the_answer(of_run, of_sweep):
     for seen in (of_run, of_sweep):
         first = seen.text.partition('<section id="answer">')[2].partition("</section>")[0]
         for word in ('class="decision"', "<svg", "ψ at the end", "Time", "<dt>ε</dt>", "banner"):
@@ -95,7 +94,7 @@ def test_the_first_screen_is_the_answer(of_run: Seen, of_sweep: Seen) -> None:
 
 
 @pytest.mark.long
-def test_a_sweeps_page_is_of_no_single_cell(of_run: Seen, of_sweep: Seen) -> None:
+def test_a_sweeps_page_is_of_no_single_cell(of_run, of_sweep):
     assert "Privacy of each owner" in of_run.text
     assert "Privacy of each owner" not in of_sweep.text
     assert any("movable" in str(each.get("class")) for each in of_run.all("div"))
@@ -103,7 +102,7 @@ def test_a_sweeps_page_is_of_no_single_cell(of_run: Seen, of_sweep: Seen) -> Non
 
 
 @pytest.mark.long
-def test_a_forecast_has_a_page(place: Path) -> None:
+def test_a_forecast_has_a_page(place):
     file = place / "soon.json"
     made = forecast(scenario(), redraws=0)
     file.write_text(as_json(made))
@@ -121,7 +120,7 @@ def test_a_forecast_has_a_page(place: Path) -> None:
 
 
 @pytest.mark.long
-def test_several_results_are_compared(result: Path, place: Path) -> None:
+def test_several_results_are_compared(result, place):
     other = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
     seen = Seen(page([result, other]))
     assert seen.faults == seen.foreign == []
@@ -133,7 +132,7 @@ def test_several_results_are_compared(result: Path, place: Path) -> None:
 
 
 @one_in(2, "of", ["of_run", "of_sweep"])
-def test_names_and_titles_are_text(of: str, request: pytest.FixtureRequest) -> None:
+def test_names_and_titles_are_text(of, request):
     seen: Seen = request.getfixturevalue(of)
     assert EVIL in seen.said
     assert len(seen.all("script")) == 1
@@ -146,7 +145,7 @@ def test_names_and_titles_are_text(of: str, request: pytest.FixtureRequest) -> N
         assert "`" not in seen.said
 
 
-def test_no_script_but_its_own_may_run(of_run: Seen) -> None:
+def test_no_script_but_its_own_may_run(of_run):
     [policy] = [each["content"] for each in of_run.all("meta") if "http-equiv" in each]
     [script] = re.findall(r"<script>(.*?)</script>", of_run.text, re.S)
     digest = b64encode(sha256(script.encode()).digest()).decode()
@@ -154,7 +153,7 @@ def test_no_script_but_its_own_may_run(of_run: Seen) -> None:
     assert "default-src 'none'" in str(policy)
 
 
-def test_every_drawing_has_the_words_of_its_caption(of_run: Seen, result: Path) -> None:
+def test_every_drawing_has_the_words_of_its_caption(of_run, result):
     drawings = [each for each in of_run.all("svg")]
     entries, _ = pictures(open_directory(result))
     told = [picture.caption for picture, _ in entries]
@@ -174,14 +173,8 @@ def test_the_same_bytes_twice_and_by_the_command(of_run, result, tmp_path, comma
     assert str(result.parent) not in of_run.text
 
 
-def test_what_is_no_result_is_one_line(tmp_path, command):
-    command.refused("report", tmp_path)
-    with pytest.raises(ResultError):
-        page([tmp_path])
-
-
 @pytest.mark.long
-def test_numbers_have_intervals_and_predictions_beside_them(of_run: Seen, result: Path) -> None:
+def test_numbers_have_intervals_and_predictions_beside_them(of_run, result):
     manifest = read_manifest(result)
     low, high = manifest["summary"]["intervals"]["throughput"]
     predicted = {each["quantity"]: each["value"] for each in manifest["predictions"]}
@@ -193,7 +186,7 @@ def test_numbers_have_intervals_and_predictions_beside_them(of_run: Seen, result
     assert "updates / time unit" in row.group()
 
 
-def test_each_owner_is_there_by_name_with_what_was_charged(of_run: Seen, result: Path) -> None:
+def test_each_owner_is_there_by_name_with_what_was_charged(of_run, result):
     found = Result.read(result)
     charged = found.of_owners("epsilon_spent").max(axis=0)
     for name, spent in zip(BASE["owners"]["names"], charged, strict=True):  # type: ignore[index]
@@ -202,7 +195,7 @@ def test_each_owner_is_there_by_name_with_what_was_charged(of_run: Seen, result:
 
 
 @pytest.mark.long
-def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep: Seen) -> None:
+def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep):
     assert "NOT PRIVATE as claimed" in of_sweep.said
     assert [each["class"] for each in of_sweep.all("p") if "banner" in str(each.get("class"))] == [
         "banner broken"
@@ -211,7 +204,7 @@ def test_a_sweep_tells_every_cell_and_that_none_is_private(of_sweep: Seen) -> No
         assert words in of_sweep.said
 
 
-def test_a_banner_says_the_label_and_is_never_milder(result: Path, place: Path) -> None:
+def test_a_banner_says_the_label_and_is_never_milder(result, place):
     good = read_manifest(result)
     bad = read_manifest(written(place / "bad", **AS_PUBLISHED))
     real, untimed = (
@@ -229,7 +222,7 @@ def test_a_banner_says_the_label_and_is_never_milder(result: Path, place: Path) 
     assert any("one draw of noise" in why for why in banner([good, bad]).reasons)
 
 
-def test_warnings_that_limit_a_result_stand_apart_from_notes(place: Path) -> None:
+def test_warnings_that_limit_a_result_stand_apart_from_notes(place):
     directory = written(place / "warned", **AS_PUBLISHED)
     limits, others = warnings_first(directory)
     assert sorted(limits + others) == sorted(read_manifest(directory)["warnings"])
@@ -238,7 +231,7 @@ def test_warnings_that_limit_a_result_stand_apart_from_notes(place: Path) -> Non
     assert ("<h2>Warnings</h2>" in text, "<h2>Notes</h2>" in text) == (True, len(others) > 0)
 
 
-def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) -> None:
+def test_what_it_rests_on_is_what_the_manifest_says(of_run, result):
     said = read_manifest(result)["rests_on"]
     assert len(foundation([{}])["kinds"]) == 0
     for row in said["kinds"]:
@@ -253,21 +246,21 @@ def test_what_it_rests_on_is_what_the_manifest_says(of_run: Seen, result: Path) 
     assert {row["where"] for row in both["together"][:2]} == {"in 1 of 2 cells"}
 
 
-def test_events_simulated_again_are_those_of_the_run(result: Path, tmp_path: Path) -> None:
+def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
     kept = written(tmp_path / "kept", events=True)
     again = _again(Result.read(result))
     assert isinstance(again, np.ndarray)
     assert np.array_equal(again, marks.tables(Result.read(kept), 1)[1])
 
 
-def test_columns_are_those_of_the_tables_that_are_there(of_run: Seen) -> None:
+def test_columns_are_those_of_the_tables_that_are_there(of_run):
     assert "updates.parquet" in of_run.said
     assert "events.parquet" not in of_run.said
     assert "The owner's number, the same in all tables" in of_run.said
 
 
 @pytest.mark.long
-def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result: Path) -> None:
+def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result):
     with style():
         figure, axes = canvas()
         points = np.random.default_rng(1).normal(size=(2, 2500))
@@ -283,7 +276,7 @@ def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result: Path
     assert Seen(f"<svg>{small}</svg>").foreign == []
 
 
-def test_a_table_goes_by_its_name(tmp_path: Path) -> None:
+def test_a_table_goes_by_its_name(tmp_path):
     """Where a file lies is no part of a page that is sent about."""
     rows = [f"{n % 7},{n % 5 + n % 7 / 9}" for n in range(60)]
     (tmp_path / "mine.csv").write_text("\n".join(["x,y", *rows, ""]))
@@ -314,7 +307,7 @@ def test_many_owners_open_below_and_names_that_are_numbers_are_not_told_twice(tm
 
 
 @pytest.mark.long
-def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path: Path) -> None:
+def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path):
     seen = Seen(page([written(tmp_path / "one", run={"updates": 25, "replicates": 1})]))
     said = " ".join(seen.words)
     assert "psi_final.median" in said
@@ -323,13 +316,13 @@ def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path: Path
     assert "band" not in said.partition("Figure 1. ")[2].partition("Figure 2. ")[0]
 
 
-def test_figures_do_not_repeat_what_the_page_says_once(of_run: Seen) -> None:
+def test_figures_do_not_repeat_what_the_page_says_once(of_run):
     said = " ".join(of_run.words)
     assert "Figure 1. Median (line) and 25–75 % band" in said
     assert "replicates, ε = 1, seed" not in said.partition("Figure 1. ")[2]
 
 
-def test_where_nothing_takes_time_there_is_no_space_and_time(tmp_path: Path) -> None:
+def test_where_nothing_takes_time_there_is_no_space_and_time(tmp_path):
     rounds = {"protocol": {"kind": "rounds"}, "compute": {"kind": "none"}}
     algorithm = {"kind": "collab-2", "step": 1.0}
     result = written(tmp_path / "still", **rounds, algorithm=algorithm)

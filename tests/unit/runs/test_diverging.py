@@ -1,8 +1,5 @@
 """Runs whose models overflow: ψ is infinite, in every table and word, and nothing warns."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -20,9 +17,7 @@ MORE = {"run": {"updates": 60, "alone": True}, "data": {"held_out": 0.2}, "owner
 @one_in(2, "learning", ["replay", "live"])
 @one_in(2, "bound", ["clip", "declared"])
 @pytest.mark.parametrize("parts", STEPS.values(), ids=STEPS)
-def test_a_run_that_diverges_is_told_as_such(
-    parts: dict[str, Any], bound: str, learning: str, tmp_path: Path
-) -> None:
+def test_a_run_that_diverges_is_told_as_such(parts, bound, learning, tmp_path):
     trusted = {"privacy": {"sensitivity": {"kind": bound, "bound": 1.0}}}
     raw = scenario(3, MORE, {"run": {"learning": learning}}, trusted, parts)
     found = run(parse(Scenario, raw))
@@ -32,7 +27,7 @@ def test_a_run_that_diverges_is_told_as_such(
     assert any(line.startswith("ψ at the end") for line in result_lines(tmp_path / "out"))
 
 
-def test_psi_overflows_before_f_does() -> None:
+def test_psi_overflows_before_f_does():
     """f(θ*) is below 1, so that f is finite at a model where ψ is not."""
     server = {"kind": "fedasync", "step": 1e152, "mixing": 1.0}
     declared = {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}}

@@ -12,7 +12,6 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, lines
-from asyncdp_sim.reports import write_report
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.runs.account import energy_columns
@@ -28,7 +27,7 @@ STATES = ("sending", "computing", "offline", "receiving", "listening", "idle")
 
 
 @pytest.fixture(scope="module")
-def powered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def powered(tmp_path_factory):
     place = tmp_path_factory.mktemp("energy") / "run"
     write(run(scenario(energy=ENERGY, **TIMES)), place)
     return place
@@ -38,7 +37,7 @@ def summary(place: Path) -> dict:
     return json.loads((place / "manifest.json").read_text())["summary"]
 
 
-def test_an_owners_row_is_power_times_time_and_bytes(powered: Path) -> None:
+def test_an_owners_row_is_power_times_time_and_bytes(powered):
     rows = pq.read_table(powered / "owners.parquet").to_pylist()
     for row in rows:
         watts = {"idle": 0.25, "listening": 0.5, "sending": 2.0, "receiving": 1.0, "offline": 0.0}
@@ -53,23 +52,22 @@ def test_an_owners_row_is_power_times_time_and_bytes(powered: Path) -> None:
     assert told["joules_per_update"] == pytest.approx(whole / told["updates"])
     assert told["watts"] == pytest.approx(told["joules"] / told["simulated_time"])
     assert told["intervals"]["watts"][0] < told["watts"] < told["intervals"]["watts"][1]
-    busy = 50 + 30 * told["utilisation"]
-    assert told["learner_watts"] == pytest.approx(busy)
+    assert told["learner_watts"] == pytest.approx(50 + 30 * told["utilisation"])
+    assert "learner draws" in "\n".join(result_lines(powered))
 
 
-def test_without_energy_nothing_of_a_result_changes(powered: Path, tmp_path: Path) -> None:
+def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
     plain = scenario(**TIMES)
     assert "energy" not in plain.plain()
     assert plain.network.occupation is False
     write(run(plain), tmp_path / "plain")
-    assert (tmp_path / "plain/updates.parquet").read_bytes() == (
-        powered / "updates.parquet"
-    ).read_bytes()
-    assert (tmp_path / "plain/curve.parquet").read_bytes() == (
-        powered / "curve.parquet"
-    ).read_bytes()
-    bare = pq.read_table(tmp_path / "plain/owners.parquet").column_names
-    whole = pq.read_table(powered / "owners.parquet").column_names
+    for name in ("updates", "curve"):
+        one, other = (place / f"{name}.parquet" for place in (tmp_path / "plain", powered))
+        assert one.read_bytes() == other.read_bytes()
+    bare, whole = (
+        pq.read_table(place / "owners.parquet").column_names
+        for place in (tmp_path / "plain", powered)
+    )
     assert [name for name in whole if name in bare] == bare
     assert set(whole) - set(bare) == {
         "joules", "bytes_sent", "bytes_received", *(f"time_{state}" for state in STATES)
@@ -81,17 +79,7 @@ def test_without_energy_nothing_of_a_result_changes(powered: Path, tmp_path: Pat
     assert energy_columns(plain, []) == {}
 
 
-@pytest.mark.long
-def test_screen_and_report_tell_it(powered: Path) -> None:
-    told = "\n".join(result_lines(powered))
-    assert "J per update" in told
-    assert "learner draws" in told
-    page = write_report([powered]).read_text(encoding="utf-8")
-    assert '<th scope="col">joules</th>' in page
-    assert "joules_per_update" in page
-
-
-def test_check_says_what_owners_draw_and_what_follows() -> None:
+def test_check_says_what_owners_draw_and_what_follows():
     told = describe(scenario(energy=ENERGY | {"seconds": 60.0}, **TIMES))
     [said] = [line for line in told if line.startswith("energy:")]
     assert said == (
@@ -105,7 +93,7 @@ def test_check_says_what_owners_draw_and_what_follows() -> None:
 
 
 @pytest.mark.long
-def test_a_forecast_tells_joules_or_why_not() -> None:
+def test_a_forecast_tells_joules_or_why_not():
     found = forecast(scenario(energy=ENERGY, **TIMES), redraws=0)
     assert found.energy is not None
     assert found.energy.joules == pytest.approx(sum(found.energy.watts) * found.time)
@@ -123,7 +111,7 @@ def test_a_forecast_tells_joules_or_why_not() -> None:
     assert json.loads(as_json(other))["energy"]["joules"] is None
 
 
-def test_cells_share_traces_and_powers_may_be_swept(tmp_path: Path) -> None:
+def test_cells_share_traces_and_powers_may_be_swept(tmp_path):
     swept = {"energy.idle": [0.0, 1.0], "privacy.epsilon": [1.0, 2.0]}
     sweep(scenario(energy=ENERGY, sweep=swept, **TIMES), tmp_path / "sweep")
     assert len(list((tmp_path / "sweep/traces").iterdir())) == 1
@@ -133,13 +121,13 @@ def test_cells_share_traces_and_powers_may_be_swept(tmp_path: Path) -> None:
     assert (many > few).all()
 
 
-def test_some_owners_take_their_own_powers_along() -> None:
+def test_some_owners_take_their_own_powers_along():
     some = scenario(energy=ENERGY, owners__only=[1, 3], **TIMES).base()
     assert some.energy is not None
     assert some.energy.computing == (5.0, 7.0)
 
 
-def test_several_servers_are_refused_by_name() -> None:
+def test_several_servers_are_refused_by_name():
     polar, watts = ad.load("polar-convergence"), ENERGY | {"computing": 5.0}
     with pytest.raises(SpecError, match=r"protocol\.kind: given 'servers'; allowed with"):
         polar.replace(energy=watts)

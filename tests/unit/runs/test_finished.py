@@ -1,7 +1,5 @@
 """Directories that hold something like the run that is asked for: never taken for it."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.runs import finished, run, write
 from asyncdp_sim.scenario import Scenario, load
 from tests.cli.scenes import SMALL
+from tests.manifests import changed
 
 TABLES = ("updates", "curve", "owners", "models", "optimum")
 
@@ -20,22 +19,15 @@ MEASURED = {"unit_seconds": 0.1, "null_excess_ms": 1.0, "excess_ms": EXCESS, "re
 
 
 @pytest.fixture
-def scenario(tmp_path: Path) -> Scenario:
+def scenario(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
     return load(tmp_path / "small.toml")[0]
 
 
 @pytest.fixture
-def result(scenario: Scenario, tmp_path: Path) -> Path:
+def result(scenario, tmp_path):
     write(run(scenario), tmp_path / "result")
     return tmp_path / "result"
-
-
-def edited(result: Path, change: Callable[[dict[str, Any]], Any]) -> None:
-    file = result / "manifest.json"
-    manifest = json.loads(file.read_text(encoding="utf-8"))
-    change(manifest)
-    file.write_text(json.dumps(manifest), encoding="utf-8")
 
 
 def refused(scenario: Scenario, result: Path, **asked: Any) -> str:
@@ -45,39 +37,35 @@ def refused(scenario: Scenario, result: Path, **asked: Any) -> str:
     return fault.given
 
 
-def test_it_is_finished_as_it_was_written(scenario: Scenario, result: Path) -> None:
+def test_it_is_finished_as_it_was_written(scenario, result):
     assert finished(scenario, result, events=False)
     assert not finished(scenario, result.with_name("elsewhere"), events=False)
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_not_without_any_of_its_tables(table: str, scenario: Scenario, result: Path) -> None:
+def test_not_without_any_of_its_tables(table, scenario, result):
     (result / f"{table}.parquet").unlink()
     assert refused(scenario, result) == f"a damaged result, without {table}.parquet"
 
 
 @pytest.mark.parametrize("numbers", [[1], [2], [2, 1], [1, 2, 3], [], None], ids=str)
-def test_not_with_other_replicates(
-    numbers: list[int] | None, scenario: Scenario, result: Path
-) -> None:
-    edited(result, lambda manifest: manifest.update(replicates=numbers))
+def test_not_with_other_replicates(numbers, scenario, result):
+    with changed(result) as manifest:
+        manifest["replicates"] = numbers
     with pytest.raises(ResultError):
         finished(scenario, result, events=False)
 
 
-def test_not_with_some_replicates_that_were_run_alone(scenario: Scenario, tmp_path: Path) -> None:
+def test_not_with_some_replicates_that_were_run_alone(scenario, tmp_path):
     write(run(scenario, numbers=[1]), tmp_path / "some")
     said = refused(scenario, tmp_path / "some")
     assert said == "an existing path, another result (of some replicates)"
 
 
-def test_not_where_processes_rehearsed_it(scenario: Scenario, result: Path) -> None:
+def test_not_where_processes_rehearsed_it(scenario, result):
     said = refused(scenario, result, measured=True)
     assert said == "an existing path, a simulation"
-    edited(result, lambda manifest: manifest.update(measured=MEASURED))
+    with changed(result) as manifest:
+        manifest["measured"] = MEASURED
     assert refused(scenario, result) == "an existing path, a rehearsal, not a simulation"
     assert finished(scenario, result, events=False, measured=True)
-
-
-def test_not_without_events_that_are_asked_for(scenario: Scenario, result: Path) -> None:
-    assert refused(scenario, result, events=True) == "a finished result without events"

@@ -1,7 +1,5 @@
 """Held-out rows and owners alone: judged one by one, in every table, and only where asked for."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -195,7 +193,7 @@ def test_it_is_reproduced(directory):
 
 
 @pytest.mark.parametrize("changes", [ASKED, LABELS], ids=["ridge", "logistic"])
-def test_live_is_replay(changes, tmp_path: Path):
+def test_live_is_replay(changes, tmp_path):
     live = written(scenario(**changes, run__learning="live"), tmp_path / "live")
     replay = written(scenario(**changes), tmp_path / "replay")
     assert live == replay
@@ -206,7 +204,7 @@ def test_live_is_replay(changes, tmp_path: Path):
     assert ("held_out_error" in columns) == (changes is LABELS)
 
 
-def test_where_nothing_is_asked_for_nothing_is_added(tmp_path: Path):
+def test_where_nothing_is_asked_for_nothing_is_added(tmp_path):
     written(scenario(), tmp_path / "plain")
     asked = written(scenario(run__split=True), tmp_path / "split")
     assert tables(tmp_path / "plain") == asked

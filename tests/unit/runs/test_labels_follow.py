@@ -34,7 +34,7 @@ SAID = Label("Private: ε = 1.", True, 1.0, 0.0, True, False)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
     return tmp_path / "s.toml"
 
@@ -46,7 +46,7 @@ def said_by(table: Path) -> dict[str, str]:
     return {key: value for key, value in said.items() if key.startswith("asyncdp.")}
 
 
-def test_every_table_of_a_result_says_that_it_is_not_private(file: Path, tmp_path: Path) -> None:
+def test_every_table_of_a_result_says_that_it_is_not_private(file, tmp_path):
     write(run(load(file)[0], events=True), tmp_path / "result")
     expected = label([read_manifest(tmp_path / "result")])
     assert expected.text.startswith("NOT PRIVATE as claimed")
@@ -70,9 +70,7 @@ def test_every_table_of_a_result_says_that_it_is_not_private(file: Path, tmp_pat
     ],
     ids=["neither", "held out", "alone"],
 )
-def test_a_files_metadata_speaks_of_that_file(
-    file: Path, tmp_path: Path, settings: tuple[str, ...], owners: dict[str, str]
-) -> None:
+def test_a_files_metadata_speaks_of_that_file(file, tmp_path, settings, owners):
     """Of a private run models alone are released: ψ, optima and losses are the simulator's."""
     private = 'privacy.sensitivity={kind="clip",bound=1.0}'
     write(run(load(file, [private, *settings])[0]), tmp_path / "result")
@@ -84,7 +82,7 @@ def test_a_files_metadata_speaks_of_that_file(
     assert found == {"models": "true", "curve": "false", "optimum": "false"} | owners
 
 
-def test_every_table_of_a_sweep_has_its_label(file: Path, tmp_path: Path) -> None:
+def test_every_table_of_a_sweep_has_its_label(file, tmp_path):
     sweep(load(file)[0], tmp_path / "sweep")
     cells = sorted((tmp_path / "sweep").glob("cell-*"))
     manifests = [read_manifest(cell) for cell in cells]
@@ -98,7 +96,7 @@ def test_every_table_of_a_sweep_has_its_label(file: Path, tmp_path: Path) -> Non
         assert said_by(shared) == label(manifests).metadata_of_network()
 
 
-def test_a_label_is_written_as_it_is_and_the_same_bytes_each_time(tmp_path: Path) -> None:
+def test_a_label_is_written_as_it_is_and_the_same_bytes_each_time(tmp_path):
     for name in ("first", "second"):
         with Writer(tmp_path / name, SAID) as writer:
             writer.table("some.parquet", {"x": [1, 2]})
@@ -118,7 +116,7 @@ def made(directory: Path, file: Path, **summary: Any) -> list[str]:
     return result_lines(directory)
 
 
-def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> None:
+def test_the_screen_says_why_and_what_is_true(file, tmp_path):
     said = made(tmp_path / "result", file, delta=1e-5, timing_accounted=False)
     [private] = [line for line in said if line.startswith("private ")]
     assert private.split(maxsplit=1)[1].startswith("NO (no finite ε, δ = ")
@@ -131,7 +129,7 @@ def test_the_screen_says_why_and_what_is_true(file: Path, tmp_path: Path) -> Non
     assert any(line.endswith("a person with m records gets mε and a larger δ") for line in said)
 
 
-def test_a_sweep_on_the_screen_states_delta(file: Path, tmp_path: Path) -> None:
+def test_a_sweep_on_the_screen_states_delta(file, tmp_path):
     sweep(load(file)[0], tmp_path / "sweep")
     *_, shared, header, pure, gaussian, together = result_lines(tmp_path / "sweep")
     assert shared.endswith("private = NO")

@@ -22,7 +22,7 @@ OTHER: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("parts", SAME, ids=str)
-def test_what_records_ask_for_is_worked_out_once(parts: dict[str, Any]) -> None:
+def test_what_records_ask_for_is_worked_out_once(parts):
     first, second = scenario(**FIRST), scenario(**(FIRST | parts))
     like = prepare(first, build_dataset(first))
     again = prepare(second, like.posed.dataset, like)
@@ -33,7 +33,7 @@ def test_what_records_ask_for_is_worked_out_once(parts: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("parts", OTHER, ids=str)
-def test_other_questions_and_other_records_are_worked_out_anew(parts: dict[str, Any]) -> None:
+def test_other_questions_and_other_records_are_worked_out_anew(parts):
     first, second = scenario(**FIRST), scenario(**(FIRST | parts))
     like = prepare(first, build_dataset(first))
     again = prepare(second, like.posed.dataset, like)

@@ -24,7 +24,7 @@ PUBLISHED = {"encoding": "as-published", "preprocessing": "pca"}
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     discharges(60).to_csv(tmp_path / "discharges.csv", index=False)
     loans(60).to_csv(tmp_path / "loans.csv", index=False)
     return tmp_path
@@ -61,26 +61,24 @@ def written(folder: Path, data: dict[str, Any], **more: Any) -> Path:
         (TABLE, {}, "table discharges.csv"),
     ],
 )
-def test_the_source_is_where_records_come_from(
-    folder: Path, data: dict[str, Any], named: dict[str, str], source: str
-) -> None:
+def test_the_source_is_where_records_come_from(folder, data, named, source):
     scenario, _ = load(written(folder, data, **named))
     assert scenario.source == source
     assert scenario.plain()["source"] == source
 
 
-def test_drawn_features_are_synthetic(folder: Path) -> None:
+def test_drawn_features_are_synthetic(folder):
     assert load(written(folder, {"kind": "gaussian"}))[0].source == "synthetic"
 
 
-def test_each_cell_names_its_own_table(folder: Path) -> None:
+def test_each_cell_names_its_own_table(folder):
     swept = {"data.path": ["loans.csv", "more.csv"]}
     scenario, _ = load(written(folder, {"kind": "lending"}, sweep=swept))
     cells = [scenario.cell(chosen).source for chosen in scenario.grid()]
     assert cells == ["lending table loans.csv", "lending table more.csv"]
 
 
-def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder: Path) -> None:
+def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder):
     scenario, _ = load(written(folder, HOSPITAL, source="synthetic"))
     out = folder / "out"
     write(run(scenario), out)
@@ -93,7 +91,7 @@ def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder: Path) -> None
     assert "(source: hospital, file discharges.csv)" in run_settings([opened(out)])
 
 
-def test_an_encoding_in_which_records_move_others_is_not_private(folder: Path) -> None:
+def test_an_encoding_in_which_records_move_others_is_not_private(folder):
     scenario, _ = load(written(folder, HOSPITAL | PUBLISHED))
     found = run(scenario)
     summary = found.summary

@@ -4,7 +4,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ EACH = pytest.mark.parametrize("two", ["run", MANY_CELLS], indirect=True)
 
 
 @pytest.fixture(scope="module", params=["run", "sweep"])
-def two(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def two(request, tmp_path_factory):
     """Give a folder with a result ``kept``, and the same made ``again``."""
     folder: Path = tmp_path_factory.mktemp(request.param)
     rates(folder / "rates.csv")
@@ -77,6 +77,11 @@ def edited(file: Path, content: bytes | None) -> Iterator[None]:
         file.write_bytes(before)
 
 
+def keyed(file: Path, **values: Any) -> AbstractContextManager[None]:
+    """Edit values of a JSON file by their keys."""
+    return edited(file, json.dumps(json.loads(file.read_bytes()) | values).encode())
+
+
 def other(value: Any) -> Any:
     """Return another value of the same kind, as near as can be."""
     if value is None or isinstance(value, dict | list):
@@ -99,13 +104,9 @@ def replaced(value: Any, path: list[str], change: Callable[[Any], Any]) -> Any:
     return copy
 
 
-def test_what_was_not_edited_agrees(two: Path) -> None:
-    assert noticed(two) == ("", [])
-
-
 @pytest.mark.long
 @EACH
-def test_every_leaf_of_every_manifest(two: Path) -> None:
+def test_every_leaf_of_every_manifest(two):
     manifests = list((two / "kept").rglob("manifest.json"))
     for file in manifests:
         manifest = json.loads(file.read_bytes())
@@ -125,7 +126,7 @@ def test_every_leaf_of_every_manifest(two: Path) -> None:
 
 
 @EACH
-def test_every_leaf_of_every_scenario(two: Path) -> None:
+def test_every_leaf_of_every_scenario(two):
     """The result is of the manifest's scenario, and ``scenario.toml`` must say the same."""
     import tomllib
 
@@ -142,7 +143,7 @@ def test_every_leaf_of_every_scenario(two: Path) -> None:
 
 
 @EACH
-def test_every_column_of_every_table(two: Path) -> None:
+def test_every_column_of_every_table(two):
     tables = list((two / "kept").rglob("*.parquet"))
     if (two / "kept" / "traces").exists():  # a cell's own tables are those of a run
         tables = [path for path in tables if not path.parent.name.startswith("cell-")]
@@ -167,7 +168,7 @@ def test_every_column_of_every_table(two: Path) -> None:
 
 
 @EACH
-def test_every_label_of_every_table(two: Path) -> None:
+def test_every_label_of_every_table(two):
     for file in (two / "kept").rglob("*.parquet"):
         table = pq.read_table(file)
         for key in table.schema.metadata or {}:
@@ -188,7 +189,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 
 
 @one_in(5, "damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_file_is_one_line(damage: Callable[[bytes], bytes | None], two: Path) -> None:
+def test_a_damaged_file_is_one_line(damage, two):
     for file in list((two / "kept").rglob("*")):
         if file.is_file() and file.name != README:
             with edited(file, damage(file.read_bytes())):
@@ -200,13 +201,13 @@ def test_a_damaged_file_is_one_line(damage: Callable[[bytes], bytes | None], two
             assert "\n" not in said, (file, said)
 
 
-def test_a_table_too_many(two: Path) -> None:
+def test_a_table_too_many(two):
     shutil.copyfile(next((two / "kept").rglob("owners.parquet")), two / "kept" / "more.parquet")
     assert "more.parquet (a table, again nothing) differ" in noticed(two)[0]
     (two / "kept" / "more.parquet").unlink()
 
 
-def test_pictures_and_words_are_no_part_of_it(two: Path) -> None:
+def test_pictures_and_words_are_no_part_of_it(two):
     for page in list((two / "kept").rglob(README)):
         with edited(page, None):
             assert noticed(two) == ("", [])
@@ -218,13 +219,9 @@ def test_pictures_and_words_are_no_part_of_it(two: Path) -> None:
     shutil.rmtree(two / "kept" / "figures")
 
 
-def test_another_processor_or_commit_is_a_note(two: Path) -> None:
-    file = two / "kept" / "manifest.json"
-    manifest = json.loads(file.read_bytes())
-    manifest["cpu_features"] = ["ABACUS"]
-    manifest["git_commit"] = "f00"
-    manifest["blas_kernel"] = "Abacus"
-    with edited(file, json.dumps(manifest).encode()):
+def test_another_processor_or_commit_is_a_note(two):
+    elsewhere = {"cpu_features": ["ABACUS"], "git_commit": "f00", "blas_kernel": "Abacus"}
+    with keyed(two / "kept" / "manifest.json", **elsewhere):
         said, notes = noticed(two)
     assert said == ""
     assert len(notes) == 3
@@ -233,19 +230,18 @@ def test_another_processor_or_commit_is_a_note(two: Path) -> None:
     assert notes[2] == f"{two / 'kept'} was made with BLAS kernel Abacus, here {blas_kernel()}"
 
 
-def test_the_event_loop_that_older_versions_name_is_passed_over(two: Path) -> None:
+def test_the_event_loop_that_older_versions_name_is_passed_over(two):
     """In the manifest of a result, and in what a sweep keeps with the traces of a network."""
     for name in ("manifest.json", "versions.json"):
         for file in (two / "kept").rglob(name):
-            made = json.loads(file.read_bytes())
-            with edited(file, json.dumps(made | {"loop": "compiled"}).encode()):
+            with keyed(file, loop="compiled"):
                 assert noticed(two) == ("", [])
 
 
-def test_other_evidence_for_the_same_numbers_is_a_note(two: Path) -> None:
+def test_other_evidence_for_the_same_numbers_is_a_note(two):
     """What a result rests on is said by the package that wrote it, and grows with the package."""
-    said_by = [each for each in (two / "kept").rglob("manifest.json")]
-    said_by = [each for each in said_by if "rests_on" in json.loads(each.read_bytes())]
+    every = (two / "kept").rglob("manifest.json")
+    said_by = [each for each in every if "rests_on" in json.loads(each.read_bytes())]
     assert len(said_by) > 0
     for file in said_by:
         older = json.loads(file.read_bytes())
@@ -261,7 +257,7 @@ def test_other_evidence_for_the_same_numbers_is_a_note(two: Path) -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [("true", "1"), ("1", "1.0")])
-def test_what_only_looks_alike_differs(before: str, after: str, two: Path) -> None:
+def test_what_only_looks_alike_differs(before, after, two):
     """In Python ``True == 1 == 1.0``; in a manifest they are three values."""
     file = two / "kept" / "manifest.json"
     kept = dict(leaves(json.loads(file.read_bytes())))
@@ -272,17 +268,16 @@ def test_what_only_looks_alike_differs(before: str, after: str, two: Path) -> No
     assert said != "" or len(notes) > 0
 
 
-def test_many_differences_are_counted(two: Path) -> None:
-    file = two / "kept" / "manifest.json"
-    manifest = json.loads(file.read_bytes())
-    manifest["warnings"] = [f"warning {number}" for number in range(20)]
-    with edited(file, json.dumps(manifest).encode()), pytest.raises(ReplayError) as error:
+def test_many_differences_are_counted(two):
+    many = [f"warning {number}" for number in range(20)]
+    changed = keyed(two / "kept" / "manifest.json", warnings=many)
+    with changed, pytest.raises(ReplayError) as error:
         require_same(two / "kept", two / "again")
     assert str(error.value).endswith(" more differ")
 
 
 @pytest.mark.parametrize("key", LATER)
-def test_manifests_from_before_a_key_are_reproduced(two: Path, key: str) -> None:
+def test_manifests_from_before_a_key_are_reproduced(two, key):
     file = two / "kept" / "manifest.json"
     older = json.loads(file.read_bytes())
     older.pop(key, None)  # a sweep says in its cells what they rest on

@@ -15,14 +15,12 @@ from asyncdp_sim.scenario import Scenario
 from tests.reproducibility.runs import scenario
 
 
-def test_a_narrow_table_is_one() -> None:
+def test_a_narrow_table_is_one():
     assert aligned([["cell", "x"], ["0000", "12"]]) == ["cell   x", "0000  12"]
 
 
 @pytest.mark.parametrize("width", [80, 140, 200])
-def test_a_table_fits_the_terminal_and_never_cuts_a_row(
-    width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_fits_the_terminal_and_never_cuts_a_row(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
     names = [f"a long.name of column {n}" for n in range(6)]
     numbers = [f"{n}.2345e+9" for n in range(6)]
@@ -33,12 +31,12 @@ def test_a_table_fits_the_terminal_and_never_cuts_a_row(
     assert (len(lines) == 3) is (width == 200)  # headers are folded before numbers
 
 
-def test_a_pipe_has_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_has_80_columns(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     assert screen_width() == SCREEN
 
 
-def test_a_long_cell_is_folded() -> None:
+def test_a_long_cell_is_folded():
     long = ", ".join(f"{n}.5" for n in range(40))
     lines = aligned([["cell", "owners"], ["0000", long], ["0001", "1"]])
     assert max(map(len, lines)) <= SCREEN
@@ -46,7 +44,7 @@ def test_a_long_cell_is_folded() -> None:
     assert told == f"cell owners 0000 {long} 0001 1"
 
 
-def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures() -> None:
+def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
     for value, said in ((inf, "∞"), (-inf, "−∞")):
         assert figure(value) == figure(str(value)) == shown(value) == number(value) == said
     assert figure(None) == figure(nan) == shown(None) == "–"
@@ -55,12 +53,12 @@ def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures() -> None
     assert on_screen.figure is comparison.figure is figure  # one rule
 
 
-def test_the_spread_of_psi_by_hand() -> None:
+def test_the_spread_of_psi_by_hand():
     found = spread(np.array([8.0, 0.0, 4.0, 2.0, 6.0]))
     assert found == {"mean": 4.0, "median": 4.0, "q25": 2.0, "q75": 6.0}
 
 
-def test_what_overflowed_is_infinite_in_the_spread() -> None:
+def test_what_overflowed_is_infinite_in_the_spread():
     found = spread(np.array([1.0, 2.0, 3.0, np.nan]))
     assert (found["q25"], found["mean"]) == (2.0, np.inf)
 
@@ -70,7 +68,7 @@ def ended_early(asked: Scenario) -> list[str]:
 
 
 @pytest.mark.parametrize(("until", "told"), [(None, 0), (2.0, 1)])
-def test_an_early_end_is_said_where_there_was_one(until: float | None, told: int) -> None:
+def test_an_early_end_is_said_where_there_was_one(until, told):
     """A run of exactly T updates has not ended early."""
     asked = scenario(run__updates=12, run__replicates=2, run__until=until)
     assert len(ended_early(asked)) == told

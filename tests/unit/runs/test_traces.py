@@ -1,7 +1,6 @@
 """Traces come back from the sweep's folder as they were."""
 
 from dataclasses import fields
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -33,7 +32,7 @@ NETWORKS = {
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_there_and_back(name: str, tmp_path: Path) -> None:
+def test_there_and_back(name, tmp_path):
     streams = Streams(1)
     before = [simulate(NETWORKS[name], streams.within("replicate", r)) for r in (1, 2, 3)]
     numbers = range(1, 2 * NETWORKS[name].n_owners, 2)
@@ -54,7 +53,7 @@ def test_there_and_back(name: str, tmp_path: Path) -> None:
                 assert type(kept) is type(found)
 
 
-def test_damaged_ones_are_told_with_what_to_do(tmp_path: Path) -> None:
+def test_damaged_ones_are_told_with_what_to_do(tmp_path):
     traces = [simulate(NETWORKS["plain"], Streams(1).within("replicate", 1))]
     owners = Participants((1, 2, 3))
     for damaged in ("runs", "exchanges", "owners"):

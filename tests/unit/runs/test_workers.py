@@ -8,17 +8,16 @@ import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 
 from asyncdp_sim.core import files
 from asyncdp_sim.core.errors import MachineError
 from asyncdp_sim.runs.workers import executor, processes
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL
+
+FILES = {"small.toml": SMALL}
 
 
 def killed(_: int) -> None:
@@ -26,7 +25,7 @@ def killed(_: int) -> None:
 
 
 @pytest.mark.long
-def test_a_killed_worker_is_named() -> None:
+def test_a_killed_worker_is_named():
     with pytest.raises(MachineError, match="a worker process was killed"), processes(2) as mapped:
         mapped(killed, [1, 2])
 
@@ -48,26 +47,21 @@ def test_a_killed_worker_is_named() -> None:
     ],
     ids=["worker", "open files", "memory", "library", "thread"],
 )
-def test_the_command_says_so_in_one_line(
-    raised: Exception, said: str, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str], tmp_path: Any,
-) -> None:  # fmt: skip
+def test_the_command_says_so_in_one_line(raised, said, command, here, monkeypatch):
     """Whatever the command: ``run`` stands for all, as they have one end."""
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
 
     def fails(*_: object, **__: object) -> None:
         raise raised
 
     monkeypatch.setattr("asyncdp_sim.runs.simulate_all", fails)
-    found = Command(monkeypatch, capsys)("run", "small.toml", "--out", "r")
+    found = command("run", "small.toml", "--out", "r")
     kept = "finished work is kept; run the same command again to continue"
     assert found.code == 4
     assert found.lines == [f"asyncdp: the machine gave way: {said}; {kept}"]
-    assert not (tmp_path / "r").exists()
+    assert not (here / "r").exists()
 
 
-def test_a_worker_that_was_just_starting_when_another_was_killed_ends_too() -> None:
+def test_a_worker_that_was_just_starting_when_another_was_killed_ends_too():
     """The pool does not know it yet; the program would wait for it at its end, for ever."""
     late = get_context("spawn").Process(target=time.sleep, args=(600,))
 
@@ -81,9 +75,7 @@ def test_a_worker_that_was_just_starting_when_another_was_killed_ends_too() -> N
     assert late.exitcode == -signal.SIGTERM
 
 
-def test_files_are_waited_for_one_by_one_where_no_thread_starts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
+def test_files_are_waited_for_one_by_one_where_no_thread_starts(monkeypatch, tmp_path):
     def fails(_: Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -115,7 +107,7 @@ if __name__ == "__main__":
 
 @pytest.mark.long
 @pytest.mark.parametrize("when", ["early", "never"])
-def test_a_server_of_modules_hears_no_ctrl_c(when: str, tmp_path: Path) -> None:
+def test_a_server_of_modules_hears_no_ctrl_c(when, tmp_path):
     """A terminal sends it to all: only who gave the command says that it was interrupted."""
     (tmp_path / "main.py").write_text(READS, encoding="utf-8")
     (tmp_path / "read_slowly.py").write_text("import time; time.sleep(1)", encoding="utf-8")

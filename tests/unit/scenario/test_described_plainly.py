@@ -14,13 +14,13 @@ def lines(name: str, *settings: str) -> list[str]:
     return describe(entry(name).scenario(settings))
 
 
-def test_owners_of_a_column_are_said_to_be_those_that_it_names() -> None:
+def test_owners_of_a_column_are_said_to_be_those_that_it_names():
     column = entry("hospital-sound").scenario().data.split_column
     [owners] = [line for line in lines("hospital-sound") if line.startswith("owners: ")]
     assert f"each with the rows that name it in the column {column}, " in owners
 
 
-def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate() -> None:
+def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate():
     for manner, end in (("vector", "of an answer"), ("scalar-as-published", ", one draw for all")):
         said = lines("lending-timing", f'privacy.noise="{manner}"')
         [noise] = [line for line in said if line.startswith("noise: ")]
@@ -30,7 +30,7 @@ def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate() -> None:
 
 
 @pytest.mark.parametrize("name", ["lending-sound", "async-08", "lossy-rural-links"])
-def test_a_description_fits_a_screen(name: str) -> None:
+def test_a_description_fits_a_screen(name):
     """One line for a formula, and one for all quantities to which none applies."""
     said = lines(name)
     assert len(said) < 20
@@ -40,7 +40,7 @@ def test_a_description_fits_a_screen(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
-def test_predictions_have_names_and_units_and_no_columns(name: str) -> None:
+def test_predictions_have_names_and_units_and_no_columns(name):
     predicted = [line for line in lines(name) if line.startswith(("predicted ", "no formula"))]
     assert len(predicted) > 1
     columns = [column for column in summary() if "_" in column]
@@ -49,12 +49,12 @@ def test_predictions_have_names_and_units_and_no_columns(name: str) -> None:
     assert re.match(r"predicted staleness: (1 update|0 updates) on average \(", staleness)
 
 
-def test_the_load_is_said_in_exchanges() -> None:
+def test_the_load_is_said_in_exchanges():
     [load] = [line for line in lines("lending-timing") if line.startswith("offered load: ")]
     assert load.endswith(" exchanges at a time, if every online tick starts one")
 
 
-def test_channels_are_named_as_in_pictures() -> None:
+def test_channels_are_named_as_in_pictures():
     said = "\n".join(lines("channel-load"))
     kind = entry("channel-load").scenario().channel.kind
     assert label_of(kind) != kind
@@ -62,7 +62,7 @@ def test_channels_are_named_as_in_pictures() -> None:
     assert f"({kind})" not in said
 
 
-def test_owners_chosen_unequally_often_bias_the_step_unless_it_is_divided() -> None:
+def test_owners_chosen_unequally_often_bias_the_step_unless_it_is_divided():
     rates = "clock.rate=[1.0, 2.0, 4.0]"
     [said] = [line for line in lines("lending-timing", rates) if line.startswith("i_k is not")]
     assert said.endswith('(algorithm.selection = "inverse-rate" removes the bias)')

@@ -45,7 +45,7 @@ def path_of_one_owner(objective: Quadratic, exponent: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5])
-def test_one_owner_without_noise_goes_the_exact_way(exponent: float) -> None:
+def test_one_owner_without_noise_goes_the_exact_way(exponent):
     algorithm = {"exponent": exponent}
     given = example(owners={"count": 1, "records": 30}, algorithm=algorithm, privacy=EXACT)
     objective = prepare(given, build_dataset(given)).task.objective
@@ -56,7 +56,7 @@ def test_one_owner_without_noise_goes_the_exact_way(exponent: float) -> None:
     assert not np.allclose(found, wrong, rtol=0, atol=1e-4)
 
 
-def test_late_answers_are_of_the_models_that_were_read() -> None:
+def test_late_answers_are_of_the_models_that_were_read():
     given = example(privacy=EXACT)
     objective, found = prepare(given, build_dataset(given)).task.objective, run(given)
     assert max(trace.updates["staleness"].max() for trace in found.traces) > 0
@@ -70,7 +70,7 @@ def test_late_answers_are_of_the_models_that_were_read() -> None:
         assert np.allclose(model, path[-1], rtol=0, atol=1e-12)
 
 
-def test_live_equals_replay() -> None:
+def test_live_equals_replay():
     live, replayed = (run(example(run=LENGTH | {"learning": way})) for way in ("live", "replay"))
     assert np.array_equal(live.learned.models, replayed.learned.models)
     assert live.fingerprints == replayed.fingerprints

@@ -1,6 +1,5 @@
 """Members of families that are not part of the package, from Python and in other processes."""
 
-import pickle
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -36,13 +35,13 @@ class TwinPush(Push):
 
 
 @pytest.fixture
-def scenario(tmp_path: Path) -> Scenario:
+def scenario(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
     return load(tmp_path / "small.toml")[0]
 
 
 @pytest.fixture
-def momentum() -> Any:
+def momentum():
     place = Place(str(KINDS / "momentum.py"), "Momentum")
     place.execute()
     return place.found()
@@ -52,7 +51,7 @@ def curve(scenario: Scenario, **how: Any) -> bytes:
     return run(scenario, **how).learned.curve.tobytes()
 
 
-def test_an_object_takes_the_place_of_a_part(scenario: Scenario) -> None:
+def test_an_object_takes_the_place_of_a_part(scenario):
     ours, theirs = (
         scenario.replace(clock=TwinClock(rate=3.0)),
         scenario.replace(clock=DeterministicClock(rate=3.0)),
@@ -64,13 +63,13 @@ def test_an_object_takes_the_place_of_a_part(scenario: Scenario) -> None:
     assert ours.network.digest(1, 1) != theirs.network.digest(1, 1)
 
 
-def test_algorithms_run_on_a_protocol_by_its_traits(scenario: Scenario) -> None:
+def test_algorithms_run_on_a_protocol_by_its_traits(scenario):
     assert curve(scenario.replace(protocol=TwinPush())) == curve(scenario.replace(protocol=Push()))
     with pytest.raises(SpecError, match="given 'twin-push'; algorithm collab-1 runs on rounds"):
         scenario.replace(protocol=TwinPush(), algorithm={"kind": "collab-1", "rho": 1.0})
 
 
-def test_a_table_changes_what_it_names(scenario: Scenario) -> None:
+def test_a_table_changes_what_it_names(scenario):
     changed = scenario.replace(privacy={"epsilon": 3.0, "sensitivity": {"bound": 2.0}}, title="t")
     assert (changed.privacy.epsilon, changed.privacy.sensitivity.bound) == (3.0, 2.0)
     assert changed.title == "t"
@@ -94,27 +93,27 @@ def test_a_table_changes_what_it_names(scenario: Scenario) -> None:
         ({"run": {"updates": 0}}, "run.updates: given 0; allowed is a whole number ≥ 1"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(scenario: Scenario, parts: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_told(scenario, parts, said):
     with pytest.raises(SpecError) as error:
         scenario.replace(**parts)
     [line] = error.value.lines()
     assert line.startswith(said)
 
 
-def test_a_narrower_family_stays_narrow() -> None:
+def test_a_narrower_family_stays_narrow():
     narrow = TypeAdapter(Annotated[PoissonClock | DeterministicClock, FAMILY])
     assert narrow.validate_python(TwinClock()) == TwinClock()
     with pytest.raises(ValueError, match="saturated"):
         narrow.validate_python(SaturatedClock())
 
 
-def test_nothing_is_executed_by_validation(tmp_path: Path) -> None:
+def test_nothing_is_executed_by_validation(tmp_path):
     (tmp_path / "kinds.py").write_text("raise KeyboardInterrupt\n", encoding="utf-8")
     with pytest.raises(SpecError, match=r"kind: given .*; allowed with --allow-code"):
         parse(Clock, {"kind": f"python:{tmp_path}/kinds.py:Toy"})
 
 
-def test_a_class_of_no_file_runs_but_has_no_name(scenario: Scenario, tmp_path: Path) -> None:
+def test_a_class_of_no_file_runs_but_has_no_name(scenario, tmp_path):
     class Local(DeterministicClock):
         kind: Literal["local"] = "local"
 
@@ -125,7 +124,7 @@ def test_a_class_of_no_file_runs_but_has_no_name(scenario: Scenario, tmp_path: P
         here.network.digest(1, 1)
 
 
-def test_the_text_of_a_scenario_is_kept(tmp_path: Path) -> None:
+def test_the_text_of_a_scenario_is_kept(tmp_path):
     scenario, _ = load(KINDS / "momentum.toml", allow_code=True)
     (tmp_path / "inner").mkdir()
     text = dump(scenario, tmp_path / "inner")
@@ -152,7 +151,7 @@ def test_an_algorithm_of_a_file_is_the_same_live_and_replayed(scenario, momentum
     assert found != curve(other)
 
 
-def test_momentum_of_none_is_a_plain_step(scenario: Scenario, momentum: Any) -> None:
+def test_momentum_of_none_is_a_plain_step(scenario, momentum):
     """θ ← θ − η (σθ + N (n_i/n) Q), FedAsync with α = 1, as answers are never stale here."""
     plain = {"kind": "fedasync", "step": 0.01, "mixing": 1.0}
     ours = run(scenario.replace(algorithm=momentum(step=0.01, momentum=0.0))).learned
@@ -163,12 +162,12 @@ def test_momentum_of_none_is_a_plain_step(scenario: Scenario, momentum: Any) -> 
 
 
 @pytest.mark.long
-def test_other_processes_load_the_file(scenario: Scenario, momentum: Any) -> None:
+def test_other_processes_load_the_file(scenario, momentum):
     each = scenario.replace(algorithm=momentum(step=0.01))
     assert curve(each, workers=2) == curve(each)
 
 
-def test_another_file_is_not_loaded_in_its_stead(tmp_path: Path) -> None:
+def test_another_file_is_not_loaded_in_its_stead(tmp_path):
     file = tmp_path / "kinds.py"
     file.write_text("class Toy:\n    pass\n", encoding="utf-8")
     place = Place(str(file), "Toy")
@@ -183,9 +182,3 @@ def test_another_file_is_not_loaded_in_its_stead(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(SpecError, match="there is no such file"):
         plugins.call(plugins.packed((repr, (place.found()(),), {})))
-
-
-def test_what_is_of_the_package_is_pickled_as_ever() -> None:
-    clock = PoissonClock(rate=2.0)
-    assert pickle.loads(plugins.packed(clock)) == clock
-    assert plugins.packed(3) == pickle.dumps(3)

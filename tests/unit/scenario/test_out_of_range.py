@@ -42,7 +42,7 @@ def written(member: Any) -> dict[str, Any]:
 @together
 @pytest.mark.parametrize("n_owners", [1, 3])
 @pytest.mark.parametrize("part", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
-def test_it_is_refused_beside_whatever_else(part: dict[str, Any], n_owners: int) -> None:
+def test_it_is_refused_beside_whatever_else(part, n_owners):
     others = [
         *({"privacy": {"observer": written(each)}} for each in members(Observer)),
         *({"algorithm": written(each)} for each in members(AnyAlgorithm)),

@@ -1,7 +1,6 @@
 """Owners have names: whole in tables, printable and short on screens, the same everywhere."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,19 +44,19 @@ def scenario(names: tuple[str, ...] | None = HOSTILE, **owners: Any) -> Scenario
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.text(max_size=40), unique=True, max_size=30))
-def test_whatever_names_are_what_is_shown_is_printable_short_and_unique(names: list[str]) -> None:
+def test_whatever_names_are_what_is_shown_is_printable_short_and_unique(names):
     found = shown(names)
     assert len(set(found)) == len(found) == len(names)
     assert all(0 < len(name) <= LONGEST and name.isprintable() for name in found)
 
 
-def test_names_that_are_cut_alike_have_their_place_behind_them() -> None:
+def test_names_that_are_cut_alike_have_their_place_behind_them():
     found = shown(["Hospital of the Northern Valley", "Hospital of the Northern Coast", "Short"])
     assert found == ("Hospital of the … #1", "Hospital of the … #2", "Short")
     assert shown(["x #2", "a\tb", "a b"]) == ("x #2", "a b #2", "a b #3")
 
 
-def test_a_name_is_found_by_itself_and_else_by_its_number() -> None:
+def test_a_name_is_found_by_itself_and_else_by_its_number():
     names = ("10", "2", "North")
     assert places("owners.only", ["2", 1, "North"], names, (1, 2, 3)) == [0, 1, 2]
     assert places("owners.only", ["3", "B"], ("A", "B", "C"), (1, 2, 3)) == [1, 2]
@@ -82,12 +81,12 @@ def test_a_name_is_found_by_itself_and_else_by_its_number() -> None:
         (("A", "B", "A"), "owners.names: given 'A' twice; allowed is every name once"),
     ],
 )
-def test_names_that_do_not_fit_are_refused(names: tuple[str, ...], said: str) -> None:
+def test_names_that_do_not_fit_are_refused(names, said):
     with pytest.raises(SpecError, match=said):
         scenario(names)
 
 
-def test_a_column_gives_the_names_and_no_list_beside_it() -> None:
+def test_a_column_gives_the_names_and_no_list_beside_it():
     raw = scenario().plain()
     del raw["owners"]["records"]
     raw["data"] = {
@@ -98,7 +97,7 @@ def test_a_column_gives_the_names_and_no_list_beside_it() -> None:
         parse(Scenario, raw)
 
 
-def test_names_stand_beside_numbers_in_the_result(tmp_path: Path) -> None:
+def test_names_stand_beside_numbers_in_the_result(tmp_path):
     write(run(scenario()), tmp_path / "named")
     table = pq.read_table(tmp_path / "named" / "owners.parquet")
     assert table.column_names[:3] == ["replicate", "owner", "name"]
@@ -118,7 +117,7 @@ def test_names_stand_beside_numbers_in_the_result(tmp_path: Path) -> None:
     assert tuple(profit.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
 
 
-def test_without_names_a_result_is_as_it_was(tmp_path: Path) -> None:
+def test_without_names_a_result_is_as_it_was(tmp_path):
     found, bare = run(scenario()), run(scenario(None))
     assert found.fingerprints == bare.fingerprints
     write(bare, tmp_path / "bare")
@@ -126,7 +125,7 @@ def test_without_names_a_result_is_as_it_was(tmp_path: Path) -> None:
     assert "owner_names" not in json.loads((tmp_path / "bare" / "manifest.json").read_text())
 
 
-def test_forecasts_and_their_figures_call_owners_by_name(tmp_path: Path) -> None:
+def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
     found = forecast(scenario())
     assert tuple(owner.name for owner in found.owners) == HOSTILE
     lines = words.lines(found)
@@ -144,7 +143,7 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path: Path) -> None
     picture.figure.canvas.draw()
 
 
-def test_advice_calls_owners_by_name() -> None:
+def test_advice_calls_owners_by_name():
     bought = buy(scenario(), (1.0, 1.0, 1.0), 0.5, replicates=2)
     assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
     coalition = Coalition((1, 3), 40, 1.0, 3.0, 30, 10)

@@ -1,6 +1,5 @@
 """Owners that take part without others keep their numbers, clocks and records."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def life_of(place: int, found: Scenario) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.parametrize("name", COUPLED_BY_NOTHING)
-def test_nobody_elses_clock_latency_or_absence_moves_by_a_bit(name: str) -> None:
+def test_nobody_elses_clock_latency_or_absence_moves_by_a_bit(name):
     full = scenario(**COUPLED_BY_NOTHING[name])
     part = scenario({"only": ["E", 2, "D"]}, **COUPLED_BY_NOTHING[name]).base()
     assert part.owners.participants == (2, 4, 5)
@@ -68,7 +67,7 @@ def test_nobody_elses_clock_latency_or_absence_moves_by_a_bit(name: str) -> None
         assert life == life_of(number, full), number
 
 
-def test_noise_is_as_large_as_it_was_and_a_clients_own_is_the_same() -> None:
+def test_noise_is_as_large_as_it_was_and_a_clients_own_is_the_same():
     full, part = scenario(), scenario({"without": ["A", "C"]}).base()
     whole, some = (prepare(each, build_dataset(each)) for each in (full, part))
     assert some.noise.scale.tolist() == whole.noise.scale[[1, 3, 4]].tolist()
@@ -78,7 +77,7 @@ def test_noise_is_as_large_as_it_was_and_a_clients_own_is_the_same() -> None:
     assert drawn[0] == drawn[1]
 
 
-def test_records_are_those_they_have_among_all() -> None:
+def test_records_are_those_they_have_among_all():
     full, part = (build_dataset(s) for s in (scenario(), scenario({"only": ["B", "E"]}).base()))
     assert part.records == (40, 70)
     for place, number in enumerate((2, 5)):
@@ -94,7 +93,7 @@ def test_records_are_those_they_have_among_all() -> None:
     np.testing.assert_allclose(one.task.objective.optimum, other.task.objective.optimum, rtol=1e-10)
 
 
-def test_lists_are_of_the_participants_and_numbers_their_places() -> None:
+def test_lists_are_of_the_participants_and_numbers_their_places():
     part = scenario(
         {"only": [2, 4]},
         adversary={"kind": "flip", "owners": [1, 4]},
@@ -126,7 +125,7 @@ def test_lists_are_of_the_participants_and_numbers_their_places() -> None:
     assert "owner 4" in said.partition("adversary: ")[2]
 
 
-def test_all_of_them_is_the_scenario_without_the_question() -> None:
+def test_all_of_them_is_the_scenario_without_the_question():
     parts = COUPLED_BY_NOTHING["outages"]
     asked = scenario({"only": NAMES}, **parts).base()
     assert digest(described(asked)) == digest(described(scenario(**parts)))
@@ -147,7 +146,7 @@ def test_all_of_them_is_the_scenario_without_the_question() -> None:
         ({"numbers": [1, 2, 3, 4, 10], "of": 9, "records": 3}, "allowed are 5 numbers from 1 to 9"),
     ],
 )
-def test_who_there_is_not_is_refused_in_one_line(owners: dict[str, Any], said: str) -> None:
+def test_who_there_is_not_is_refused_in_one_line(owners, said):
     with pytest.raises(SpecError) as refused:
         scenario(owners).base()
     assert len(refused.value.faults) == 1
@@ -161,12 +160,12 @@ def test_who_there_is_not_is_refused_in_one_line(owners: dict[str, Any], said: s
         ({"availability": {"kind": "intervals", "path": "x.csv"}}, "availability.kind = interv"),
     ],
 )
-def test_what_is_of_all_owners_lets_nobody_be_left_out(parts: dict[str, Any], named: str) -> None:
+def test_what_is_of_all_owners_lets_nobody_be_left_out(parts, named):
     with pytest.raises(SpecError, match=rf"owners.only: given \['A'\]; not allowed with {named}"):
         scenario({"only": ["A"]}, **parts)
 
 
-def test_a_result_keeps_numbers_and_names_in_all_tables(tmp_path: Path) -> None:
+def test_a_result_keeps_numbers_and_names_in_all_tables(tmp_path):
     part = scenario({"only": ["B", "E"]}, run={"updates": 40, "alone": True, "replicates": 2})
     write(run(part.base(), events=True), tmp_path / "out")
     for name in ("owners", "updates", "alone"):
@@ -183,7 +182,7 @@ def test_a_result_keeps_numbers_and_names_in_all_tables(tmp_path: Path) -> None:
     reproduce(tmp_path / "out", on_note=lambda _: None)
 
 
-def test_a_sweep_leaves_the_same_owners_out_of_every_cell(tmp_path: Path) -> None:
+def test_a_sweep_leaves_the_same_owners_out_of_every_cell(tmp_path):
     swept = {"privacy.epsilon": [1.0, [1.0, 2.0, 3.0, 4.0, 5.0]]}
     asked = scenario({"only": ["B", "E"]}, run={"updates": 10}, sweep=swept)
     assert sweep(asked, tmp_path / "sweep").done == 2
@@ -195,7 +194,7 @@ def test_a_sweep_leaves_the_same_owners_out_of_every_cell(tmp_path: Path) -> Non
     assert {*pd.read_parquet(traces / "updates.parquet")["owner"]} <= {2, 5}
 
 
-def test_warnings_call_owners_by_their_numbers() -> None:
+def test_warnings_call_owners_by_their_numbers():
     asked = scenario({"only": ["B", "E"]}, run={"updates": 10})
     endless = asked.replace(privacy={"epsilon": [1.0, 2.0, 3.0, 4.0, float("inf")]})
     assert any("ε = ∞ for owner 5" in said for said in run(endless.base()).warnings)
@@ -211,7 +210,7 @@ TABLE = text(
 )  # fmt: skip
 
 
-def test_a_tables_column_says_who_is_meant(tmp_path: Path) -> None:
+def test_a_tables_column_says_who_is_meant(tmp_path):
     who = ["St. Mary's", "7", "Northside", "7", "St. Mary's", "Northside", "7", "7"]
     pd.DataFrame({"x": range(8), "who": who, "y": range(8)}).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "s.toml").write_text(TABLE, encoding="utf-8")
@@ -228,7 +227,7 @@ def test_a_tables_column_says_who_is_meant(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_an_attack_calls_owners_by_their_numbers() -> None:
+def test_an_attack_calls_owners_by_their_numbers():
     asked = scenario({"only": ["B", "E"]}, run={"updates": 10})
     lines = audit(asked, answers=1000, runs=100, confidence=0.999).lines()
     assert any(line.startswith("one answer of owner 5: ") for line in lines)

@@ -1,7 +1,6 @@
 """A real Dask scheduler with two workers on loopback, one of which is killed."""
 
 import re
-from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from pathlib import Path
 
@@ -11,12 +10,12 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from asyncdp_sim.core.errors import MachineError, SpecError
 from asyncdp_sim.results.provenance import sources
-from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.cluster import _on_a_worker, _scheduler_there, made_with
 from tests.cli.scenes import SWEEP
 from tests.clustered import Clustered, clustered
-from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.conftest import as_if_let_alone
 from tests.unit.sweeps.told import whole_cells
 
 LONGER = SWEEP.replace("updates = 12", "updates = 200").replace("[3, 4]", "[3, 4, 5, 6]")
@@ -24,7 +23,7 @@ KINDS = Path(__file__).parents[3] / "docs" / "kinds"
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Clustered]:
+def cluster(tmp_path, monkeypatch):
     # Processes that have just been started may be long in coming where the machine is busy.
     monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
     with clustered(2, tmp_path) as found:
@@ -38,9 +37,13 @@ def test_workers_load_what_a_scenario_names_and_a_killed_one_changes_nothing(clu
     a_killed_worker_changes_nothing(cluster, tmp_path)
 
 
-def a_killed_worker_changes_nothing(cluster: Clustered, folder: Path) -> None:
+def longer(folder: Path) -> Scenario:
     (folder / "longer.toml").write_text(LONGER, encoding="utf-8")
-    scenario, _ = load(folder / "longer.toml")
+    return load(folder / "longer.toml")[0]
+
+
+def a_killed_worker_changes_nothing(cluster: Clustered, folder: Path) -> None:
+    scenario = longer(folder)
     ended: list[int] = []
 
     def kill(*_: object) -> None:
@@ -52,8 +55,7 @@ def a_killed_worker_changes_nothing(cluster: Clustered, folder: Path) -> None:
     assert (found.done, found.left) == (12, 0)
     assert len(ended) == 12
     assert cluster.workers[0].wait(5) != 0
-    sweep(scenario, folder / "alone")
-    assert contents(folder / "killed") == contents(folder / "alone")
+    as_if_let_alone(scenario, folder / "killed")
 
 
 def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
@@ -62,8 +64,7 @@ def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
     (folder / "momentum.toml").write_text(text.replace("replicates = 20", "replicates = 2"))
     scenario, _ = load(folder / "momentum.toml", allow_code=True)
     assert sweep(scenario, folder / "far", address=address).done == 2
-    sweep(scenario, folder / "here")
-    assert contents(folder / "far") == contents(folder / "here")
+    as_if_let_alone(scenario, folder / "far")
     (folder / "momentum.py").unlink()  # as where a worker does not reach the file
     with pytest.raises(SpecError, match="there is no such file"):
         sweep(scenario, folder / "lost", address=address)
@@ -79,7 +80,7 @@ def test_a_cluster_that_is_not_there(command, file, monkeypatch):
     assert "--cluster: given 'nowhere'; allowed is a host and a port, such as tcp" in said
 
 
-def test_work_on_a_worker_of_other_modules_is_refused() -> None:
+def test_work_on_a_worker_of_other_modules_is_refused():
     wanted = made_with()
     assert _on_a_worker("tcp://x", wanted, len, [1, 2]) == 2
     for name in wanted:
@@ -87,7 +88,7 @@ def test_work_on_a_worker_of_other_modules_is_refused() -> None:
             _on_a_worker("tcp://x", wanted | {name: "other"}, len, [1, 2])
 
 
-def test_a_worker_computes_with_one_thread() -> None:
+def test_a_worker_computes_with_one_thread():
     def threads() -> set[int]:
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
@@ -95,7 +96,7 @@ def test_a_worker_computes_with_one_thread() -> None:
         assert _on_a_worker("tcp://x", made_with(), threads) == {1}
 
 
-def test_the_digest_of_modules_is_of_all_their_bytes() -> None:
+def test_the_digest_of_modules_is_of_all_their_bytes():
     sources.cache_clear()
     before = sources()
     assert re.fullmatch(r"[0-9a-f]{16}", before)
@@ -116,15 +117,14 @@ def test_the_digest_of_modules_is_of_all_their_bytes() -> None:
         (CommClosedError("in <TCP>"), "the scheduler tcp://x is gone"),
     ],
 )
-def test_a_scheduler_that_goes_away_is_the_machines(raised: Exception, said: str) -> None:
+def test_a_scheduler_that_goes_away_is_the_machines(raised, said):
     with pytest.raises(MachineError, match=said), _scheduler_there("tcp://x"):
         raise raised
 
 
 @pytest.mark.long
 def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(cluster, tmp_path):
-    (tmp_path / "longer.toml").write_text(LONGER, encoding="utf-8")
-    scenario, _ = load(tmp_path / "longer.toml")
+    scenario = longer(tmp_path)
     ended: list[int] = []
 
     def kill(*_: object) -> None:

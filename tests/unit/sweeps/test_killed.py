@@ -16,9 +16,9 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import SMALL
-from tests.fresh import Record, fresh_seed
+from tests.fresh import fresh_seed
 from tests.one_in import one_in
-from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.conftest import as_if_let_alone, contents
 from tests.unit.sweeps.told import interrupted
 
 
@@ -91,8 +91,7 @@ def test_killed_while_the_last_files_are_written(moment, scenario, tmp_path, mon
             sweep(scenario, out)
     assert (out / f"{moment}.tmp").exists()
     assert sweep(scenario, out).left == 0
-    sweep(scenario, tmp_path / "whole")
-    assert contents(out) == contents(tmp_path / "whole")
+    as_if_let_alone(scenario, out)
     assert sweep(scenario, out).left == 0  # and once more: nothing is left to do
 
 
@@ -118,11 +117,11 @@ def test_the_record_of_a_failure_that_was_cut_short_is_no_record(scenario, tmp_p
 
 
 @pytest.mark.long
-def test_what_is_left_is_whole_and_the_end_is_the_same(tmp_path: Path) -> None:
+def test_what_is_left_is_whole_and_the_end_is_the_same(tmp_path):
     killed_and_continued(tmp_path, 12, 1, seed=1)
 
 
 @pytest.mark.nightly
-def test_a_thousand_cells_killed_fifty_times(tmp_path: Path, record_property: Record) -> None:
+def test_a_thousand_cells_killed_fifty_times(tmp_path, record_property):
     record_property("tried", 50)
     killed_and_continued(tmp_path, 1000, 50, fresh_seed())

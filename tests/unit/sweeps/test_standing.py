@@ -14,10 +14,9 @@ from asyncdp_sim.results.provenance import versions
 from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep
-from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in
-from tests.unit.sweeps.conftest import contents
+from tests.unit.sweeps.conftest import as_if_let_alone, contents
 from tests.unit.sweeps.told import interrupted
 
 SWEPT = ON_A_TABLE + '\n[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
@@ -25,11 +24,18 @@ NUMPY = versions()["numpy"]
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """Two cells, each with a network of its own."""
     path = tmp_path / "sweep.toml"
     path.write_text(SMALL + '\n[sweep]\n"run.seed" = [3, 4]\n', encoding="utf-8")
     return path
+
+
+def on_a_table(folder: Path, text: str = SWEPT) -> Scenario:
+    """Return the scenario of two cells over a table, whose files it writes."""
+    rates(folder / "rates.csv")
+    (folder / "sweep.toml").write_text(text, encoding="utf-8")
+    return load(folder / "sweep.toml")[0]
 
 
 def older(file: Path) -> None:
@@ -68,7 +74,7 @@ def test_what_other_versions_made_is_not_mixed_in_silence(scenario, tmp_path):
 
 
 @pytest.mark.parametrize("part", ["cell", "traces"])
-def test_each_part_alone_is_looked_at(part: str, scenario: Scenario, tmp_path: Path) -> None:
+def test_each_part_alone_is_looked_at(part, scenario, tmp_path):
     out = tmp_path / "result"
     interrupted(scenario, out)
     [network] = (out / "traces").iterdir()
@@ -80,16 +86,14 @@ def test_each_part_alone_is_looked_at(part: str, scenario: Scenario, tmp_path: P
         sweep(scenario, out)
 
 
-def test_one_version_is_not_mixed(scenario: Scenario, tmp_path: Path) -> None:
+def test_one_version_is_not_mixed(scenario, tmp_path):
     sweep(scenario, tmp_path / "result")
     assert "mixed_versions" not in read_manifest(tmp_path / "result")
 
 
-def test_a_sweep_does_not_go_on_over_other_data(tmp_path: Path) -> None:
+def test_a_sweep_does_not_go_on_over_other_data(tmp_path):
     """The scenario's text is the same; what its table holds is not."""
-    rates(tmp_path / "rates.csv")
-    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
-    scenario, _ = load(tmp_path / "sweep.toml")
+    scenario = on_a_table(tmp_path)
     interrupted(scenario, tmp_path / "half")
     sweep(scenario, tmp_path / "whole")
     rates(tmp_path / "rates.csv", 1.0)
@@ -98,10 +102,8 @@ def test_a_sweep_does_not_go_on_over_other_data(tmp_path: Path) -> None:
             sweep(scenario, tmp_path / out)
 
 
-def test_a_finished_sweep_over_a_table_that_moved_is_done(tmp_path: Path) -> None:
-    rates(tmp_path / "rates.csv")
-    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
-    sweep(load(tmp_path / "sweep.toml")[0], tmp_path / "result")
+def test_a_finished_sweep_over_a_table_that_moved_is_done(tmp_path):
+    sweep(on_a_table(tmp_path), tmp_path / "result")
     (tmp_path / "new").mkdir()
     for name in ("rates.csv", "sweep.toml"):
         shutil.move(tmp_path / name, tmp_path / "new" / name)
@@ -134,9 +136,8 @@ def test_status_is_of_the_directorys_own_scenario(command, file, scenario, tmp_p
 
 def test_a_directory_is_gone_on_with_by_its_own_scenario(command, scenario, tmp_path):
     interrupted(scenario, tmp_path / "half")
-    sweep(scenario, tmp_path / "whole")
     command.done("sweep", tmp_path / "half")
-    assert contents(tmp_path / "half") == contents(tmp_path / "whole")
+    as_if_let_alone(scenario, tmp_path / "half")
     said = command.done("sweep", tmp_path / "half")
     assert "already finished: nothing was computed again" in said.out.splitlines()
     said = command("sweep", tmp_path / "half", "--out", tmp_path / "other")
@@ -150,11 +151,10 @@ def test_a_directory_is_gone_on_with_by_its_own_scenario(command, scenario, tmp_
 
 @one_in(2, "faulty", ["target = 'nothing'", "public_records = 100000"])
 def test_nothing_is_left_where_every_cell_fails_on_its_input(
-    faulty: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    faulty, command, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    rates(tmp_path / "rates.csv")
-    (tmp_path / "sweep.toml").write_text(SWEPT, encoding="utf-8")
+    on_a_table(tmp_path)
     setting = f"data.{faulty}".replace(" ", "")
     said = command("sweep", "sweep.toml", "--out", "result", "--set", setting)
     assert said.code == 2
@@ -166,11 +166,8 @@ def test_nothing_is_left_where_every_cell_fails_on_its_input(
     command.done("sweep", "sweep.toml", "--out", "result")
 
 
-def test_what_others_put_there_stays(tmp_path: Path) -> None:
-    rates(tmp_path / "rates.csv")
-    text = SWEPT.replace('"rate"', '"nothing"')
-    (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
-    scenario, _ = load(tmp_path / "sweep.toml")
+def test_what_others_put_there_stays(tmp_path):
+    scenario = on_a_table(tmp_path, SWEPT.replace('"rate"', '"nothing"'))
     out = tmp_path / "result"
 
     def note(*_: Any) -> None:

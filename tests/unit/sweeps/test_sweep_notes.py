@@ -9,7 +9,6 @@ from asyncdp_sim.core.messages import (
     FormattedMessage,
     Listed,
     Noted,
-    Notice,
     gathered,
     revived,
 )
@@ -33,13 +32,13 @@ def short(replicates, low, high, why=HORIZON, released=0, **fates):
     return EndedEarly(replicates, 8, 50, Ends(low, high), why, None, released, named)
 
 
-def test_what_every_cell_says_is_said_once() -> None:
+def test_what_every_cell_says_is_said_once():
     assert words([noted("a"), noted("a")]) == ["a"]
     several = [noted("b 1"), noted("b 2", "c"), noted("b 1", "c"), noted("b 1"), noted("b 1", "c")]
     assert words(several) == ["cells 0, 2 to 4: b 1", "cell 1: b 2", "cells 1, 2, 4: c"]
 
 
-def test_runs_that_ended_early_are_one_note_per_reason() -> None:
+def test_runs_that_ended_early_are_one_note_per_reason():
     data = Noted.from_sentence("data")
     spent = short(8, 3, 4, "budgets are spent")
     first = short(8, 9, 20, released=200, collided=100)
@@ -53,7 +52,7 @@ def test_runs_that_ended_early_are_one_note_per_reason() -> None:
     ]
 
 
-def test_a_note_of_one_kind_of_run_keeps_its_numbers() -> None:
+def test_a_note_of_one_kind_of_run_keeps_its_numbers():
     said = short(8, 3, 4, released=200, collided=100)
     assert said.describe() == (
         f"8 of 8 replicates ended before T = 50 updates (3 to 4): {HORIZON}; of 200 "
@@ -65,13 +64,13 @@ def test_a_note_of_one_kind_of_run_keeps_its_numbers() -> None:
     assert words(plain) == [f"cells 0, 1: {short(8, 3, 5).describe()}"]
 
 
-def test_ends_that_are_alike_are_both_said_of_one_cell_alone() -> None:
+def test_ends_that_are_alike_are_both_said_of_one_cell_alone():
     assert "(3 to 3)" in short(8, 3, 3).describe()
     both = "cells 0, 1: 7 to 8 of 8 replicates ended before T = 50 updates (3): "
     assert words([[short(8, 3, 3)], [short(7, 3, 3)]]) == [both + HORIZON]
 
 
-def test_targets_that_were_reached_sooner_or_later_are_one_note() -> None:
+def test_targets_that_were_reached_sooner_or_later_are_one_note():
     cells = [[TargetReached(8, 8, Ends(12, 40))], [TargetReached(5, 8, Ends(9, 31))]]
     both = "cells 0, 1: 5 to 8 of 8 replicates reached run.target, after 9 to 40 updates"
     assert words(cells) == [both]
@@ -88,7 +87,7 @@ def silent(owners):
     )
 
 
-def test_many_notes_that_differ_in_numbers_are_one() -> None:
+def test_many_notes_that_differ_in_numbers_are_one():
     said = [[exceeded(largest)] for largest in (9.5, 83.25, 1200.0, 70.0, 71.0, 72.0)]
     assert words([*said, []]) == [
         "cells 0 to 5: not private: the declared bound is exceeded: 9.5 to 1200 at owner 3"
@@ -96,7 +95,7 @@ def test_many_notes_that_differ_in_numbers_are_one() -> None:
     assert len(gathered(said[:5])) == 5
 
 
-def test_owners_and_numbers_in_sentences_become_ranges() -> None:
+def test_owners_and_numbers_in_sentences_become_ranges():
     said = [
         [Noted.from_sentence(FormattedMessage("{rows} rows of {who}", rows=n, who="V2"))]
         for n in range(3, 9)
@@ -107,7 +106,7 @@ def test_owners_and_numbers_in_sentences_become_ranges() -> None:
     ]
 
 
-def test_numbers_stand_in_fields_beside_the_words() -> None:
+def test_numbers_stand_in_fields_beside_the_words():
     [both] = gathered([[exceeded(n)] for n in range(6, 12)])
     content = both.content()
     assert (content["kind"], content["cells"]) == ("noted", [0, 1, 2, 3, 4, 5])
@@ -125,13 +124,13 @@ RECORDS = (
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda each: each.describe()[:20])
-def test_a_record_is_read_back_as_it_was(record: Notice) -> None:
+def test_a_record_is_read_back_as_it_was(record):
     manifest = {"warnings": [record.describe()], "warning_fields": [record.content()]}
     assert revived(manifest) == [record]
     assert pickle.loads(pickle.dumps(record)) == record
 
 
-def test_manifests_without_fields_and_of_other_fields_keep_their_lines() -> None:
+def test_manifests_without_fields_and_of_other_fields_keep_their_lines():
     line = exceeded(9.5).describe()
     other = exceeded(9.6).content()
     others = ([], [other], [{"kind": "unheard-of"}], [None])
@@ -141,11 +140,11 @@ def test_manifests_without_fields_and_of_other_fields_keep_their_lines() -> None
         assert known.describe() == line
 
 
-def test_a_sentence_with_its_numbers_is_a_text_as_any_other() -> None:
+def test_a_sentence_with_its_numbers_is_a_text_as_any_other():
     said = FormattedMessage("{n} rows", n=3)
     assert said == "3 rows"
     assert pickle.loads(pickle.dumps(said)).fields == {"n": 3}
 
 
-def test_cells_without_a_result_say_nothing() -> None:
+def test_cells_without_a_result_say_nothing():
     assert words([noted("a"), None]) == ["cell 0: a"]

@@ -6,10 +6,7 @@ signed ``strangers.pem``. Their keys open clusters of this test, and nothing els
 
 import re
 import shutil
-import socket
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import dask
@@ -19,12 +16,11 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command
-from tests.unit.sweeps.conftest import contents
+from tests.clustered import clustered
+from tests.unit.sweeps.conftest import as_if_let_alone
 
 PAGE = Path(__file__).parents[3] / "docs" / "sweeps.md"
 CERTIFICATES = Path(__file__).parent / "tls"
-DASK = Path(sys.executable).parent / "dask"
 Settings = dict[str, str]
 CLIENT = "distributed.comm.tls.client"
 NOBODY = {f"{CLIENT}.cert": None, f"{CLIENT}.key": None}
@@ -48,38 +44,26 @@ def exported(text: str, folder: Path) -> Settings:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def cluster(tmp_path, monkeypatch):
     """Start a scheduler and a worker as the page says, in a folder with certificates."""
     monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(CERTIFICATES, tmp_path, dirs_exist_ok=True)
     exports, [dask_, *scheduler] = shown()
     assert dask_ == "dask"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    local, address = ["--host", "127.0.0.1", "--no-dashboard"], f"tls://127.0.0.1:{port}"
     for name, value in exported(exports, tmp_path).items():
         monkeypatch.setenv(name, value)
-    commands = [[DASK, *scheduler, *local, "--port", str(port)]]
-    commands += [[DASK, "worker", address, *local, "--no-nanny", "--nthreads", "1"]]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    started = [subprocess.Popen(command, **quiet) for command in commands]  # type: ignore[call-overload]
     # over what Dask has by default: set alone puts the environment's in the place of all of it
     ours = dask.config.merge(dask.config.global_config, dask.config.collect_env())
-    with dask.config.set(ours):
-        yield address
-    for process in started:
-        process.kill()
-        process.wait()
+    with dask.config.set(ours), clustered(1, tmp_path, scheduler, "tls") as found:
+        yield found.address
 
 
 @pytest.mark.long
 def test_a_cluster_with_certificates(cluster, scenario, tmp_path, monkeypatch):
     """It does the work, and hears nobody without a certificate of its authority."""
     assert sweep(scenario, tmp_path / "far", address=cluster).left == 0
-    sweep(scenario, tmp_path / "here")
-    assert contents(tmp_path / "far") == contents(tmp_path / "here")
+    as_if_let_alone(scenario, tmp_path / "far")
     monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 2.0)
     stranger = {f"{CLIENT}.cert": "strangers.pem", f"{CLIENT}.key": "strangers.key"}
     refused(scenario, cluster, stranger, "a scheduler that answers")
@@ -88,7 +72,7 @@ def test_a_cluster_with_certificates(cluster, scenario, tmp_path, monkeypatch):
     assert sweep(scenario, tmp_path / "again", address=cluster).left == 0
 
 
-def test_settings_that_do_not_fit(scenario: Scenario, command: Command, file: Path) -> None:
+def test_settings_that_do_not_fit(scenario, command, file):
     """Nothing is connected, so that nothing is left half open to be told of at the end."""
     lost = {f"{CLIENT}.cert": "nowhere.pem", "distributed.comm.tls.ca-file": "nowhere.pem"}
     required = {"distributed.comm.require-encryption": True, **NOBODY}

@@ -1,6 +1,5 @@
 """Cells of a sweep: variants under a name, batches that learn together, cells that learn live."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ def scenario(**swept: list[Any]) -> Scenario:
     )
 
 
-def test_a_variant_sets_all_its_paths_and_the_rest_goes_upon_it() -> None:
+def test_a_variant_sets_all_its_paths_and_the_rest_goes_upon_it():
     base = scenario(**{"run.updates": [5, 6], "variant": [ROUNDS, ASKED]})
     cells = [base.cell(chosen) for chosen in base.grid()]
     kinds = [(cell.protocol.kind, cell.algorithm.kind, cell.run.updates) for cell in cells]
@@ -47,7 +46,7 @@ def test_a_variant_sets_all_its_paths_and_the_rest_goes_upon_it() -> None:
     ]
 
 
-def test_a_sweep_is_told_and_read_by_the_names(tmp_path: Path) -> None:
+def test_a_sweep_is_told_and_read_by_the_names(tmp_path):
     made = scenario(variant=[ROUNDS, ASKED])
     sweep(made, tmp_path / "out")
     opened = Sweep.read(tmp_path / "out")
@@ -66,14 +65,14 @@ def test_a_sweep_is_told_and_read_by_the_names(tmp_path: Path) -> None:
     assert dump(again, tmp_path) == dump(made, tmp_path)
 
 
-def test_few_records_are_kept_for_later_sweeps(tmp_path: Path) -> None:
+def test_few_records_are_kept_for_later_sweeps(tmp_path):
     few_records.cache_clear()
     for place in ("one", "two"):
         sweep(scenario(**{"algorithm.rho": [1.0, 2.0]}), tmp_path / place)
     assert few_records.cache_info().misses == 1
 
 
-def test_of_many_records_two_sets_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_records_two_sets_are_kept(tmp_path, monkeypatch):
     """Two variants of one figure may take turns with two sets."""
     monkeypatch.setattr(problem, "FEW_CELLS", 0)
     drawn_records.cache_clear()
@@ -93,7 +92,7 @@ def test_of_many_records_two_sets_are_kept(tmp_path: Path, monkeypatch: pytest.M
         ([], "allowed is a list with at least one value"),
     ],
 )
-def test_what_is_no_variant_is_refused(values: list[Any], said: str) -> None:
+def test_what_is_no_variant_is_refused(values, said):
     with pytest.raises(SpecError) as caught:
         scenario(variant=values)
     assert said in str(caught.value)

@@ -40,10 +40,6 @@ class TestGeometricBound:
         assert GeometricBound(5.0, 1.0, 1.0).limit == inf
         assert near(GeometricBound(5.0, 0.75, 1.0).after(1000), 4.0)
 
-    def test_a_negative_number_of_updates_is_refused(self):
-        with pytest.raises(SpecError, match="updates"):
-            GeometricBound(5.0, 0.5, 1.0).after(-1)
-
 
 class TestStepSizes:
     def test_the_proofs_case(self):
@@ -70,31 +66,12 @@ class TestStepSizes:
     def test_one_owner(self):
         assert step_sizes(1, 1.0, rho=1.0, updates=2).contraction == 0
 
-    @pytest.mark.parametrize(
-        "changes",
-        [
-            {"n_owners": 0},
-            {"sigma": 0.0},
-            {"rho": -1.0},
-            {"updates": 0},
-            {"central_step": "other"},
-            {"probability": np.array([0.5, 0.5])},
-            {"probability": np.array([0.5, 0.5, 0.0])},
-        ],
-    )
-    def test_outside_the_domain(self, changes):
-        arguments = {"n_owners": 3, "sigma": 1.0, "rho": 1.0, "updates": 5} | changes
-        with pytest.raises(SpecError):
-            step_sizes(arguments.pop("n_owners"), arguments.pop("sigma"), **arguments)
-
 
 def test_the_noise_of_all_coordinates():
     records, budgets, p, xi, updates = np.array([10, 30]), np.array([0.5, 2.0]), 7, 3.0, 20
     variance = 2 * (2 * xi * updates / (records * budgets)) ** 2
     found = np.sqrt(answer_noise(records / 40, variance, p))
     assert near(found, 2 * sqrt(2 * p) * xi * updates / (40 * budgets))
-    with pytest.raises(SpecError, match="variance"):
-        answer_noise(records / 40, -variance, p)
 
 
 class TestWithTransient:
@@ -145,15 +122,6 @@ class TestWithTransient:
         assert with_transient(steps, np.zeros(2), **given, spread=1e-9) == alike
         apart = with_transient(steps, np.zeros(2), **given, spread=1e6)
         assert near(apart.push - alike.push, 2 * 0.2 * sqrt(3) * 1e3, 0.01)
-
-    @pytest.mark.parametrize(
-        "changes",
-        [{"gradient_bound": inf}, {"diameter": inf}, {"start": -1.0}, {"spread": -1.0}],
-    )
-    def test_outside_the_domain(self, changes):
-        given = {"gradient_bound": 1.0, "diameter": 1.0, "start": 1.0} | changes
-        with pytest.raises(SpecError, match=next(iter(changes))):
-            with_transient(step_sizes(2, 1.0, rho=0.1, updates=1), np.zeros(2), **given)
 
 
 def quadratic():
@@ -245,9 +213,3 @@ class TestCollab:
         given = {"convexity": curve, "smoothness": curve, "rho": rho, "updates": updates}
         found = collab_theorem2.with_transient(noise, **given, start=exact[0])
         assert near(found, np.array(exact))
-
-    @pytest.mark.parametrize("changes", [{"convexity": 3.0}, {"start": -1.0}, {"updates": 0}])
-    def test_outside_the_domain(self, changes):
-        given = {"convexity": 1.0, "smoothness": 2.0, "rho": 1.0, "updates": 3, "start": 1.0}
-        with pytest.raises(SpecError, match=next(iter(changes))):
-            collab_theorem2.with_transient(0.0, **(given | changes))

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
 from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
 from asyncdp_sim.theory.moments.synchronous import moments
@@ -74,22 +73,6 @@ def test_an_average_without_digits_is_unsound():
         1.0,
     )
     assert last.sound
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"noise_variance": -1.0},
-        {"noise_variance": np.nan},
-        {"noise": "none"},
-        {"initial": "random"},
-        {"optimum": np.full(P, np.nan)},
-    ],
-)
-def test_arguments_outside_their_domain_are_refused(wrong):
-    sound = {"optimum": OBJECTIVE.free_optimum, "schedule": SCHEDULES["server"]}
-    with pytest.raises(SpecError, match="|".join(wrong)):
-        moments(OBJECTIVE.hessian, **(sound | wrong))
 
 
 def margins(seed, slack=1.0):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
 from asyncdp_sim.network.channels import Ideal, Parallel
@@ -174,5 +173,3 @@ def test_slots_longer_than_answers():
     ticks = 1 - np.exp(-0.6)
     assert short.attempt_rate == pytest.approx(5 * ticks / 0.3)
     assert short.success_probability == pytest.approx(np.exp(-0.6 * 4))
-    with pytest.raises(SpecError, match="airtime"):
-        channels.slotted_aloha(5, 2.0, 0.3, 0.4)

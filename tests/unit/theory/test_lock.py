@@ -1,6 +1,5 @@
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.queueing import refusing_unequal
 from tests.theory.lock import refusing
 
@@ -26,12 +25,3 @@ def test_unequal_rates_by_a_markov_chain():
     assert learner.update_rate == pytest.approx(served, rel=1e-14)
     assert learner.busy_fraction == pytest.approx(1 - idle, rel=1e-14)
     assert learner.refusal_probability == pytest.approx(refused / (refused + served), rel=1e-14)
-
-
-def test_bad_lists_are_refused():
-    with pytest.raises(SpecError, match="2 rates and 1 mean services"):
-        refusing_unequal([1.0, 1.0], [1.0])
-    with pytest.raises(SpecError, match="0 rates"):
-        refusing_unequal([], [])
-    with pytest.raises(SpecError, match=r"mean_services\[1\]"):
-        refusing_unequal([1.0, 1.0], [1.0, -1.0])

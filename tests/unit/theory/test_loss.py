@@ -1,8 +1,5 @@
-import math
-
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
 from tests.together import together
 
@@ -34,16 +31,3 @@ def test_bursts_by_hand():
     assert bursts(4, 0.2, 0.0, 0.3, 1.0) == 1
     assert bursts(1, 1.0, 1.0, 1.0, 0.0) == 0.5
     assert bursts(2, 1.0, 1.0, 1.0, 1.0) == 1  # answers of two attempts keep the state
-
-
-@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
-def test_bad_probabilities_are_refused(value):
-    with pytest.raises(SpecError, match="loss"):
-        delivered(value, 2)
-    with pytest.raises(SpecError, match="loss_bad"):
-        bursts(2, 0.1, 0.1, 0.1, value)
-
-
-def test_a_chain_that_never_moves_is_refused():
-    with pytest.raises(SpecError, match="to_good: given 0, as to_bad"):
-        bursts(1, 0.0, 0.0, 0.1, 0.2)

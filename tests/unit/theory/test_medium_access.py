@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.channels import (
     RandomAccess,
     aloha,
@@ -15,11 +14,9 @@ from asyncdp_sim.theory.formulas.channels import (
     csma_detecting_infinite,
     csma_infinite,
     csma_one_persistent_infinite,
-    slotted_aloha,
     slotted_aloha_infinite,
     tdma,
 )
-from tests.together import together
 
 
 def test_aloha_infinite_peaks_at_half():
@@ -91,30 +88,3 @@ def test_csma_two_owners_by_hand():
     exact = late / (1 + a + last + 1 / (2 * rate))
     assert csma(2, rate, 1.0, a).success_rate == pytest.approx(exact, rel=1e-13)
     assert csma(2, rate, 1.0, a).success_probability == pytest.approx(late / (2 - late), rel=1e-14)
-
-
-@together
-@pytest.mark.parametrize(
-    ("function", "arguments", "key"),
-    [
-        (aloha_infinite, (-1.0,), "load"),
-        (slotted_aloha_infinite, (math.inf,), "load"),
-        (aloha_infinite_capture, (1.0, -0.5), "threshold"),
-        (aloha, (0, 1.0, 1.0), "n_owners"),
-        (aloha, (2, 0.0, 1.0), "rate"),
-        (aloha, (2, 1.0, -1.0), "airtime"),
-        (aloha_capture, (2, 1.0, 1.0, math.nan), "threshold"),
-        (slotted_aloha, (2, 1.0, 0.0), "slot"),
-        (tdma, (2, 0.5, 0.6), "airtime: given 0.6; allowed is a number ≤ slot = 0.5"),
-        (tdma, (2, 0.5, 0.5, 0.0), "rate"),
-        (csma_infinite, (1.0, 1.0), r"delay: given 1.0; .*below the airtime, 1.0"),
-        (csma_one_persistent_infinite, (1.0, -0.1), "delay"),
-        (csma_detecting_infinite, (1.0, math.nan), "delay"),
-        (csma, (3, 1.0, 0.5, 0.5), r"propagation_delay: given 0.5; .*below the airtime, 0.5"),
-        (csma, (3, 1.0, 0.0, 0.0), "airtime"),
-        (csma_detecting, (3, 1.0, 0.5, 0.7), "propagation_delay"),
-    ],
-)
-def test_bad_arguments_are_refused(function, arguments, key):
-    with pytest.raises(SpecError, match=key):
-        function(*arguments)

@@ -33,7 +33,7 @@ def held(name: str, steps: int) -> tuple[Any, Any]:
     return exact, sums(rounds, N)
 
 
-def test_each_message_by_itself_is_a_term_of_the_sum() -> None:
+def test_each_message_by_itself_is_a_term_of_the_sum():
     """Written message by message: what one Gaussian number says of u."""
     found = sums([all_at_once(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]]), 2)] * 2, 3)
     second = np.array([0.25, 0.0, 0.25]) / 0.5  # node 1 sends (y_0 + y_2)/2 after a step
@@ -41,7 +41,7 @@ def test_each_message_by_itself_is_a_term_of_the_sum() -> None:
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_one_step_is_exact(name: str) -> None:
+def test_one_step_is_exact(name):
     """Then all messages are of different nodes, each about itself."""
     exact, summed = held(name, 1)
     apart = ~np.eye(N, dtype=bool)
@@ -59,7 +59,7 @@ def row(name: str, steps: int) -> str:
 
 
 @pytest.mark.long
-def test_the_page_says_where_the_sum_is_exceeded_and_where_it_is_loose() -> None:
+def test_the_page_says_where_the_sum_is_exceeded_and_where_it_is_loose():
     text = PAGE.read_text(encoding="utf-8")
     for name in GRAPHS:
         for steps in (2, 5):

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.moments.given_order import ordered, standard_error
 from asyncdp_sim.theory.moments.per_update import moments
 from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size
@@ -95,15 +94,6 @@ def test_orders_do_not_mix(monkeypatch):
     assert np.array_equal(together, alone)
 
 
-def test_what_is_no_order_is_refused():
+def test_the_size_of_a_recursion_over_counts():
     process = CASES[0].values[0].process
-    with pytest.raises(SpecError, match="owners"):
-        ordered(process, np.array([[0, 3]]), np.array([2]))
-    for ks in ([], [2, 1], [0, 3], [-1]):
-        with pytest.raises(SpecError, match="ks"):
-            ordered(process, np.array([[0, 1]]), np.array(ks, dtype=int))
-    with pytest.raises(SpecError, match="initial"):
-        ordered(process, np.array([[0, 1]]), np.array([2]), initial="twos")
-    with pytest.raises(SpecError, match="answers"):
-        capped_moments(process, np.array([1, 0, 1]))
     assert capped_size(process, np.array([1, 9, 2])) == 2 * 7 * 3 * 3 * 8**2

@@ -9,13 +9,13 @@ from asyncdp_sim.theory.predict.plain import phrases, plain
 FOLDER = Path(asyncdp_sim.theory.predict.__file__).parent
 
 
-def test_every_recorded_phrase_is_one_of_a_prediction() -> None:
+def test_every_recorded_phrase_is_one_of_a_prediction():
     text = "".join(file.read_text("utf-8") for file in sorted(FOLDER.glob("*.py")))
     joined = re.sub(r'"\s*\n\s*f?"', "", text)
     assert [phrase for phrase in phrases() if phrase not in joined] == []
 
 
-def test_a_phrase_within_a_text_is_replaced_and_the_rest_stays() -> None:
+def test_a_phrase_within_a_text_is_replaced_and_the_rest_stays():
     said = "other updates between read and apply: none, because of the lock"
     assert plain(said) == "number of other updates between read and use: none, because of the lock"
     assert plain("links fail") == "links fail"

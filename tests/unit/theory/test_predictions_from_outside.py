@@ -107,7 +107,7 @@ FOREIGN: dict[str, dict[str, Any]] = {
 @together
 @pytest.mark.parametrize("parts", FOREIGN.values(), ids=FOREIGN)
 @pytest.mark.parametrize("shared", [True, False])
-def test_nothing_is_inherited(parts: dict[str, Any], shared: bool) -> None:
+def test_nothing_is_inherited(parts, shared):
     known = network(**parts) if shared else network(**({"channel": {"kind": "ideal"}} | parts))
     found = predict(known)
     assert len(found) > 0
@@ -119,21 +119,14 @@ def test_nothing_is_inherited(parts: dict[str, Any], shared: bool) -> None:
     assert never_stale(known) == ""
 
 
-def test_a_class_that_derives_from_one_with_a_row_has_none() -> None:
+def test_a_class_that_derives_from_one_with_a_row_has_none():
     assert type(facts_of(network(protocol=OtherRequest()))) is Facts
     assert type(theory_of(Capturing(airtime=AIRTIME))) is ChannelTheory
     assert PROTOCOLS.keys() <= set(members(Protocol))
     assert CHANNELS.keys() <= set(members(Channel))
 
 
-def test_of_the_packages_own_kinds_nothing_changes() -> None:
-    assert facts_of(network()).unknown == ""
-    assert facts_of(network()).strangers == ()
-    found = predicted(network(), "throughput")
-    assert found == channels.aloha(N, RATE, AIRTIME).success_rate
-
-
-def test_what_a_class_states_itself_counts() -> None:
+def test_what_a_class_states_itself_counts():
     stated = network(channel=Stating(airtime=AIRTIME))
     throughput = predicted(stated, "throughput")
     assert throughput == channels.aloha_capture(N, RATE, AIRTIME, RATIO).success_rate
@@ -146,14 +139,14 @@ def test_what_a_class_states_itself_counts() -> None:
 
 
 @pytest.mark.parametrize("value", ["0.2", None, np.nan, np.inf])
-def test_what_is_stated_is_a_number(value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_stated_is_a_number(value, monkeypatch):
     monkeypatch.setattr(Stating, "predicts", lambda _self, _network: {"throughput": value})
     with pytest.raises(SpecError, match=r"channel\.kind: given throughput: .* a finite number"):
         predict(network(channel=Stating(airtime=AIRTIME)))
 
 
 @pytest.mark.long
-def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not() -> None:
+def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not():
     capturing = network(channel=Stating(airtime=AIRTIME), until=2000.0, updates=10**6)
     rates = [
         simulate(capturing, Streams(5).within("replicate", number)).n_updates / 2000
@@ -168,7 +161,7 @@ def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not() -> N
 
 
 @one_in(2, "channel", [Capturing(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
-def test_a_forecast_of_a_channel_from_outside_simulates_it(channel: Aloha) -> None:
+def test_a_forecast_of_a_channel_from_outside_simulates_it(channel):
     fields = scenes.fields(
         run={"updates": 40},
         owners={"count": N, "records": 50},

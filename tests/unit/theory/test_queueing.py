@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.queueing import fifo_wait
 from tests.one_in import one_in
 from tests.theory.queueing import constant_tail, exponential_tail
@@ -38,12 +37,3 @@ def test_mean_wait_by_a_markov_chain():
     law = stationary(rates, (0, 0))
     waiting = flow(law, lambda state: max(state[0] - 1, 0))
     assert fifo_wait(0.6, 1.0, 1.5, 3.0).mean == pytest.approx(waiting / 0.6, rel=1e-10)
-
-
-def test_refused():
-    with pytest.raises(SpecError, match="utilisation"):
-        fifo_wait(3.0, 0.5, 1.0, 1.0)
-    with pytest.raises(SpecError, match=r"second: given 0.2; .* ≥ 0.25"):
-        fifo_wait(1.0, 0.5, 0.2, 1.0)
-    with pytest.raises(SpecError, match=r"third: given 0.4; .* ≥ 0.5"):
-        fifo_wait(1.0, 0.5, 0.5, 0.4)

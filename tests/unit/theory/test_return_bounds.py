@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds
 
 SHARES = (0.5, 0.3, 0.2)
@@ -32,9 +31,3 @@ def test_with_many_tasks_the_busiest_owner_bounds():
     low, high = return_bounds(10, SHARES, (0.1, 0.5, 1.0), (0.1,) * 3)
     assert (low, high) == (pytest.approx(10 / 4.1), pytest.approx(5))
     assert return_bounds(2, SHARES, (0.1, 0.5, 1.0), (0.1,) * 3)[1] == pytest.approx(2 / 0.5)
-
-
-@pytest.mark.parametrize("wrong", [(0, SHARES, (1,) * 3), (1, (0.5, 0.6), (1, 1))])
-def test_what_is_no_network_is_refused(wrong):
-    with pytest.raises(SpecError):
-        return_bounds(*wrong, (0,) * len(wrong[1]))

@@ -47,7 +47,7 @@ MEASURED: dict[str, tuple[Scenario, bool]] = {
         for name, each in MEASURED.items()
     ],
 )
-def test_memory_grows_as_it_is_told(scenario: Scenario, events: bool) -> None:
+def test_memory_grows_as_it_is_told(scenario, events):
     """Twice as long a run, so that what every run takes drops out."""
     longer = scenario.model_copy(
         update={"run": scenario.run.model_copy(update={"updates": 2 * scenario.run.updates})}
@@ -101,7 +101,7 @@ def test_check_refuses_it_too(command):
     assert "run.updates: given 2147483647 in 9 replicates, which takes about " in line
 
 
-def test_events_and_owners_and_rows_take_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_and_owners_and_rows_take_room(monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 2.5e8)
     scenario = read({"run": {"updates": 10**5}})
     size.require_room(scenario)
@@ -131,7 +131,7 @@ def test_what_ends_earlier_is_not_refused(part, monkeypatch):
     size.require_room(read(ENDLESS, part))
 
 
-def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_long_is_told(monkeypatch):
     monkeypatch.setattr(size, "machine_memory", lambda: 64 * 2.0**30)
     assert size.size_notes(read({"run": {"updates": 10**6}})) == []
     assert size.size_notes(read({"run": {"updates": 4 * 10**7}})) == [
@@ -146,7 +146,7 @@ def test_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "6.41 GiB" in said
 
 
-def test_the_page_says_the_constants() -> None:
+def test_the_page_says_the_constants():
     page = " ".join(Path("docs/semantics.md").read_text(encoding="utf-8").split())
     assert f"{size.ANSWER} B · A + {size.EVENT} B · E + ({size.POINT} + {size.NUMBER} p) B" in page
     assert f"{size.OF_ANSWER * 1e6:g} µs · A + {size.OF_TICK * 1e6:g} µs for each other" in page

@@ -1,6 +1,6 @@
 """The spectrum of averaging, and the long run of meetings, against slow and exact twins."""
 
-from itertools import chain, combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,13 +9,14 @@ from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
-from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Law, NoTime
+from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.theory.formulas import gossip_spectrum, queueing
 from asyncdp_sim.theory.formulas.loss_network import loss_network
 from asyncdp_sim.theory.predict.all import predict
 from tests.theory.gossip_spectrum import disagreement
 from tests.together import together
+from tests.verification.chains import flow, stationary
 
 PATH = Edges(between=[[1, 2], [2, 3], [3, 4]])
 KNOWN = {
@@ -46,7 +47,7 @@ class TestSpectrum:
     @pytest.mark.parametrize(
         "graph", [StarGraph(), Ring(), Complete(), GeometricGraph(radius=0.9), PATH]
     )
-    def test_the_mean_update_is_the_mean_of_the_updates(self, graph: GossipGraph) -> None:
+    def test_the_mean_update_is_the_mean_of_the_updates(self, graph):
         n_nodes, edges = placed(graph, 4)
         share = np.arange(1.0, len(edges) + 1)
         share /= share.sum()
@@ -58,7 +59,7 @@ class TestSpectrum:
     @together
     @pytest.mark.parametrize("n_owners", [2, 3, 10, 86])
     @pytest.mark.parametrize("graph", list(KNOWN), ids=lambda graph: graph.kind)
-    def test_closed_forms(self, graph: GossipGraph, n_owners: int) -> None:
+    def test_closed_forms(self, graph, n_owners):
         n_nodes, edges = placed(graph, n_owners)
         mean = gossip_spectrum.mean_update(n_nodes, edges, uniform(edges))
         exact = KNOWN[graph](n_owners)
@@ -66,12 +67,12 @@ class TestSpectrum:
         assert Gossip(graph=graph).contraction(n_owners) == exact
 
     @pytest.mark.parametrize("n_owners", [2, 3, 10])
-    def test_lambda_as_printed_is_one(self, n_owners: int) -> None:
+    def test_lambda_as_printed_is_one(self, n_owners):
         one = averaging(n_owners + 1, (0, 1))
         apart = one - np.ones((n_owners + 1,) * 2) @ one / (n_owners + 1)
         assert np.linalg.norm(apart, 2) ** 2 == pytest.approx(1)
 
-    def test_edges_that_wake_unequally_have_no_closed_form(self) -> None:
+    def test_edges_that_wake_unequally_have_no_closed_form(self):
         clock = PoissonClock(rate=[3.0, 1.0, 1.0, 1.0])
         left = Gossip(graph=Ring(), clock=clock).contraction(4)
         _, edges = placed(Ring(), 4)
@@ -81,7 +82,7 @@ class TestSpectrum:
 
 
 class TestDisagreement:
-    def test_it_is_the_mean_over_all_sequences_of_edges(self) -> None:
+    def test_it_is_the_mean_over_all_sequences_of_edges(self):
         n_nodes, edges = placed(PATH, 4)
         share, start = np.array([0.5, 0.3, 0.2]), np.array([1.0, -2.0, 0.5, 4.0])
         y = start - start.mean()
@@ -109,48 +110,39 @@ class TestDisagreement:
         assert np.all(path[1:] <= left * path[:-1] * (1 + 1e-12))
 
 
-def stationary(rates, times):
-    """The long run of exponential meetings by its generator over all matchings."""
-    edges = list(rates)
-    states = [
-        frozenset(some)
-        for some in chain.from_iterable(combinations(edges, size) for size in range(len(edges) + 1))
-        if len({node for edge in some for node in edge}) == 2 * len(some)
-    ]
-    place = {state: number for number, state in enumerate(states)}
-    generator = np.zeros((len(states),) * 2)
-    for state, edge in product(states, edges):
-        met = {node for other in state for node in other}
-        if edge in state:
-            generator[place[state], place[state - {edge}]] += 1 / times[edge]
-        elif not met & set(edge):
-            generator[place[state], place[state | {edge}]] += rates[edge]
-    generator -= np.diag(generator.sum(axis=1))
-    system = np.vstack([generator.T, np.ones(len(states))])
-    law = np.linalg.lstsq(system, np.eye(len(states) + 1)[-1], rcond=None)[0]
-    flows = {edge: sum(law[place[s]] / times[edge] for s in states if edge in s) for edge in edges}
-    others = sum(
-        law[place[s]] / times[edge] * (len(s) - 1) for s in states for edge in edges if edge in s
-    )
-    return flows, 1 - law[place[frozenset()]], others / sum(flows.values())
+def matchings(rates, times):
+    """The long run of exponential meetings by their chain over all matchings."""
+
+    def moves(state):
+        met = {node for edge in state for node in edge}
+        for edge in rates:
+            if edge in state:
+                yield 1 / times[edge], state - {edge}
+            elif not met & set(edge):
+                yield rates[edge], state | {edge}
+
+    law = stationary(moves, frozenset())
+    flows = {edge: flow(law, lambda s, e=edge: (e in s) / times[e]) for edge in rates}
+    others = flow(law, lambda s: (len(s) - 1) * sum(1 / times[edge] for edge in s))
+    return flows, 1 - law[frozenset()], others / sum(flows.values())
 
 
 class TestMeetings:
     @pytest.mark.parametrize(
         "graph", [PATH, Ring(), Complete(), GeometricGraph(radius=0.7, graph=3), StarGraph()]
     )
-    def test_they_are_the_chain_of_matchings(self, graph: GossipGraph) -> None:
+    def test_they_are_the_chain_of_matchings(self, graph):
         edges = graph.edges(4 if graph == PATH else 5)
         rates = {edge: 0.5 + 0.3 * place for place, edge in enumerate(edges)}
         times = {edge: 2.0 / (1 + place) for place, edge in enumerate(edges)}
-        found, (flows, busy, others) = loss_network(rates, times), stationary(rates, times)
+        found, (flows, busy, others) = loss_network(rates, times), matchings(rates, times)
         assert found is not None
         assert found.flows == pytest.approx(flows, rel=1e-10)
         assert found.rate == pytest.approx(sum(flows.values()), rel=1e-10)
         assert found.busy_fraction == pytest.approx(busy, rel=1e-10)
         assert found.others == pytest.approx(others, rel=1e-9, abs=1e-12)
 
-    def test_a_star_is_the_lock_that_refuses(self) -> None:
+    def test_a_star_is_the_lock_that_refuses(self):
         rates, times = (0.5, 1.0, 2.0), (0.1, 0.4, 0.3)
         edges = StarGraph().edges(3)
         both = dict(zip(edges, rates, strict=True)), dict(zip(edges, times, strict=True))
@@ -160,7 +152,7 @@ class TestMeetings:
         assert found.busy_fraction == pytest.approx(known.busy_fraction, rel=1e-13)
         assert found.others == 0
 
-    def test_too_many_matchings_are_not_summed(self) -> None:
+    def test_too_many_matchings_are_not_summed(self):
         many = Complete().edges(30)
         assert loss_network(dict.fromkeys(many, 1.0), dict.fromkeys(many, 1.0)) is None
         long = Ring().edges(40)
@@ -200,7 +192,7 @@ class TestPredictions:
             ([Exponential(mean=0.25), Exponential(mean=0.5)], 0.75 - 1 / 6),
         ],
     )
-    def test_a_meeting_takes_as_long_as_the_slower(self, laws: Law, time: float) -> None:
+    def test_a_meeting_takes_as_long_as_the_slower(self, laws, time):
         """Two owners, who are free again after a meeting and wait for the next wake-up."""
         found = predicted(Ring(), 2, compute=laws)
         assert found["throughput"] == pytest.approx(1 / (1 / 2.0 + time), rel=1e-12)
@@ -214,13 +206,13 @@ class TestPredictions:
             ({"availability": Bernoulli(probability=[0.0] + [1.0] * 5)}, "bernoulli"),
         ],
     )
-    def test_what_is_not_known_is_said(self, parts, words: str) -> None:
+    def test_what_is_not_known_is_said(self, parts, words):
         found = predicted(Ring(), **parts)
         assert all(
             words in str(found[name]) for name in ("throughput", "utilisation", "mean_staleness")
         )
 
-    def test_a_star_may_take_any_law(self) -> None:
+    def test_a_star_may_take_any_law(self):
         found = predicted(StarGraph(), compute=Gamma(mean=0.1, cv=0.5), latency=Latency())
         assert found["throughput"] == pytest.approx(12 / (1 + 12 * 0.1), rel=1e-13)
         assert found["mean_staleness"] == 0

@@ -18,7 +18,7 @@ def columns(**protocol: object) -> dict[str, np.ndarray]:
     return update_columns([simulate(network, Streams(1).within("replicate", 1))], [1])
 
 
-def test_neighbours_name_each_other() -> None:
+def test_neighbours_name_each_other():
     found = columns(kind="gossip", graph={"kind": "ring"})
     pairs: dict[int, set[tuple[int, int]]] = {}
     for k, owner, peer in zip(found["k"], found["owner"], found["peer"], strict=True):
@@ -28,11 +28,11 @@ def test_neighbours_name_each_other() -> None:
         assert len(both) == 2
 
 
-def test_clients_name_the_server_that_they_read() -> None:
+def test_clients_name_the_server_that_they_read():
     found = columns(kind="servers", count=2, read="minimum-wait", window=2)
     assert set(found["peer"].tolist()) <= {1, 2}
 
 
-def test_one_learner_needs_no_name() -> None:
+def test_one_learner_needs_no_name():
     assert "peer" not in columns(kind="request")
     assert "peer" not in columns(kind="rounds")

@@ -13,7 +13,7 @@ from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES
 
 
 @pytest.fixture(scope="module")
-def trace() -> Trace:
+def trace():
     network = Network(
         answers_allowed=(100,) * 3,
         updates=200,
@@ -25,7 +25,7 @@ def trace() -> Trace:
 
 
 @pytest.mark.parametrize("name", ["exchanges", "owners", "events", "updates", "released"])
-def test_no_table_can_be_written(trace: Trace, name: str) -> None:
+def test_no_table_can_be_written(trace, name):
     table = getattr(trace, name)
     assert len(table) > 0
     assert not table.flags.writeable
@@ -33,7 +33,7 @@ def test_no_table_can_be_written(trace: Trace, name: str) -> None:
         table[0] = table[1]
 
 
-def test_updates_are_the_applied_exchanges(trace: Trace) -> None:
+def test_updates_are_the_applied_exchanges(trace):
     applied = [x for x in trace.exchanges if x["outcome"] == ExchangeOutcome.applied]
     assert len(applied) == len(trace.updates) > 50
     for k, (row, x) in enumerate(zip(trace.updates, applied, strict=True)):
@@ -43,7 +43,7 @@ def test_updates_are_the_applied_exchanges(trace: Trace) -> None:
         assert row["staleness"] == x["end_k"] - x["read_k"]
 
 
-def test_released_counts_every_answer_that_left(trace: Trace) -> None:
+def test_released_counts_every_answer_that_left(trace):
     count = [0, 0, 0]
     for x in trace.exchanges:
         count[x["owner"] - 1] += x["outcome"] != ExchangeOutcome.unreleased
@@ -51,7 +51,7 @@ def test_released_counts_every_answer_that_left(trace: Trace) -> None:
     assert trace.n_owners == 3
 
 
-def test_rows_are_packed_as_the_tables_are_laid_out() -> None:
+def test_rows_are_packed_as_the_tables_are_laid_out():
     """The largest values of every column survive."""
     kernel = Kernel()
     recorder = EventRecorder(1, kernel)
@@ -76,7 +76,7 @@ def closed(recorder: Recorder, end_tick: int) -> Trace:
     return recorder.trace(end_tick, Ending.horizon, on_air_ticks=0, one_on_one=True, one_each=True)
 
 
-def test_measures_of_nothing_are_none() -> None:
+def test_measures_of_nothing_are_none():
     said = summarise([closed(Recorder(4, Kernel()), 0)])
     assert said.updates == 0
     assert said.p_repeat_uniform == 0.25
