@@ -29,7 +29,6 @@ from asyncdp_sim.network import Latency, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Push, Rounds
-from asyncdp_sim.privacy import Ledger
 from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
@@ -306,16 +305,6 @@ def test_one_local_step_is_none(algorithm):
     one, none = (f"algorithm={{{algorithm}{more}}}" for more in (", local_steps=1", ""))
     first, second = (run(load(SCENE, (each, *rounds))[0]) for each in (one, none))
     assert first.fingerprints == second.fingerprints
-
-
-@COSTS
-def test_a_repeat_sends_the_same_and_costs_nothing_new():
-    """However often answers are sent again: two of three gradients each are all there is."""
-    lossy = ("channel.loss=0.6", "channel.retransmissions=20", "channel.resend=same")
-    scenario = load(SCENE, lossy)[0]
-    trace = simulate(scenario.network, Streams(1).within("replicate", 1))
-    assert trace.exchanges["transmissions"].sum() > trace.released.sum() == 4
-    assert Ledger.from_traces(scenario.accountant, [trace]).spent.tolist() == [[1.0, 1.0]]
 
 
 @MODELS

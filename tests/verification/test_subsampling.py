@@ -191,11 +191,6 @@ def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings)
     assert first.summary["epsilon_true"] == pytest.approx(1.0, rel=1e-3)
 
 
-def test_without_sampling_all_records_are_in_every_answer() -> None:
-    problem = prepare(scenario := load(SCENE)[0], build_dataset(scenario))
-    assert problem.task.reply.sample is None
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
