@@ -8,14 +8,17 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, TypeVar
 
+import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law
+from asyncdp_sim.trace import EventKind, Trace
 from tests.drawn import TRIES, Domain, NothingFitsError
 
 T = TypeVar("T")
@@ -28,6 +31,23 @@ FIXED = settings(
     suppress_health_check=[HealthCheck.too_slow],
 )
 """The same examples in every run."""
+SEEDS = st.integers(0, 2**32)
+
+
+def scope(seed: int) -> Scope:
+    """Where the random numbers of a run are from."""
+    return Streams(seed).within("replicate", 1)
+
+
+def traced(network: Network, seed: int) -> Trace:
+    """What happens in a network, with all events."""
+    return simulate(network, scope(seed), events=True)
+
+
+def counted(trace: Trace, *kinds: EventKind) -> list[int]:
+    """Events of these kinds per owner."""
+    rows = trace.events["owner"][np.isin(trace.events["kind"], kinds)]
+    return np.bincount(rows, minlength=trace.n_owners + 1)[1:].tolist()
 
 
 def seeded(draw: Callable[..., T], *args: Any, **kwargs: Any) -> st.SearchStrategy[T]:

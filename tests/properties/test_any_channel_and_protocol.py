@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
 from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
@@ -34,7 +33,7 @@ from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.ordering.scene import Scripted
-from tests.properties.networks import FIXED
+from tests.properties.networks import FIXED, SEEDS, counted, scope, traced
 from tests.properties.rough_networks import rough_networks
 from tests.unit.learning.problems import records
 
@@ -45,25 +44,10 @@ FEW, MANY = 50, 300
 TRIED = pytest.mark.parametrize(
     "examples", [FEW, pytest.param(MANY, marks=pytest.mark.long)], ids=["few", "some"]
 )
-SEEDS = st.integers(0, 2**32)
 BUFFERS = st.sampled_from([1, 2, 3])
 ANY = rough_networks(0.25)
 BEGINS = (K.answer_released, K.answer_resent)
 ARRIVALS = (K.answer_collided, K.answer_lost, K.answer_delivered, K.answer_discarded)
-
-
-def scope(seed: int) -> Scope:
-    return Streams(seed).within("replicate", 1)
-
-
-def traced(network: Network, seed: int) -> Trace:
-    return simulate(network, scope(seed), events=True)
-
-
-def counted(trace: Trace, *kinds: EventKind) -> list[int]:
-    """Events of these kinds per owner."""
-    rows = trace.events["owner"][np.isin(trace.events["kind"], kinds)]
-    return np.bincount(rows, minlength=trace.n_owners + 1)[1:].tolist()
 
 
 @ROUGH
@@ -94,6 +78,10 @@ def no_owner_exceeds_its_budget(network: Network, trace: Trace) -> None:
     assert np.all(charged <= epsilon)
     assert np.array_equal(charged == epsilon, trace.released == allowed)
     assert counted(trace, K.budget_exhausted) == (trace.released == allowed).astype(int).tolist()
+    kinds, owners = trace.events["kind"], trace.events["owner"]
+    for place in np.flatnonzero(kinds == K.budget_exhausted):
+        own = owners[place:] == owners[place]
+        assert not np.any(own & (kinds[place:] == K.answer_released))
 
 
 def the_owners_ledger_balances(network: Network, trace: Trace) -> None:

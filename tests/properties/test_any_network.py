@@ -8,23 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.invariants import check
-from tests.properties.networks import FIXED, clocks, networks
+from tests.properties.networks import FIXED, SEEDS, clocks, networks, traced
 from tests.properties.test_any_channel_and_protocol import OF_ANY_TRACE
 
-SEEDS = st.integers(0, 2**32)
 FEWER = settings(FIXED, max_examples=30)
-
-
-def traced(network: Network, seed: int) -> Trace:
-    return simulate(network, Streams(seed).within("replicate", 1), events=True)
 
 
 PRESENCE = (EventKind.went_online, EventKind.went_offline)

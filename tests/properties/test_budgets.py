@@ -11,9 +11,8 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import InvariantError
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Ridge
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, ByLosses, LossDistributions
@@ -29,12 +28,12 @@ from asyncdp_sim.trace import EventKind, Trace
 from asyncdp_sim.trace.invariants import check
 from tests.conformance.members import examples
 from tests.fresh import Record, fresh_seed
-from tests.properties.networks import FIXED, networks
+from tests.properties.networks import FIXED, SEEDS, counted, networks, traced
 from tests.properties.rough_networks import rough_networks
+from tests.properties.test_any_channel_and_protocol import no_owner_exceeds_its_budget
 from tests.verification import pure_law
 
 K = EventKind
-SEEDS = st.integers(0, 2**32)
 SIZES = st.sampled_from([0.1, 0.3, 1.0, 2.5, 10.0])
 """Of ε; few, so that noise is calibrated to each once."""
 SHARES = st.sampled_from([1.0, 0.5, 0.3, 0.1, 0.07])
@@ -139,16 +138,6 @@ def cases(draw: st.DrawFn, sort: str) -> Case:
     return Case(network.model_copy(update={"answers_allowed": allowed}), privacy, gradients)
 
 
-def traced(network: Network, seed: int) -> Trace:
-    return simulate(network, Streams(seed).within("replicate", 1), events=True)
-
-
-def counted(trace: Trace, *kinds: EventKind) -> list[int]:
-    """Events of these kinds per owner."""
-    rows = trace.events["owner"][np.isin(trace.events["kind"], kinds)]
-    return np.bincount(rows, minlength=trace.n_owners + 1)[1:].tolist()
-
-
 def nobody_spends_more_than_its_budget(case: Case, trace: Trace) -> None:
     """Nor do any κ owners together spend more on one record than the least budget."""
     n, kappa = case.network.n_owners, case.privacy.overlap
@@ -221,23 +210,6 @@ def what_is_spent_is_the_parts_of_what_was_released(case: Case, trace: Trace) ->
         assert np.all(released[spent > 0] > 0)  # what differs with less than δ costs no ε
 
 
-def an_owner_is_silent_once_it_has_spent_its_budget(case: Case, trace: Trace) -> None:
-    """Nothing is released after it is exhausted, which it is by its last answer."""
-    released: Counter[int] = Counter()
-    spent: set[int] = set()
-    columns = (trace.events[name].tolist() for name in ("kind", "owner"))
-    for number, owner in zip(*columns, strict=True):
-        if K(number) is K.answer_released:
-            assert owner not in spent
-            released[owner] += 1
-        elif K(number) is K.budget_exhausted:
-            spent.add(owner)
-            assert released[owner] == case.network.answers_allowed[owner - 1]
-    last = {i for i, k in enumerate(case.network.answers_allowed, 1) if released[i] == k}
-    assert spent == last
-    assert trace.released.tolist() == [released[i] for i in range(1, trace.n_owners + 1)]
-
-
 def a_retransmission_is_free_and_a_fresh_answer_is_not(case: Case, trace: Trace) -> None:
     """Every distinct answer is released once, whatever becomes of it.
 
@@ -268,7 +240,6 @@ def a_retransmission_is_free_and_a_fresh_answer_is_not(case: Case, trace: Trace)
 CHECKS = (
     nobody_spends_more_than_its_budget,
     what_is_spent_is_the_price_times_the_releases,
-    an_owner_is_silent_once_it_has_spent_its_budget,
     a_retransmission_is_free_and_a_fresh_answer_is_not,
 )
 
@@ -294,6 +265,7 @@ def test_no_owner_is_ever_above_its_budget(examples: int, record_property: Recor
     def tried(case: Case, number: int) -> None:
         trace = traced(case.network, number)
         check(trace)
+        no_owner_exceeds_its_budget(case.network, trace)
         for holds in CHECKS:
             holds(case, trace)
         met.update([case.privacy.mechanism.kind, sort_of(case.privacy.budget)])
@@ -374,9 +346,9 @@ def test_overspending_is_seen(budget: Budget) -> None:
 def test_other_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release after the last, an answer taken for another, and one that costs nothing."""
     case, trace = one()
-    few = Case(case.network.model_copy(update={"answers_allowed": (3, 3)}), case.privacy)
+    few = case.network.model_copy(update={"answers_allowed": (3, 3)})
     with pytest.raises(AssertionError):
-        an_owner_is_silent_once_it_has_spent_its_budget(few, trace)
+        no_owner_exceeds_its_budget(few, trace)
     channels = [Ideal(loss=0.5, retransmissions=2, resend=how) for how in RESENDS]
     fresh, same = (case.network.model_copy(update={"channel": each}) for each in channels)
     a_retransmission_is_free_and_a_fresh_answer_is_not(Case(same, case.privacy), traced(same, 5))

@@ -9,22 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.measures.energy import Energy, used
-from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.trace import EventKind, Trace
 from asyncdp_sim.trace.occupation import Spells, State
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, OFFLINE, QUERY, REQUEST, spans
-from tests.properties.networks import FIXED, networks
+from tests.properties.networks import FIXED, SEEDS, networks, traced
 from tests.properties.rough_networks import rough_networks
 
 pytestmark = pytest.mark.oracle("activity of each owner at every tick")
 
 FEW = settings(FIXED, max_examples=15)
-SEEDS = st.integers(0, 2**32)
 ENERGY = Energy(
     idle=0.11, listening=0.73, computing=5.7, sending=1.9, receiving=0.83, offline=0.013,
     byte_sent=1e-3, byte_received=2e-3, seconds=3600.0,
@@ -38,10 +36,6 @@ STATE = {
 }
 
 
-def scope(seed: int) -> Scope:
-    return Streams(seed).within("replicate", 1)
-
-
 def noted(network: Network, seed: int) -> tuple[Trace, list[list[int]]]:
     """Return a trace with occupation and events, and the spells it was made of."""
     kept: list[list[int]] = []
@@ -53,7 +47,7 @@ def noted(network: Network, seed: int) -> tuple[Trace, list[list[int]]]:
 
     asked = network.model_copy(update={"occupation": True})
     with patch.object(Spells, "occupation", keeping):
-        return simulate(asked, scope(seed), events=True), kept
+        return traced(asked, seed), kept
 
 
 def swept(rows: list[list[int]], owner: int, end: int) -> list[int]:
@@ -77,7 +71,7 @@ def test_notes_change_nothing_and_every_tick_of_a_run_is_in_one_state(
     network: Network, seed: int
 ) -> None:
     trace, rows = noted(network, seed)
-    bare = simulate(network, scope(seed), events=True)
+    bare = traced(network, seed)
     assert bare.occupation is None
     assert trace.events.tolist() == bare.events.tolist()
     assert trace.exchanges.tolist() == bare.exchanges.tolist()

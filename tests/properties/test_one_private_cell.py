@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -120,14 +121,20 @@ def same_but(before: Dataset, after: Dataset, row: int) -> None:
         assert np.isfinite(after.features[owner]).all()
 
 
-def check(spec: TableRecipe, change: Change, folder: Path, columns: list[str]) -> None:
+def both(
+    spec: TableRecipe, row: int, column: str, cell: Any, owners: int, records: Any = None
+) -> tuple[Dataset, Dataset]:
+    """Return what is built of a table, and of a copy in which one cell is another."""
     path = str(spec.model_dump()["path"])
-    column = columns[change.column % len(columns)]
-    copy = write_neighbour(path, folder / "copy", change.row, change.cell, column.__ne__, spec.form)
+    copy = write_neighbour(path, Path(path).with_name("copy"), row, cell, column.__ne__, spec.form)
     other = spec.model_copy(update={"path": str(copy)})
+    return spec.build(owners, records, Streams(1)), other.build(owners, records, Streams(1))
+
+
+def check(spec: TableRecipe, change: Change, columns: list[str]) -> None:
+    column = columns[change.column % len(columns)]
     assert spec.unsound is None
-    one, two = (each.build(len(OWNERS), OWNERS, Streams(1)) for each in (spec, other))
-    same_but(one, two, change.row)
+    same_but(*both(spec, change.row, column, change.cell, len(OWNERS), OWNERS), change.row)
 
 
 @EXAMPLES
@@ -182,7 +189,7 @@ def test_in_tables_of_any_columns(examples: int, tmp_path: Path, record_property
             path=save(frame, tmp_path, form), target="y", features=len(names), split=split,
             public_records=PUBLIC if public else 0, preprocessing="none",
         )  # fmt: skip
-        check(spec, change, tmp_path, list(frame.columns))
+        check(spec, change, list(frame.columns))
 
     holds()
     record_property("tried", examples)
@@ -255,7 +262,7 @@ def test_under_any_encoding_and_in_any_form(
         told = column in kinds and kinds[column].as_written
         if form == "parquet" and told and not all(isinstance(c, str) for c in frame[column]):
             change = replace(change, cell=None)  # types stand in the header, which is public
-        check(spec, change, tmp_path, copied)
+        check(spec, change, copied)
 
     holds()
     record_property("tried", examples)
@@ -290,10 +297,7 @@ def test_of_the_owners_column(examples: int, tmp_path: Path, record_property: Re
             path=save(frame, tmp_path, form), target="y", features=1, preprocessing="none",
             split={"column": "site", "least": 2}, public_records=PUBLIC if public else 0,
         )  # fmt: skip
-        path = str(spec.model_dump()["path"])
-        copy = write_neighbour(path, tmp_path / "copy", row, cell, "site".__ne__, spec.form)
-        other = spec.model_copy(update={"path": str(copy)})
-        one, two = (each.build(len(ids), None, Streams(1)) for each in (spec, other))
+        one, two = both(spec, row, "site", cell, len(ids))
         assert one.owner_names == two.owner_names
         assert sorted(one.owner_names or ()) == sorted(ids)
         for before, after in zip(_by_row(one, row), _by_row(two, row), strict=True):
@@ -343,7 +347,7 @@ def test_in_lending_hospital_and_fraud(
             path=save(frames[kind], tmp_path, form), encoding=encoding, features=2, split=split,
             public_records=PUBLIC, preprocessing=fitted,
         )  # fmt: skip
-        check(spec, change, tmp_path, list(frames[kind].columns))
+        check(spec, change, list(frames[kind].columns))
 
     holds()
     record_property("tried", examples)
@@ -356,10 +360,7 @@ def test_what_is_published_of_hospitals_is_labelled_for_it_does_recode(tmp_path:
     )
     assert "rows with anything missing are dropped" in str(spec.unsound)
     assert HospitalData(features=2, public_records=PUBLIC, encoding="as-published").unsound is None
-    copy = write_neighbour(path, tmp_path / "copy", 2, None, "Gender".__ne__)
-    one, two = (
-        spec.model_copy(update={"path": str(p)}).build(1, (8,), Streams(1)) for p in (path, copy)
-    )
+    one, two = both(spec, 2, "Gender", None, 1, (8,))
     assert not np.array_equal(one.targets[0][3:], two.targets[0][3:])
 
 

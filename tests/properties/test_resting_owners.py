@@ -4,14 +4,12 @@ from collections import Counter
 from random import Random
 
 from hypothesis import given
-from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
+from asyncdp_sim.network import Network
+from asyncdp_sim.trace import Detail, Ending, EventKind
 from tests.drawn import NothingFitsError
-from tests.properties.networks import FIXED, network, seeded
+from tests.properties.networks import FIXED, SEEDS, network, seeded, traced
 from tests.properties.rough_networks import rough_network
 
 
@@ -24,11 +22,7 @@ def resting(rng: Random) -> Network:
     return Network(**{**dict(found), "apart": rng.choice([1, 2, 3]), "channel": same})
 
 
-NETWORKS, SEEDS = seeded(resting), st.integers(0, 2**32)
-
-
-def traced(network: Network, seed: int) -> Trace:
-    return simulate(network, Streams(seed).within("replicate", 1), events=True)
+NETWORKS = seeded(resting)
 
 
 @FIXED

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.aloha import Aloha
@@ -27,11 +25,10 @@ from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
 from tests.fresh import Record, fresh_seed, none_escapes
-from tests.properties.networks import FIXED, network, seeded
+from tests.properties.networks import FIXED, SEEDS, network, scope, seeded, traced
 from tests.properties.rough_networks import rough_network
 from tests.properties.test_any_channel_and_protocol import CHECKS, summed
 
-SEEDS = st.integers(0, 2**32)
 BY_UNIT = {
     "time units": 0.5,
     "time units / side": 0.5,
@@ -48,10 +45,6 @@ def any_network(rng: Random) -> Network:
 
 
 NETWORKS = seeded(any_network)
-
-
-def traced(net: Network, seed: int) -> Trace:
-    return simulate(net, Streams(seed).within("replicate", 1))
 
 
 def in_longer_units(spec: Spec) -> Spec:
@@ -120,7 +113,7 @@ def by_number(channel: Channel) -> bool:
 
 def same_in_longer_units(net: Network, seed: int) -> None:
     """Durations are rounded to ticks, each by itself: times are twice as long but for that."""
-    one, other = traced(net, seed), traced(in_longer_units(net), seed)
+    one, other = (simulate(each, scope(seed)) for each in (net, in_longer_units(net)))
     assert story(one) == story(other)
     apart = np.abs(one.exchanges["end_tick"] - 2 * other.exchanges["end_tick"])
     drawn = 10 + len(one.exchanges) + int(one.owners["attempts"].sum())
@@ -136,7 +129,7 @@ def same_in_another_order(net: Network, seed: int) -> None:
         update={"owner_numbers": numbers, "answers_allowed": allowed}
     )
     names = dict(enumerate(numbers, 1))
-    one, other = traced(net, seed), traced(again, seed)
+    one, other = (simulate(each, scope(seed)) for each in (net, again))
     assert story(one) == story(other, names)
     assert np.array_equal(one.exchanges["end_tick"], other.exchanges["end_tick"])
 
@@ -202,7 +195,7 @@ def test_twenty_thousand_networks(record_property: Record) -> None:
 def hold(net: Network, seed: int) -> None:
     """Raise if a rule is broken by a run of a network."""
     held = summed(net, seed)
-    trace = simulate(held, Streams(seed).within("replicate", 1), events=True)
+    trace = traced(held, seed)
     for holds in CHECKS if held.until is not None else ():
         holds(held, trace)
     if scales(net):

@@ -1,12 +1,15 @@
-"""Networks for the checks."""
+"""Networks for the checks, and where their learning ends."""
 
 from zlib import crc32
 
 import numpy as np
+import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome
 
 
@@ -26,6 +29,22 @@ def runs(network, seed, count, *, events=False):
     streams = Streams(seed)
     for number in range(1, count + 1):
         yield simulate(network, streams.within("replicate", number), events=events)
+
+
+def ended(outcome):
+    """Return ψ at the end of every replicate of a run."""
+    return outcome.problem.task.objective.relative_fitness(outcome.learned.models)
+
+
+def is_its_replay_within_a_budget_of_one(path, settings):
+    """Require the same of live learning and of its replay, and that no owner spends more."""
+    first, again = (
+        run(load(path, (*settings, f"run.learning={how}"))[0]) for how in ("replay", "live")
+    )
+    assert first.fingerprints == again.fingerprints
+    assert first.summary["private"] is True
+    assert 0 < first.summary["max_spent_ratio"] <= 1.0
+    assert first.summary["epsilon_true"] == pytest.approx(1.0, rel=1e-3)
 
 
 def in_windows(trace, length, number):

@@ -16,7 +16,7 @@ from tests import scenes
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import require_kinds, score, seen
+from .zscores import flat, require_kinds, score, seen
 
 pytestmark = pytest.mark.oracle("ε in the ledger")
 
@@ -109,7 +109,7 @@ def sound():
 
 def scores():
     """Return every score of a sound simulator."""
-    return [each for kind in sound().values() for each in kind]
+    return flat([sound()])
 
 
 def test_capped_owners_release_min_poisson_k():

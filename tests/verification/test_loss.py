@@ -4,8 +4,6 @@ Nothing takes time, so that an answer is over when it begins, and how many begin
 depend on what becomes of them. Of bursts the first 100 answers of every owner are left out.
 """
 
-from functools import partial
-
 import numpy as np
 import pytest
 
@@ -39,7 +37,7 @@ CI = [name for name in CASES if not name.endswith("once")]
 N_OWNERS = 2
 
 
-def measure(name, *, seed=None, count=RUNS, factor=1):
+def measure(name, *, seed=None, count=RUNS):
     """Return scores of the share delivered and of the mean number of attempts."""
     loss, attempts, protocol, length, usual = CASES[name]
     fresh, bursts = protocol == "fresh", isinstance(loss, dict)
@@ -55,7 +53,7 @@ def measure(name, *, seed=None, count=RUNS, factor=1):
         protocol=Push() if protocol == "push" else Request(),
     )
     begun, delivered, sent = [], [], []
-    for trace in runs(net, usual if seed is None else seed, count * factor):
+    for trace in runs(net, usual if seed is None else seed, count):
         rows = trace.exchanges
         asked, last = rows["read_tick"], np.flatnonzero(np.diff(rows["read_tick"], append=-1))
         tries = np.diff(np.cumsum(rows["transmissions"])[last], prepend=0)
@@ -101,11 +99,7 @@ def test_shares_delivered_and_attempts(name):
 def test_answers_in_succession_are_not_as_the_first():
     """The chain runs on from answer to answer: the oracle tells the two formulas apart."""
     delivered, _ = sound("bursts, twice")
-    out, back, losses = (
-        BURSTS["to_bad"],
-        BURSTS["to_good"],
-        [BURSTS["loss_good"], BURSTS["loss_bad"]],
-    )
+    out, back, *losses = BURSTS.values()
     bad = out / (out + back)
     steps = np.array([[1 - out, out], [back, 1 - back]]) * losses
     first = 1 - np.array([1 - bad, bad]) * losses @ steps @ np.ones(2)
@@ -130,8 +124,4 @@ def test_what_is_sent_again_is_charged_once():
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
 def test_fresh_seeds(name):
-    two_stages(partial(_fresh, name))
-
-
-def _fresh(name, seed, factor):
-    return measure(name, seed=seed, factor=factor)
+    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))

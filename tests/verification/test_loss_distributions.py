@@ -27,7 +27,9 @@ from asyncdp_sim.privacy.accountants.pairs import (
 from asyncdp_sim.runs import run
 from tests.reproducibility.runs import scenario
 from tests.verification import pure_law
+from tests.verification.networks import ended
 from tests.verification.optimism import forgotten, rounded_down
+from tests.verification.zscores import LIMIT, score
 
 pytestmark = [
     pytest.mark.long,
@@ -217,11 +219,7 @@ def test_a_forecast_has_the_noise_that_composition_leaves() -> None:
     )  # fmt: skip
     expected = forecast(asked)
     assert expected.method.startswith("exact moments")
-    made = run(asked)
-    curve = made.learned.curve
-    psi = curve["relative_fitness"][curve["k"] == 200]
-    z = (psi.mean() - expected.psi) / (psi.std(ddof=1) / len(psi) ** 0.5)
-    assert abs(z) <= 4
+    assert abs(score("ψ", ended(run(asked)), expected.psi).z) <= LIMIT
     pure = forecast(asked.replace(privacy={"accountant": None, "delta": None}))
     less = (200 * charge_of(LaplacePair, 3.0, DELTA, 200) / 3.0) ** 2
     assert expected.cost_of_privacy == pytest.approx(pure.cost_of_privacy / less, rel=1e-9)

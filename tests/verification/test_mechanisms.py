@@ -112,20 +112,19 @@ def scores():
     return [each for each in found if not each.name.endswith("law")]
 
 
+def has_its_law(sound, variance, excess, close):
+    require(sound(), error=0.01)
+    named = {each.name.split()[-1]: each.mean for each in sound()}
+    assert named["variance"] == pytest.approx(variance * SCALE**2, rel=0.01)
+    assert named["fourth"] / named["variance"] ** 2 - 3 == pytest.approx(excess, abs=close)
+
+
 def test_laplace_has_its_law():
-    require(sound_laplace(), error=0.01)
-    named = {each.name: each for each in sound_laplace()}
-    assert named["laplace variance"].mean == pytest.approx(2 * SCALE**2, rel=0.01)
-    excess = named["laplace fourth"].mean / named["laplace variance"].mean ** 2 - 3
-    assert excess == pytest.approx(3, abs=0.15)
+    has_its_law(sound_laplace, 2, 3, 0.15)
 
 
 def test_gaussian_has_its_law():
-    require(sound_gaussian(), error=0.01)
-    named = {each.name: each for each in sound_gaussian()}
-    assert named["gaussian variance"].mean == pytest.approx(SCALE**2, rel=0.01)
-    excess = named["gaussian fourth"].mean / named["gaussian variance"].mean ** 2 - 3
-    assert excess == pytest.approx(0, abs=0.03)
+    has_its_law(sound_gaussian, 1, 0, 0.03)
 
 
 def test_discrete_laplace_has_its_law():

@@ -16,7 +16,7 @@ from asyncdp_sim.theory.moments.per_update import moments
 from .gossip_cases import Case, correlated, dense_moments, enumerated, uniform_traces
 from .networks import network, runs
 from .shared import shared
-from .zscores import require_kinds, score, two_stages
+from .zscores import flat, require_kinds, score, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -108,12 +108,7 @@ def sound_unequal():
 
 def scores():
     """Return every score of a sound simulator."""
-    tables = [sound(), sound_unequal()]
-    return [each for table in tables for kind in table.values() for each in kind]
-
-
-def flat(table):
-    return [each for kind in table.values() for each in kind]
+    return flat([sound(), sound_unequal()])
 
 
 def test_ten_thousand_replays():
@@ -196,7 +191,7 @@ def test_replay_of_every_outcome_is_exact(case):
 @pytest.mark.nightly
 def test_fresh_seeds():
     def fresh(seed, factor):
-        return flat(fabricated(count=2 * REPLICATES * factor, seed=seed))
+        return flat([fabricated(count=2 * REPLICATES * factor, seed=seed)])
 
     two_stages(fresh)
 
@@ -204,6 +199,6 @@ def test_fresh_seeds():
 @pytest.mark.nightly
 def test_fresh_seeds_simulated():
     def fresh(seed, factor):
-        return flat(measure(STRONG, simulated((1.0,) * 3, 20_000 * factor, seed), seed=seed))
+        return flat([measure(STRONG, simulated((1.0,) * 3, 20_000 * factor, seed), seed=seed)])
 
     two_stages(fresh)

@@ -20,6 +20,8 @@ from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 
+from .networks import ended
+
 pytestmark = pytest.mark.no_evidence
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared/data"
@@ -43,9 +45,7 @@ def psi(known: Population) -> float:
     quick = {"record_every": scenario.run.updates, "alone": False, "split": False}
     scenario = scenario.model_copy(update={"run": scenario.run.model_copy(update=quick)})
     made = run(scenario, numbers=range(1, RUNS + 1), dataset=known.dataset)
-    curve = made.learned.curve
-    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    return float(np.median(curve["relative_fitness"][last]))
+    return float(np.median(ended(made)))
 
 
 def proposed(tmp_path: Path, file: str, target: str, owner: str | None) -> pd.DataFrame:

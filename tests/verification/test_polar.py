@@ -118,9 +118,9 @@ def servers(window, read="minimum-wait", **more):
     return Servers(count=S, read=read, window=window, **more)
 
 
-def within_bounds(task, steps, path, window, start=0.0):
-    """Require Lemma 3, and the tight bound, of every window of every replicate."""
-    bounds = Obfuscation(
+def bounds_of(task, steps, window):
+    """Return what Lemma 3 takes as given."""
+    return Obfuscation(
         n_servers=S,
         n_clients=task.clients,
         window=window,
@@ -129,6 +129,11 @@ def within_bounds(task, steps, path, window, start=0.0):
         additive_bound=steps.additive,
         every_step=steps.every_step,
     )
+
+
+def within_bounds(task, steps, path, window, start=0.0):
+    """Require Lemma 3, and the tight bound, of every window of every replicate."""
+    bounds = bounds_of(task, steps, window)
     agreed = path.central[::window]
     moved = np.linalg.norm(np.diff(agreed, axis=0), axis=2).max(axis=1)
     alphas = np.array([steps.step_size(window * w + 1) for w in range(len(moved))])
@@ -202,14 +207,7 @@ def test_on_a_graph_it_converges_within_lemma_3(small, graph, monkeypatch):
     alphas = np.array([steps.step_size(window * w + 1) for w in range(len(far))])
     matrices = matrices_of(steps.agreements, S)
     mixed = mixing_in_turn(matrices, len(far))
-    bounds = Obfuscation(
-        n_servers=S,
-        n_clients=small.clients,
-        window=window,
-        gradient_norm=steps.largest,
-        weight_bound=steps.bound,
-        additive_bound=steps.additive,
-    )
+    bounds = bounds_of(small, steps, window)
     derived = disagreement(bounds, alphas, 0.0, mixed)
     assert np.all(far <= derived)
     assert np.max(far / derived) > 1e-3

@@ -7,7 +7,6 @@ rule as printed is wrong wherever the models' sum reaches 2|X|: with probability
 models uniform in the box.
 """
 
-from functools import cache
 from math import factorial
 
 import numpy as np
@@ -37,7 +36,7 @@ SETTINGS = {
     "zero": (0.25, 0.0, 0.0),
     "five": (0.3, 0.9, -0.2, -1.0, 0.7),
 }
-WRONG = {2: 0.51, 3: 0.84, 5: 0.99}
+SIZES = (2, 3, 5)
 
 
 def sound_masks(n_servers):
@@ -79,7 +78,6 @@ def sound():
     return scores
 
 
-@cache
 def wrong_share(n_servers):
     """Return, for each of many models, whether the printed rule misses their mean."""
     generator = np.random.default_rng([8, n_servers])
@@ -93,7 +91,7 @@ def wrong_share(n_servers):
 @shared
 def printed():
     return [
-        score(f"wrong at S = {size}", wrong_share(size), 1 - 1 / factorial(size)) for size in WRONG
+        score(f"wrong at S = {size}", wrong_share(size), 1 - 1 / factorial(size)) for size in SIZES
     ]
 
 
@@ -125,19 +123,5 @@ def test_every_view_fits_other_models_as_well():
 
 
 @pytest.mark.no_evidence
-@pytest.mark.parametrize("n_servers", WRONG)
-def test_the_printed_modulus_is_wrong(n_servers):
-    assert np.mean(wrong_share(n_servers)) == pytest.approx(WRONG[n_servers], abs=0.02)
-
-
-@pytest.mark.no_evidence
 def test_the_printed_modulus_is_wrong_as_often_as_sums_wrap():
     require(printed(), error=0.01)
-
-
-@pytest.mark.parametrize("n_servers", WRONG)
-def test_ours_is_right_on_the_same_models(n_servers):
-    generator = np.random.default_rng([8, n_servers])
-    models = generator.uniform(-1, 1, (n_servers, COORDINATES))
-    found = secure_consensus(models, 1.0, sound_masks(n_servers))
-    assert np.max(np.abs(found.mean - models.mean(axis=0))) <= 0.5 / RESOLUTION + 1e-15

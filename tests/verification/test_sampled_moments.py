@@ -16,6 +16,9 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
+from .networks import ended
+from .zscores import LIMIT, score
+
 pytestmark = pytest.mark.oracle("E ψ with answers over samples of records")
 
 SCENE = Path(__file__).parent / "scenes" / "sampled-answers.toml"
@@ -75,25 +78,18 @@ def seen(settings: tuple[str, ...]) -> tuple[np.ndarray, float]:
     scenario = load(SCENE, (f"run.replicates={REPLICATES}", *settings))[0]
     found = moment_forecast(population(scenario, None, private=False))
     assert isinstance(found, MomentForecast)
-    curve = run(scenario).learned.curve
-    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    return curve["relative_fitness"][last], float(found.psi[-1])
-
-
-def score(psi: np.ndarray, expected: float) -> float:
-    return float((psi.mean() - expected) / (psi.std(ddof=1) / len(psi) ** 0.5))
+    return ended(run(scenario)), float(found.psi[-1])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 def test_expected_psi_of_sampled_answers_is_what_is_simulated(way: str) -> None:
     psi, expected = seen(WAYS[way])
-    assert abs(score(psi, expected)) <= 4
-    quiet = replace_sampling(way)
-    assert expected > 1.2 * quiet  # samples matter: without them ψ would be another
+    assert abs(score(way, psi, expected).z) <= LIMIT
+    assert expected > 1.2 * without_sampling(way)  # samples matter
 
 
-def replace_sampling(way: str) -> float:
+def without_sampling(way: str) -> float:
     """Return expected ψ of the same with all records in every answer, and noise as small."""
     settings = tuple(each for each in WAYS[way] if not each.startswith("privacy.sampling"))
     scenario = load(SCENE, settings)[0]
@@ -110,7 +106,7 @@ def test_draws_of_psi_have_the_expectation_that_moments_have() -> None:
     for way in ("gossip", "average"):
         found = moment_forecast(population(load(SCENE, WAYS[way])[0], None, private=False))
         assert isinstance(found, MomentForecast)
-        assert abs(score(found.spread, float(found.psi[-1]))) <= 4
+        assert abs(score(way, found.spread, float(found.psi[-1])).z) <= LIMIT
 
 
 def test_what_is_not_exact_is_simulated_and_says_why() -> None:

@@ -20,10 +20,12 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests import scenes
 from tests.one_in import one_in
+from tests.verification.test_reasons import PUSH, QUEUE, RETRY
 
 pytestmark = pytest.mark.no_evidence
 
 Fields = dict[str, Any]
+Fact = Callable[[RunResult], bool]
 T, R = 40, 20
 
 
@@ -54,9 +56,9 @@ ROUNDS: Fields = {
     "protocol": {"kind": "rounds"},
     "algorithm": {"kind": "collab-2", "step": 0.05},
 }
+SHORT_ROUNDS = ROUNDS | {"protocol": {"kind": "rounds", "deadline": 0.4}}
 SLOW: Fields = {"compute": {"kind": "exponential", "mean": 0.3}}
 STEADY: Fields = {"compute": {"kind": "constant", "value": 0.3}}
-PUSH: Fields = {"protocol": {"kind": "push"}}
 DOMAIN = {"kind": "domain", "row_norm": 2.0, "target_max": 2.0, "rows": "l1"}
 ONE_SHOT: Fields = {
     "algorithm": {"kind": "noisy-statistics"},
@@ -76,8 +78,12 @@ def capped(answers: int) -> Fields:
     return {"privacy": {"budget": {"kind": "per-owner-cap", "answers": answers}}}
 
 
-def stale(found: RunResult) -> bool:
-    return found.summary["mean_staleness"] > 0
+def positive(name: str) -> Fact:
+    """Whether a figure of the summary is above 0."""
+    return lambda found: found.summary[name] > 0
+
+
+stale, losing, projected = map(positive, ("mean_staleness", "loss_rate", "clip_count"))
 
 
 def cut_short(found: RunResult) -> bool:
@@ -98,18 +104,6 @@ def lacking(found: RunResult) -> bool:
     return bool(np.any(np.array(counts) != n))
 
 
-def waiting(found: RunResult) -> bool:
-    return found.summary["mean_waiting"] > 0
-
-
-def refusing(found: RunResult) -> bool:
-    return found.summary["refusal_rate"] > 0
-
-
-def losing(found: RunResult) -> bool:
-    return found.summary["loss_rate"] > 0
-
-
 def vain(found: RunResult) -> bool:
     """Whether exchanges were begun that made no update."""
     return any(len(trace.exchanges) > trace.n_updates + 1 for trace in found.traces)
@@ -120,10 +114,6 @@ def repeating(found: RunResult) -> bool:
     owners = np.concatenate([trace.updates["owner"] for trace in found.traces])
     shares = np.bincount(owners)[1:] / len(owners)
     return abs(found.summary["p_repeat"] - shares @ shares) > 0.04
-
-
-def projected(found: RunResult) -> bool:
-    return found.summary["clip_count"] > 0
 
 
 def on_the_bound(found: RunResult) -> bool:
@@ -159,7 +149,7 @@ def model_driven(found: RunResult) -> bool:
     return any(one.n_updates != other.n_updates for one, other in pairs)
 
 
-Row = tuple[str, Fields, Callable[[RunResult], bool], tuple[Fields, ...]]
+Row = tuple[str, Fields, Fact, tuple[Fields, ...]]
 ROWS: dict[str, Row] = {
     "stale": (
         "answers under protocol push may be stale",
@@ -182,21 +172,14 @@ ROWS: dict[str, Row] = {
     "budgets": (BUDGETS_END, capped(14), silent, ({}, capped(39))),
     "queue": (
         "requests wait in a queue",
-        {"protocol": {"kind": "request", "busy": "queue"}} | STEADY,
-        waiting,
-        ({"protocol": {"kind": "request", "busy": "queue"}}, STEADY),
+        QUEUE | STEADY,
+        positive("mean_waiting"),
+        (QUEUE, STEADY),
     ),
     "retry": (
         "refused requests are sent again",
-        {
-            "protocol": {
-                "kind": "request",
-                "busy": "retry",
-                "retry": {"kind": "constant", "value": 0.1},
-            }
-        }
-        | STEADY,
-        refusing,
+        RETRY | STEADY,
+        positive("refusal_rate"),
         ({},),
     ),
     "bursts": (
@@ -273,9 +256,9 @@ ROWS: dict[str, Row] = {
     ),
     "late": (
         "answers that miss the deadline are not in their round",
-        ROUNDS | {"protocol": {"kind": "rounds", "deadline": 0.4}} | SLOW,
+        SHORT_ROUNDS | SLOW,
         lacking,
-        (ROUNDS | {"protocol": {"kind": "rounds", "deadline": 0.4}} | STEADY, ROUNDS | SLOW),
+        (SHORT_ROUNDS | STEADY, ROUNDS | SLOW),
     ),
     "absent in rounds": (
         "rounds may lack owners: availability is bernoulli",

@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import Privacy, budgets
 from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
@@ -22,6 +22,8 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.conformance.members import examples, said
 from tests.together import together as together_cases
+
+from .networks import ended
 
 pytestmark = pytest.mark.oracle("budgets spent unevenly: ε, and E ψ")
 
@@ -53,22 +55,16 @@ def scene(*given: str) -> Scenario:
     return load(SCENE, given)[0].base()
 
 
-def known(*given: str) -> Population:
-    return population(scene(*given), "own", private=False)
-
-
-def psi_of(scenario: Scenario) -> np.ndarray:
-    """ψ at the end of every replicate."""
-    curve = run(scenario).learned.curve
-    return curve["relative_fitness"][np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)]
+def forecast_of(scenario: Scenario) -> MomentForecast:
+    found = moment_forecast(population(scenario, "own", private=False))
+    assert isinstance(found, MomentForecast)
+    return found
 
 
 def z_score(*given: str) -> tuple[float, float]:
     """How far simulated learnings are from their forecast, and the relative standard error."""
     scenario = scene(f"run.replicates={REPLICATES}", *given)
-    found = moment_forecast(population(scenario, "own", private=False))
-    assert isinstance(found, MomentForecast)
-    psi = psi_of(scenario)
+    found, psi = forecast_of(scenario), ended(run(scenario))
     error = np.hypot(psi.std(ddof=1) / REPLICATES**0.5, found.half_width / 1.98)
     return float((psi.mean() - found.psi[-1]) / error), float(error / psi.mean())
 
@@ -183,10 +179,9 @@ def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch: pytest.Mon
         return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])[used]
 
     scenario = scene(f"run.replicates={REPLICATES}", "privacy.budget.growth=1.5", *LOSSY)
-    found = moment_forecast(population(scenario, "own", private=False))
-    assert isinstance(found, MomentForecast)
+    found = forecast_of(scenario)
     monkeypatch.setattr(Trace, "numbers", property(used_before))
-    psi = psi_of(scenario)
+    psi = ended(run(scenario))
     assert abs(psi.mean() - found.psi[-1]) > 4 * psi.std() / REPLICATES**0.5
 
 
@@ -195,6 +190,8 @@ def test_live_learning_is_its_replay_where_answers_are_lost() -> None:
         LOSSY,
         (*LOSSY, "protocol.kind=push", "latency.answer={kind='constant',value=0.3}"),
     ):
-        found = [psi_of(scene("run.replicates=5", f"run.learning={way}", *more))
-                 for way in ("live", "replay")]  # fmt: skip
-        assert found[0].tolist() == found[1].tolist()
+        live, replayed = (
+            ended(run(scene("run.replicates=5", f"run.learning={way}", *more)))
+            for way in ("live", "replay")
+        )
+        assert live.tolist() == replayed.tolist()

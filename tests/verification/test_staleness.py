@@ -12,6 +12,7 @@ from asyncdp_sim.theory.formulas.staleness import (
     overlapping,
     overlapping_mean,
 )
+from asyncdp_sim.trace import EventKind
 
 from .networks import network, runs
 from .shared import shared
@@ -22,19 +23,11 @@ pytestmark = [pytest.mark.long, pytest.mark.oracle("staleness")]
 RUNS, N, JOB, WARM = 60, 10, 0.3, 20.0
 
 
-def staleness(job, until, *, protocol=None, clock=None, seed=1, count=RUNS, n_owners=N):
+def staleness(job, until, *, protocol=None, count=RUNS, **parts):
     """Return, per run, the staleness of jobs read after the warm-up and surely done by the end."""
-    parts = {} if clock is None else {"clock": clock}
-    net = network(
-        n_owners,
-        100_000,
-        compute=job,
-        protocol=Push() if protocol is None else protocol,
-        until=until,
-        **parts,
-    )
+    parts = {"compute": job, "protocol": protocol or Push(), "until": until, **parts}
     found = []
-    for trace in runs(net, seed, count):
+    for trace in runs(network(N, 100_000, **parts), 1, count):
         read = trace.updates["read_tick"] / 1e9
         kept = (read >= WARM) & (read < until - 40 * job.mean)
         found.append(trace.updates["staleness"][kept])
@@ -86,9 +79,9 @@ def test_every_trace_balances_staleness_and_jobs_in_flight():
     net = network(5, 400, compute=Exponential(mean=0.7), protocol=Push(own_tick="overlap"))
     for trace in runs(net, 3, 5, events=True):
         in_flight = total = 0
-        for kind in trace.events["kind"]:
-            in_flight += int(kind == 4)  # query_sent
-            if kind == 7:  # update_applied
+        for kind in map(EventKind, trace.events["kind"]):
+            in_flight += kind is EventKind.query_sent
+            if kind is EventKind.update_applied:
                 in_flight -= 1
                 total += in_flight
         rows = trace.exchanges

@@ -46,7 +46,7 @@ def test_slots_back_to_back_without_a_collision():
     assert trace.on_air_ticks == trace.end_tick
 
 
-def measure(name, *, seed=None, count=RUNS, factor=1, wrong=1.0):
+def measure(name, *, seed=None, count=RUNS, wrong=1.0):
     """Return scores of the rate of answers or, of owners always at work, of the access delay.
 
     Those compute for a time that is uniform on a frame: an answer is ready at a uniform time.
@@ -67,7 +67,7 @@ def measure(name, *, seed=None, count=RUNS, factor=1, wrong=1.0):
         **parts,
     )
     rows = []
-    for trace in runs(net, usual if seed is None else seed, count * factor):
+    for trace in runs(net, usual if seed is None else seed, count):
         answers = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
         assert not np.any(trace.exchanges["outcome"] == ExchangeOutcome.collided)
         start = to_units(answers["release_tick"])
@@ -107,4 +107,4 @@ def test_a_clock_off_by_two_percent_is_seen():
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", CASES)
 def test_fresh_seeds(name):
-    two_stages(lambda seed, factor: measure(name, seed=seed, factor=factor))
+    two_stages(lambda seed, factor: measure(name, seed=seed, count=RUNS * factor))

@@ -23,6 +23,7 @@ from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 
 from .calibration import FIRST
+from .networks import ended
 from .shared import shared
 from .zscores import LIMIT
 
@@ -75,19 +76,15 @@ def banks(accountant: str, settings: tuple[str, ...]) -> Scenario:
 
 
 @shared
-def ended(accountant: str, settings: tuple[str, ...], runs: int) -> np.ndarray:
+def learned(accountant: str, settings: tuple[str, ...], runs: int) -> np.ndarray:
     """Return ψ at the end of so many runs, (R,)."""
-    given = banks(accountant, settings)
-    curve = run(given, numbers=range(FIRST, FIRST + runs)).learned.curve
-    psi = curve["relative_fitness"][curve["k"] == given.run.updates]
-    assert len(psi) == runs
-    return psi
+    return ended(run(banks(accountant, settings), numbers=range(FIRST, FIRST + runs)))
 
 
 def compared(accountant, settings, runs, told=None):
     """Hold the forecast, or that of another scenario, against runs."""
     given = banks(accountant, settings)
-    found, psi = forecast(told or given), ended(accountant, settings, runs)
+    found, psi = forecast(told or given), learned(accountant, settings, runs)
     each = alone(given, build_dataset(given))
     assert [owner.alone for owner in found.owners] == pytest.approx(each)
     mean, error = float(psi.mean()), float(psi.std(ddof=1) / runs**0.5)
