@@ -10,6 +10,7 @@ import pytest
 from tests.bad_input.transcript import leaked
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
+from tests.directories import contents
 
 GOSSIP = 'kind = "async-gossip"\nrho = 0.01'
 MOMENTUM = 'kind = "python:momentum.py:Momentum"\nstep = 0.01'
@@ -26,11 +27,6 @@ def here(here: Path) -> Path:
     for name, text in (("small.toml", SMALL), ("sweep.toml", SWEEP)):
         (here / name).write_text(text.replace(GOSSIP, MOMENTUM), encoding="utf-8")
     return here
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -157,33 +153,22 @@ def test_wrong_code_is_one_line(verb: str, wanted: str, command: Command, here: 
     assert leaked(line) == []
 
 
-FIELDS = {
-    "unknown": ("spin = 2", "algorithm.spin: given an unknown key 'spin'; "),
-    "a bad number": ("exponent = -1.0", "algorithm.exponent: given -1.0; allowed is a number ≥ 0"),
-    "a text": ('momentum = "much"', "algorithm.momentum: given 'much'; allowed is a number"),
-}
-
-
-@pytest.mark.parametrize("case", FIELDS)
-def test_wrong_fields_are_one_line(case: str, command: Command, here: Path) -> None:
-    setting, wanted = FIELDS[case]
-    text = (here / "small.toml").read_text(encoding="utf-8")
-    (here / "small.toml").write_text(text.replace(MOMENTUM, f"{MOMENTUM}\n{setting}"), "utf-8")
-    line = command.refused("check", "small.toml", "--allow-code")
-    assert line.startswith(f"small.toml: {wanted}")
-    assert leaked(line) == []
-
-
 NAMES = ("python:", "python:momentum.py", "python:momentum.py:", "python::Momentum", "python:a b")
+ASKED = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
+FIELDS = {
+    f"{MOMENTUM}\nspin = 2": "spin: given an unknown key 'spin'; ",
+    f"{MOMENTUM}\nexponent = -1.0": "exponent: given -1.0; allowed is a number ≥ 0",
+    f'{MOMENTUM}\nmomentum = "much"': "momentum: given 'much'; allowed is a number",
+} | {f'kind = "{name}"\nstep = 0.01': f"kind: given {name!r}; {ASKED}" for name in NAMES}
 
 
-@pytest.mark.parametrize("kind", NAMES)
-def test_no_name_of_a_class(kind: str, command: Command, here: Path) -> None:
+@pytest.mark.parametrize("fields", FIELDS)
+def test_wrong_fields_and_names_of_classes_are_one_line(fields, command, here):
     text = (here / "small.toml").read_text(encoding="utf-8")
-    (here / "small.toml").write_text(text.replace("python:momentum.py:Momentum", kind), "utf-8")
+    (here / "small.toml").write_text(text.replace(MOMENTUM, fields), "utf-8")
     line = command.refused("check", "small.toml", "--allow-code")
-    asked = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
-    assert line == f"small.toml: algorithm.kind: given {kind!r}; {asked}"
+    assert line.startswith(f"small.toml: algorithm.{FIELDS[fields]}")
+    assert leaked(line) == []
 
 
 @pytest.mark.long

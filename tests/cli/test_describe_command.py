@@ -44,13 +44,12 @@ def test_an_unknown_name_is_one_line_with_the_nearest(command: Command) -> None:
 
 
 @pytest.mark.long
-def test_the_schema_is_printed_or_written(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_schema_is_printed_or_written(command, here):
     assert command.done("schema").out == schema_text()
     name = SCHEMA_LINE.removeprefix("#:schema ")
     assert f"written to {name}" in command.done("schema", "-o", name).out
-    assert (tmp_path / name).read_text("utf-8") == schema_text()
-    command.refused("schema", "-o", tmp_path / "nowhere" / name)
+    assert (here / name).read_text("utf-8") == schema_text()
+    command.refused("schema", "-o", here / "nowhere" / name)
 
 
 def test_scenario_files_begin_with_the_line(command: Command, tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """Findings on every cell of a sweep, and on owners that are never online."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import Command
+from tests.directories import manifest
 from tests.scenes import text
 from tests.tables import table
 
@@ -57,7 +57,7 @@ def test_an_owner_that_never_comes_online_is_a_note(case: str, command: Command)
     assert (f"  {note}" in command.done("check", "s.toml").out.splitlines()) == known
     said = command.done("run", "s.toml", "--out", "result")
     assert f"note: {note}" in said.lines
-    assert note in json.loads(Path("result/manifest.json").read_text("utf-8"))["warnings"]
+    assert note in manifest("result")["warnings"]
     rest = command.done("run", "s.toml", "--set", "availability={kind='always'}", "--out", "all")
     assert "never online" not in rest.err
 

@@ -15,20 +15,19 @@ from typer.core import TyperArgument
 
 from asyncdp_sim import cli
 from asyncdp_sim.cli import COMMANDS
-from tests.cli.command import Command, program
-from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+from tests.cli.command import Command
+from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP
 from tests.manifests import changed
 
-HEAVY = ("matplotlib", "scipy", "pandas", "networkx")
+HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
+OF_HELP = (
+    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.starting",
+    ".core.threads", ".core.words",
+)  # fmt: skip
 
 
 FILES = {"small.toml": SMALL, "sweep.toml": SWEEP}
-
-
-def change(directory: Path, change_it) -> None:
-    with changed(directory) as manifest:
-        change_it(manifest)
 
 
 def test_check_describes_and_writes_nothing(command: Command, here: Path) -> None:
@@ -120,95 +119,37 @@ def test_replay_of_what_was_run(events, learning, command, here):
     assert {path.name: path.read_bytes() for path in (here / "r").iterdir()} == before
 
 
-@pytest.mark.parametrize("layer", ["order", "time", "accounts", "models", "curve"])
-def test_replay_names_the_fingerprint_that_differs(layer, command, here):
-    command.done("run", "small.toml", "--out", "r")
-    change(here / "r", lambda m: m["fingerprints"].update({layer: "0" * 64}))
-    said = command("replay", "r")
-    assert said.code == 3
-    assert said.out == ""
-    [line] = said.lines
-    assert line.startswith(f"r: not reproduced: fingerprints.{layer} ({'0' * 39}…, again ")
-    assert line.endswith(") differ")
-
-
-def test_replay_of_a_missing_fingerprint_fails(command: Command, here: Path) -> None:
-    command.done("run", "small.toml", "--out", "r")
-    change(here / "r", lambda m: m["fingerprints"].pop("models"))
-    said = command("replay", "r")
-    assert said.code in (2, 3)
-    assert len(said.lines) == 1
-
-
-def test_replay_of_an_edited_scenario_fails(command: Command, here: Path) -> None:
-    """Also where the change alters no fingerprint: the result is not of that scenario."""
-    command.done("run", "small.toml", "--out", "r")
-    file = here / "r" / "scenario.toml"
-    text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("A small one", "Another one"), encoding="utf-8")
-    line = command.refused("replay", "r", code=3)
-    assert (
-        line == "r: not reproduced: scenario.toml title (Another one, manifest A small one) differ"
-    )
-
-
-def test_replay_notices_that_the_data_changed(command: Command, here: Path) -> None:
-    rates(here / "rates.csv")
-    (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
-    command.done("run", "table.toml", "--out", "r")
-    command.done("replay", "r")
-    rates(here / "rates.csv", 1.0)
-    assert "data file" in command.refused("replay", "r", code=3)
-    (here / "rates.csv").unlink()
-    said = command("replay", "r")
-    assert said.code == 2
-    assert "there is no such file" in said.lines[0]
-
-
 def test_replay_always_names_other_versions(command: Command, here: Path) -> None:
     command.done("run", "small.toml", "--out", "r")
-    change(here / "r", lambda m: m["versions"].update(numpy="1.0"))
+    with changed(here / "r") as manifest:
+        manifest["versions"]["numpy"] = "1.0"
     said = command.done("replay", "r")
     ours = np.__version__
     assert said.lines == [f"note: r was made with numpy 1.0, here {ours}"]
-    change(here / "r", lambda m: m["fingerprints"].update(models="0" * 64))
+    with changed(here / "r") as manifest:
+        manifest["fingerprints"]["models"] = "0" * 64
     line = command.refused("replay", "r", code=3)
     assert "fingerprints.models (" in line
     assert line.endswith(f" differ; made with numpy 1.0, here {ours}")
 
 
-def test_help(here: Path) -> None:
-    said = program("--help", folder=here)
-    assert said.code == 0
-    assert said.err == ""
-    for verb in ("run", "sweep", "check", "replay"):
-        assert verb in said.out
-    assert said.seconds < 1.5  # DESIGN says 0.4 s; machines that run tests are busy
-
-
-def test_help_needs_nothing_but_typer(here: Path) -> None:
-    code = "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)\nimport sys\n"
-    kept = "sorted({name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
+def loaded(doing: str, folder: Path) -> set[str]:
+    """Return the modules that a program has imported after it did this."""
     ended = subprocess.run(
-        [sys.executable, "-S", "-c", f"import site; site.main()\n{code}print({kept})"],
-        cwd=here, capture_output=True, text=True, check=True,
+        [sys.executable, "-c", f"{doing}\nimport sys\nprint(*sys.modules)"],
+        cwd=folder, capture_output=True, encoding="utf-8", check=True,
     )  # fmt: skip
-    loaded = ended.stdout.splitlines()[-1]
-    for heavy in ("numpy", "pydantic", "rich", "pandas", "scipy"):
-        assert f"'{heavy}'" not in loaded
-    assert "..." not in ended.stdout.partition("Commands:")[2]  # each line is whole
+    return set(ended.stdout.splitlines()[-1].split())
 
 
-def test_help_imports_no_command(here: Path) -> None:
-    code = "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)\nimport sys\n"
-    ours = "[name for name in sys.modules if name.partition('.')[0] == 'asyncdp_sim']"
-    ended = subprocess.run(
-        [sys.executable, "-c", f"{code}print(*{ours})"],
-        cwd=here, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    parts = ("", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors")
-    parts += (".core.starting", ".core.threads", ".core.words")
-    assert set(ended.stdout.splitlines()[-1].split()) == {f"asyncdp_sim{part}" for part in parts}
+def test_what_is_imported_before_anything_is_done(here):
+    printing = "import asyncdp_sim.cli as c; c.app(['{}'], standalone_mode=False)"
+    helped = loaded(printing.format("--help"), here)
+    ours = {name for name in helped if name.partition(".")[0] == "asyncdp_sim"}
+    assert ours == {f"asyncdp_sim{part}" for part in OF_HELP}
+    assert helped & (HEAVY | {"numpy", "pydantic", "rich"}) == set()
+    assert loaded(printing.format("list"), here) & {"asyncdp_sim.scenario", "numpy"} == set()
+    assert loaded("from asyncdp_sim import runs, sweeps, scenario", here) & HEAVY == set()
 
 
 def test_each_line_of_help_is_what_the_command_says_of_itself() -> None:
@@ -227,6 +168,7 @@ def test_help_has_each_command_under_one_subject(command: Command) -> None:
     assert sorted(name for names in cli.GROUPS.values() for name in names) == sorted(COMMANDS)
     found = re.findall(r"^  ([a-z][a-z-]*) {2,}[A-Z]", said, re.M)
     assert found == [name for names in cli.GROUPS.values() for name in names]
+    assert "..." not in said.partition("Commands:")[2]  # each line is whole
     assert said.endswith("    asyncdp sweep twenty-small-banks --plot\n    asyncdp run --help\n")
 
 
@@ -343,22 +285,6 @@ def test_help_of_a_command(name: str, command: Command) -> None:
         assert words[:2] == ["asyncdp", name]
         assert {word for word in words[2:] if word.startswith("-")} <= options
         assert f"  {example}\n" in said
-
-
-@pytest.mark.parametrize(
-    "doing",
-    [
-        "import asyncdp_sim.runs, asyncdp_sim.sweeps, asyncdp_sim.scenario",
-        "import asyncdp_sim.cli as c; c.app(['--help'], standalone_mode=False)",
-    ],
-)
-def test_imports_nothing_heavy(doing: str, here: Path) -> None:
-    found = f"[name for name in {HEAVY!r} if name in sys.modules]"
-    code = f"{doing}\nimport sys\nprint(*{found}, file=sys.stderr)"
-    ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=True
-    )
-    assert ended.stderr.split() == []
 
 
 @pytest.mark.long

@@ -10,6 +10,7 @@ import pytest
 
 from asyncdp_sim.cli.options import who
 from tests.cli.command import Command
+from tests.directories import manifest
 from tests.scenes import text
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -47,7 +48,7 @@ def test_owners_are_called_by_name_or_number(command: Command) -> None:
                  "1", "--out", "some")  # fmt: skip
     assert pd.read_parquet("some/owners.parquet")["owner"].tolist() == [1, 3]
     command.done("run", "banks.toml", "--replicates", "1", "--without", "Valley", "--out", "rest")
-    said = [json.loads(Path(f"{name}/manifest.json").read_text()) for name in ("some", "rest")]
+    said = [manifest(name) for name in ("some", "rest")]
     assert said[0]["digest"] == said[1]["digest"]
     shown = command.done("forecast", "banks.toml", "--details", "--without", "2").out
     assert "gains from joining" in shown
@@ -99,7 +100,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
     assert "chosen_from" not in saved
     assert "(Valley)" in told
     command.done("run", "best.toml", "--out", "result")
-    psi = json.loads(Path("result/manifest.json").read_text())["summary"]["psi_final"]["mean"]
+    psi = manifest("result")["summary"]["psi_final"]["mean"]
     assert f"{psi:.3g}" == figure(told)
 
 
@@ -108,7 +109,7 @@ def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_to
     some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20", *MORE)
     told = command.done("forecast", "banks.toml", *some, "--invite", "--save", "best.toml").out
     command.done("run", "best.toml", "--out", "result")
-    said = json.loads(Path("result/manifest.json").read_text())
+    said = manifest("result")
     assert said["scenario"]["owners"]["score_on"] == [1, 2]
     assert f"{said['summary']['psi_final']['mean']:.3g}" == figure(told)
     command.done("replay", "result")
@@ -141,7 +142,7 @@ def test_what_was_chosen_from_private_records_says_so(command: Command) -> None:
     assert f"not private, no finite ε: {why}" in command.done("check", "tuned.toml").out
     said = command.done("run", "tuned.toml", "--out", "result")
     assert f"because              {why}" in said.out
-    label = json.loads(Path("result/manifest.json").read_text())["label"]
+    label = manifest("result")["label"]
     assert label.startswith("NOT PRIVATE as claimed (")
     assert f": {why}" in label
 

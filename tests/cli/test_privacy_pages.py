@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Command
-from tests.cli.pages import FOLDER, Shown, agrees, fenced, missing, pages, scenario, shown
+from tests.cli.pages import FOLDER, Shown, agrees, fenced, hold, missing, pages, scenario, shown
 
 ROOT = FOLDER.parents[1]
 SCENES = ROOT / "tests" / "verification" / "scenes"
@@ -33,10 +33,7 @@ def here(here: Path) -> Path:
 def test_a_command_prints_what_its_page_shows(command: Command, each: Shown) -> None:
     for _, made in fenced(FOLDER / f"{each.page}.md", "python"):
         exec(made, {})
-    said = command(*each.arguments)
-    printed = (said.out + said.err).splitlines()
-    assert said.code == each.code, printed
-    assert missing(each.lines, printed) is None, printed
+    hold(command, each)
 
 
 def test_every_page_is_listed_and_shows_what_can_be_run() -> None:

@@ -14,8 +14,9 @@ import pytest
 
 from asyncdp_sim.results import write as result
 from asyncdp_sim.trace import EventKind
-from tests.cli.command import Command, program
+from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+from tests.directories import contents, manifest
 
 CATEGORY = pa.dictionary(pa.int8(), pa.string())
 I2, I4, I8, F8 = pa.int16(), pa.int32(), pa.int64(), pa.float64()
@@ -70,10 +71,6 @@ def test_the_kinds_of_events_are_the_promised_ones() -> None:
 
 
 FILES = {"small.toml": SMALL}
-
-
-def manifest(directory: Path) -> dict:
-    return json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -225,11 +222,8 @@ def test_manifest_names_no_host_no_user_no_path_and_no_arguments(command, here):
 def test_scenario_toml_loads_again_and_gives_the_same(command: Command, here: Path) -> None:
     command.done("run", "small.toml", "--out", "first", "--set", "privacy.epsilon=[1, inf, 0.5]")
     command.done("run", "first/scenario.toml", "--out", "second")
-    first, second = manifest(here / "first"), manifest(here / "second")
-    assert first == second
-    for name in ("updates", "curve", "owners", "models", "optimum"):
-        bits = [(here / d / f"{name}.parquet").read_bytes() for d in ("first", "second")]
-        assert bits[0] == bits[1]
+    first, second = contents(here / "first"), contents(here / "second")
+    assert {name for name in first if first[name] != second[name]} <= {"README.md"}
 
 
 def test_a_data_path_is_found_from_wherever_the_scenario_lies(command, here, monkeypatch):
@@ -347,23 +341,6 @@ def test_a_failure_in_writing_leaves_nothing_behind(name, command, here, monkeyp
     assert not (here / "deep" / "result").exists()
 
 
-@pytest.mark.parametrize(
-    "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.writing.optimum_columns"]
-)
-def test_an_interruption_exits_130_and_leaves_nothing_behind(where, command, here, monkeypatch):
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(where, interrupt)
-    said = command("run", "small.toml", "--out", "result")
-    assert said.code == 130
-    assert said.lines == [
-        "interrupted: nothing is kept",
-        "to start again: asyncdp run small.toml --out result",
-    ]
-    assert [path.name for path in here.iterdir()] == ["small.toml"]
-
-
 def test_an_unfinished_file_is_never_named_parquet(here, monkeypatch):
     seen: list[list[str]] = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append(os.listdir(here / "folder")))
@@ -387,13 +364,3 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(command, here, monke
     assert said.code == 2
     assert os.listdir(here / "result") == []
     assert leftovers(here) == []
-
-
-@pytest.mark.long
-def test_quiet_in_a_pipe(here: Path) -> None:
-    said = program("run", "small.toml", "--out", "result", folder=here)
-    assert said.code == 0
-    for stream in (said.out, said.err):
-        assert not any(mark in stream for mark in "\x1b\r━⠋⠙⠹⠸")
-    assert "simulating" not in said.err
-    assert "\nresult in result\n" in said.out

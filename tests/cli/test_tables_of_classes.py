@@ -1,6 +1,5 @@
 """From a table whose target is a class to a result beside guessing."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from asyncdp_sim import load
 from asyncdp_sim.data.table_profile import look
 from tests.cli.command import Command
+from tests.directories import manifest
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 SPECIES = {"setosa": (5.0, 3.4, 1.5), "versicolor": (5.9, 2.8, 4.3), "virginica": (6.6, 3.0, 5.6)}
@@ -39,8 +39,7 @@ def summary(command: Command, file: Path, *more: object) -> dict[str, object]:
     """Run a scenario; return its summary."""
     out = file.with_suffix("")
     command.done("run", file, "--out", out, *more)
-    found: dict[str, object] = json.loads((out / "manifest.json").read_text("utf-8"))["summary"]
-    return found
+    return manifest(out)["summary"]
 
 
 @pytest.mark.long

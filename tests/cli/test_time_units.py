@@ -1,6 +1,5 @@
 """A time unit with a name: every screen and picture prints times in it, and no number changes."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from asyncdp_sim.results import open_directory
 from asyncdp_sim.scenario import load
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
+from tests.directories import manifest
 
 DAYS = SMALL.replace("updates = 12", 'updates = 12\ntime_unit = "day"')
 
@@ -77,7 +77,7 @@ def test_a_name_changes_no_number(command: Command) -> None:
     prints = []
     for each in ("days", "small"):
         command.done("run", f"{each}.toml", "--out", each)
-        prints.append(json.loads(Path(each, "manifest.json").read_text("utf-8"))["fingerprints"])
+        prints.append(manifest(each)["fingerprints"])
     assert prints[0] == prints[1]
 
 

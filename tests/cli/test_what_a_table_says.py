@@ -90,14 +90,6 @@ def test_what_is_proposed_is_accepted(tmp_path: Path, command: Command, name: st
     command.done("check", tmp_path / "s.toml")
 
 
-@one_in(2, "cell", ["unknown", "<0.5", "", "2024-01-01", "x" * 50])
-def test_a_private_word_changes_no_look(tmp_path: Path, cell: str) -> None:
-    before = seen(tmp_path, table()).lines()
-    ages = table()["age"].tolist()
-    ages[3] = cell
-    assert seen(tmp_path, table(age=ages)).lines() == before
-
-
 def test_who_is_left_out_is_named(tmp_path: Path) -> None:
     by_site = table().sort_values("site", kind="stable")
     lines = "\n".join(seen(tmp_path, by_site, 100).lines())
