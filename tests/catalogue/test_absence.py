@@ -8,7 +8,7 @@ from asyncdp_sim.results import Sweep
 from scenarios.beyond import absence, lasting
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [BIAS] = absence.RESULTS
 [LASTS] = lasting.RESULTS
@@ -16,9 +16,7 @@ FEW = {BIAS.name: ("run.replicates=60",), LASTS.name: ("run.replicates=6",)}
 
 
 def judged(figure: PaperFigure, out: Path) -> dict[str, Judged]:
-    more = FEW[figure.name]
-    found = verify([figure], out, full=False, workers=1, more=more, say=str)
-    return {each.quantity: each for each in found}
+    return {each.quantity: each for each in verdicts(figure, out, *FEW[figure.name])}
 
 
 @pytest.fixture(scope="module")

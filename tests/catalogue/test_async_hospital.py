@@ -16,7 +16,7 @@ from scenarios.papers.figure import EVERY, SOUND, PaperFigure
 from scenarios.papers.hospital import figures as hospital
 from scenarios.papers.hospital.figures import FIGURES
 from scenarios.papers.lending.figures import BY_CHANCE
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 pytestmark = pytest.mark.long
 
@@ -35,14 +35,6 @@ ALWAYS = ("async-11",)
 """What is run every time; the others at night, and figure 9 in the next test too."""
 
 
-def test_all_figures_of_the_hospitals_are_there() -> None:
-    assert [figure.source for figure in FIGURES] == [f"Async, figure {i}" for i in range(8, 12)]
-    for figure in FIGURES:
-        assert figure.source == entry(figure.entry).scenario().source or figure.name == "async-09"
-        assert figure.variants["as-published"] == ()
-        assert len(figure.claims) > 0
-
-
 @pytest.mark.parametrize(
     "figure",
     [
@@ -52,7 +44,7 @@ def test_all_figures_of_the_hospitals_are_there() -> None:
     ids=lambda figure: figure.name,
 )
 def test_every_variant_runs_is_drawn_and_judged(figure: PaperFigure, tmp_path: Path) -> None:
-    found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
+    found = verdicts(figure, tmp_path, *LITTLE)
     assert {each.variant for each in found} == set(EVERY)
     # so little is learned that Θ's box holds the models, where there are no exact moments
     assert {each.quantity for each in found if not np.isfinite(each.ours)} <= {BY_CHANCE.quantity}
@@ -64,7 +56,7 @@ def test_every_variant_runs_is_drawn_and_judged(figure: PaperFigure, tmp_path: P
 
 def test_who_talks_when_is_as_published_whatever_is_answered(tmp_path: Path) -> None:
     figure = BY_NAME["async-09"]
-    found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
+    found = verdicts(figure, tmp_path, *LITTLE)
     assert [each.ours for each in found if each.quantity == MOVED] == [0, 0]
     swept = {name: Sweep.read(tmp_path / figure.name / name) for name in EVERY}
     one = ('privacy.budget={ kind = "per-owner-cap", answers = 1 }', "owners.count=50")

@@ -8,7 +8,7 @@ from asyncdp_sim.results import Result, Sweep
 from scenarios.papers import FIGURES, collab_optimum
 from scenarios.papers.collab_optimum import SMOOTH
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 STRONG, CONSTANT = "ρ/T² = 1/(2L)", "constant 1/λ"
 pytestmark = pytest.mark.long
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("verified")
-    found = verify([FIGURE], out, full=False, workers=1, say=str)
+    found = verdicts(FIGURE, out)
     differ = [each.quantity for each in found if each.verdict != "agrees"]
     assert differ == [f"{SMOOTH}: ψ after T updates: θ* is found"]
     assert {each.verdict for each in found} == {"agrees", "differs"}

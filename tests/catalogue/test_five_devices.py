@@ -10,7 +10,7 @@ from scipy.stats import norm
 from asyncdp_sim.results import Sweep
 from scenarios.beyond import devices
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = devices.RESULTS
 DELTA = 1e-5
@@ -30,7 +30,7 @@ def epsilon(mu: float) -> float:
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("devices")
-    found = verify([FIGURE], out, full=False, workers=1, say=str)
+    found = verdicts(FIGURE, out)
     assert [each.verdict for each in found] == ["agrees"] * len(FIGURE.claims)
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 
@@ -51,6 +51,6 @@ def test_the_fast_pay_what_gaussian_composition_says(sweep: Sweep) -> None:
 
 def test_devices_that_are_alike_fail(tmp_path: Path) -> None:
     alike = ('compute={ kind = "lognormal", mean = 1.0, cv = 0.1 }', "run.replicates=2")
-    found = verify([FIGURE], tmp_path, full=False, workers=1, more=alike, say=str)
+    found = verdicts(FIGURE, tmp_path, *alike)
     assert [each.verdict for each in found[:3]] == ["fails", "agrees", "fails"]
     assert found[1].ours == pytest.approx(1, abs=0.02)

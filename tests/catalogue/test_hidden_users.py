@@ -6,20 +6,15 @@ import pytest
 
 from asyncdp_sim.results import Sweep
 from scenarios.beyond import hidden_users
-from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = hidden_users.RESULTS
 pytestmark = pytest.mark.nightly
 
 
-def verdicts(out: Path, *settings: str) -> list[Judged]:
-    return verify([FIGURE], out, full=False, workers=1, more=settings, say=str)
-
-
 def test_distances_agree_with_what_was_published(tmp_path: Path) -> None:
-    found = verdicts(tmp_path)
+    found = verdicts(FIGURE, tmp_path)
     assert [each.verdict for each in found] == ["agrees"] * 6
     swept = Sweep.read(tmp_path / FIGURE.name / AS_PUBLISHED)
     [ran] = [cell.result for cell in swept.cells[:1]]
@@ -28,5 +23,5 @@ def test_distances_agree_with_what_was_published(tmp_path: Path) -> None:
 
 def test_noise_for_records_and_not_users_fails(tmp_path: Path) -> None:
     """Noise of one of ten records is a tenth of it."""
-    found = verdicts(tmp_path, "privacy.unit=record", "run.replicates=4")
+    found = verdicts(FIGURE, tmp_path, "privacy.unit=record", "run.replicates=4")
     assert [each.verdict for each in found if "local noise" in each.quantity] == ["fails"] * 3

@@ -11,7 +11,7 @@ from asyncdp_sim.sweeps import sweep as run_sweep
 from scenarios.beyond import muffliato, pairwise
 from scenarios.papers.claims import judge
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = pairwise.RESULTS
 N = 8
@@ -28,7 +28,7 @@ SMALL = (
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("pairwise")
-    found = verify([FIGURE], out, full=False, workers=1, more=SMALL, say=str)
+    found = verdicts(FIGURE, out, *SMALL)
     assert [each for each in found if each.verdict == "fails"] == []
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 

@@ -12,15 +12,13 @@ from scenarios.papers import FIGURES
 from scenarios.papers.claims import Judged
 from scenarios.papers.collab import DOMAIN_BOUND, LARGEST
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 NAMED = {figure.name: figure for figure in FIGURES}
 
 
 def judged(name: str, variant: str, out: Path, *more: str) -> dict[str, Judged]:
-    found = verify(
-        [NAMED[name]], out, full=False, workers=1, variants=(variant,), more=more, say=str
-    )
+    found = verdicts(NAMED[name], out, *more, variants=(variant,))
     return {each.quantity: each for each in found}
 
 

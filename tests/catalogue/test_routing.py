@@ -12,7 +12,7 @@ from scenarios.beyond import expected_course, prices, routing
 from scenarios.beyond.prices import BOARD
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = routing.RESULTS
 FEW = ("run.replicates=60", 'sweep."protocol.tasks"=[1, 4, 10, 20]')
@@ -23,8 +23,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[st
     out = tmp_path_factory.mktemp("routing")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expected_course, "NETWORKS", 60)
-        how = {"full": False, "workers": 1, "variants": (AS_PUBLISHED,), "more": FEW}
-        told = verify([FIGURE], out, say=str, **how)
+        told = verdicts(FIGURE, out, *FEW, variants=(AS_PUBLISHED,))
         directory = out / FIGURE.name / AS_PUBLISHED
         assert (directory / "figures" / "whom-to-ask.png").exists()
         yield {each.quantity: each for each in told}, Sweep.read(directory)

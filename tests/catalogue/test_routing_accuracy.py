@@ -9,7 +9,7 @@ from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import routing_accuracy as routing
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = routing.RESULTS
 FEW = ('sweep."algorithm.step"=[0.25, 2.0]',)
@@ -18,8 +18,7 @@ FEW = ('sweep."algorithm.step"=[0.25, 2.0]',)
 @pytest.fixture(scope="module")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged], Sweep]:
     out = tmp_path_factory.mktemp("accuracy")
-    how = {"full": False, "workers": 1, "variants": (AS_PUBLISHED,), "more": FEW}
-    told = verify([FIGURE], out, say=str, **how)
+    told = verdicts(FIGURE, out, *FEW, variants=(AS_PUBLISHED,))
     directory = out / FIGURE.name / AS_PUBLISHED
     assert (directory / "figures" / "routing-accuracy.png").exists()
     return {each.quantity: each for each in told}, Sweep.read(directory)

@@ -9,7 +9,7 @@ from scenarios.beyond import crowds, waves
 from scenarios.beyond.crowds import crowd, in_rounds
 from scenarios.beyond.moves import long_run, rounds
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = waves.RESULTS
 
@@ -58,7 +58,7 @@ def test_waves_are_as_they_are_played() -> None:
 
 @pytest.mark.long
 def test_the_drop_is_reproduced_and_is_there_without_waves(tmp_path, monkeypatch):
-    found = verify([FIGURE], tmp_path, full=False, workers=1, more=("run.replicates=8",), say=str)
+    found = verdicts(FIGURE, tmp_path, "run.replicates=8")
     named = {each.quantity: each for each in found}
     differ = [each.quantity for each in found if each.verdict != "agrees"]
     assert differ == ["the same without waves, as often there: none, if waves are the cause"]
