@@ -74,22 +74,19 @@ def test_lines_end_in_carriage_returns_too(tmp_path: Path, monkeypatch: pytest.M
     assert len(read_table(str(tmp_path / "t.csv"))) == 100
 
 
-def test_rows_of_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.ROWS, "60000")
-    short_rows(tmp_path / "t.csv.gz", 60_001)
-    said = said_of(tmp_path / "t.csv.gz")
-    assert said == "more than 60,000 rows; --most-rows raises this limit"
-    monkeypatch.setenv(limits.ROWS, "60001")
-    assert len(read_table(str(tmp_path / "t.csv.gz"))) == 60_001
-
-
-def test_bytes_of_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_rows(tmp_path / "t.csv.gz", 1000)
-    monkeypatch.setenv(limits.BYTES, "6015")
-    said = said_of(tmp_path / "t.csv.gz")
-    assert said == "more than 6,015 bytes; --most-bytes raises this limit"
-    monkeypatch.setenv(limits.BYTES, "6016")
-    assert len(read_table(str(tmp_path / "t.csv.gz"))) == 1000
+@pytest.mark.parametrize(
+    ("limit", "most", "rows", "said"),
+    [
+        (limits.ROWS, 60_000, 60_001, "more than 60,000 rows; --most-rows raises this limit"),
+        (limits.BYTES, 6015, 1000, "more than 6,015 bytes; --most-bytes raises this limit"),
+    ],
+)
+def test_rows_and_bytes_of_a_csv(limit, most, rows, said, tmp_path, monkeypatch):
+    short_rows(tmp_path / "t.csv.gz", rows)
+    monkeypatch.setenv(limit, str(most))
+    assert said_of(tmp_path / "t.csv.gz") == said
+    monkeypatch.setenv(limit, str(most + 1))
+    assert len(read_table(str(tmp_path / "t.csv.gz"))) == rows
 
 
 def test_cells_that_are_not_written_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,13 +132,12 @@ def test_what_the_environment_says_is_checked(monkeypatch: pytest.MonkeyPatch) -
             limits.most(limits.ROWS)
 
 
-def test_options_raise_the_limits(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_options_raise_the_limits(command, here, monkeypatch):
     monkeypatch.setenv(limits.ROWS, "1")
     monkeypatch.setenv(limits.BYTES, "1")
-    (tmp_path / "t.toml").write_text(ON_A_TABLE.replace("rates", "t"), encoding="utf-8")
+    (here / "t.toml").write_text(ON_A_TABLE.replace("rates", "t"), encoding="utf-8")
     rows = "".join(f"{1 + row % 7},{20 + row % 9},{row % 5}\n" for row in range(40))
-    (tmp_path / "t.csv").write_text(f"income,age,rate\n{rows}", encoding="utf-8")
+    (here / "t.csv").write_text(f"income,age,rate\n{rows}", encoding="utf-8")
     for few in (["--most-rows", "39"], ["--most-rows", "40", "--most-bytes", "99"]):
         command.refused(*few, "check", "t.toml")
     command.done("--most-rows", "40", "--most-bytes", "9999", "check", "t.toml")
