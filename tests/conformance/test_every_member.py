@@ -74,6 +74,12 @@ def test_bad_parameters_are_refused_at_construction(member, bad):
             assert "pydantic" not in str(fault)
 
 
+@together
+@pytest.mark.parametrize("family", ["availability", "channel"])
+def test_examples_fit_three_owners(family):
+    assert all(spec.faults(3) == [] for spec in examples(FAMILIES[family]))
+
+
 def refusal(member: type[Spec], fields: dict[str, Any]) -> Sequence[Fault]:
     """Return what a member has against these fields: nothing, if it takes them."""
     try:

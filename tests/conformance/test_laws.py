@@ -27,6 +27,7 @@ def test_none_gives_none() -> None:
     assert NoTime() in LAWS
     assert NoTime().durations(Streams(1).generator, 16) is None
     assert (NoTime().mean, NoTime().variance) == (0, 0)
+    assert NoTime().biased(Streams(1).generator("biased")) == 0
 
 
 @together
@@ -76,10 +77,6 @@ def test_length_biased_draws_have_the_exact_mean_and_law(law: Law) -> None:
     share = weighed.mean()
     spread = sqrt((max(share * (1 - share), 0) + weighed.var()) / DRAWS)
     assert abs((sample <= limit).mean() - share) <= 4 * spread + 1e-8 / law.mean
-
-
-def test_none_is_biased_to_nothing() -> None:
-    assert NoTime().biased(Streams(1).generator("biased")) == 0
 
 
 @together
