@@ -219,22 +219,6 @@ def test_a_field_that_is_named_without_its_table(words, said, command):
     assert said in command.refused("run", "lending-sound", *words)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("data", "x.csv", "--public", "3", "--public-seed"),
-        ("import", "trace", "x.csv", "-o", "x.toml", "--seed"),
-    ],
-)
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [("x", "'x'; allowed is a whole number"), ("-1", "-1; allowed is a whole number ≥ 0")],
-)
-def test_a_seed_that_is_none(words, given, said, command):
-    line = command.refused(*words, given)
-    assert line == f"asyncdp: Invalid value for '{words[-1]}': given {said}"
-
-
 @pytest.mark.long
 def test_no_report_is_written_over_a_directory(command: Command, here: Path) -> None:
     command.done("run", "small.toml", "--out", "result")

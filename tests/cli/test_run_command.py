@@ -176,13 +176,6 @@ def test_absent_is_null(command: Command, here: Path) -> None:
     assert summary["bound_exceeded"] is None
 
 
-def test_an_infinite_budget_is_the_text_inf_in_json(command: Command, here: Path) -> None:
-    command.done("run", "small.toml", "--out", "result", "--set", "privacy.epsilon=inf")
-    assert manifest(here / "result")["scenario"]["privacy"]["epsilon"] == "inf"
-    assert manifest(here / "result")["summary"]["epsilon_true"] == "inf"
-    assert pq.read_table("result/owners.parquet")["epsilon"].to_pylist() == [float("inf")] * 6
-
-
 def test_manifest(command: Command, here: Path) -> None:
     command.done("run", "small.toml", "--out", "result")
     found = manifest(here / "result")
@@ -245,13 +238,6 @@ def test_a_data_path_is_found_from_wherever_the_scenario_lies(command, here, mon
     )
     assert "private records were read" in told.err
     assert manifest(here / "third") == manifest(here / "a/b/first")
-
-
-def test_replacing_options(command: Command, here: Path) -> None:
-    command.done("run", "small.toml", "--out", "r", "--seed", "9", "--replicates", "3")
-    run = manifest(here / "r")["scenario"]["run"]
-    assert (run["seed"], run["replicates"]) == (9, 3)
-    assert manifest(here / "r")["replicates"] == [1, 2, 3]
 
 
 def test_setting_a_kind_drops_fields_and_says_so(command: Command, here: Path) -> None:

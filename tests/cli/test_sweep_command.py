@@ -16,7 +16,6 @@ from asyncdp_sim.sweeps import sweep
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 from tests.directories import contents, manifest
-from tests.one_in import one_in
 from tests.unit.sweeps.told import interrupted, whole_cells
 
 CELL = {
@@ -212,42 +211,6 @@ def test_swept_data_tables_resolve_paths_against_the_file(command, here, monkeyp
     command.done("replay", here / "result" / "cell-0000")
 
 
-@one_in(2, "stop_after", [1, 4])
-def test_an_interrupted_sweep_goes_on_to_the_same_result(stop_after, here, monkeypatch):
-    scenario, _ = load(here / "sweep.toml")
-    written: list[str] = []
-
-    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
-        if len(written) == stop_after:
-            raise KeyboardInterrupt
-        written.append(directory.name)
-        return build(outcome, directory, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            sweep(scenario, here / "broken")
-    done = {path.parent.name for path in (here / "broken").glob("cell-*/manifest.json")}
-    assert done == set(written)
-    assert len(done) == stop_after
-    assert not (here / "broken" / "manifest.json").exists()
-    (here / "broken" / ".partial-cell-0005").mkdir()  # as a killed process leaves it
-    kept = {path: path.stat().st_mtime_ns for path in (here / "broken").rglob("cell-*/*")}
-
-    stop_after = 6
-    told: list[tuple[float, float]] = []
-    with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
-        told_of = whole_cells(lambda _, cells, total: told.append((cells, total)))
-        sweep(scenario, here / "broken", progress=told_of)
-    assert len(set(written)) == len(written) == 6  # none was computed twice
-    assert told == [(number, 6) for number in range(len(done), 7)]
-    sweep(scenario, here / "whole")
-    assert contents(here / "broken") == contents(here / "whole")
-    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
-    assert not any(".partial" in str(path) for path in (here / "broken").rglob("*"))
-
-
 def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monkeypatch):
     def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
         if directory.name == "cell-0003":
@@ -266,7 +229,7 @@ def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monke
     command.done(*go_on.partition("asyncdp ")[2].split())
 
 
-def test_a_half_written_trace_is_replaced(here: Path) -> None:
+def test_a_half_written_trace_is_replaced_and_finished_cells_count_at_once(here: Path) -> None:
     scenario, _ = load(here / "sweep.toml")
     sweep(scenario, here / "whole")
     interrupted(scenario, here / "broken")
@@ -275,16 +238,13 @@ def test_a_half_written_trace_is_replaced(here: Path) -> None:
     leftover = here / "broken" / "traces" / f".partial-{network}"
     leftover.mkdir()
     (leftover / "updates.parquet.tmp").write_bytes(b"half")
-    sweep(scenario, here / "broken")
+    done = len(list((here / "broken").glob("cell-*/manifest.json")))
+    told = []
+    tell = whole_cells(lambda _, cells, total: told.append((cells, total)))
+    sweep(scenario, here / "broken", progress=tell)
+    assert told == [(number, 6) for number in range(done, 7)]
     assert contents(here / "broken") == contents(here / "whole")
     assert not leftover.exists()
-
-
-def test_a_finished_sweep_given_again_is_done(command: Command, here: Path) -> None:
-    command.done("sweep", "sweep.toml", "--out", "result")
-    before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
-    command.done("sweep", "sweep.toml", "--out", "result")
-    assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before
 
 
 def test_an_unfinished_sweep_of_another_scenario_is_refused(command: Command, here: Path) -> None:

@@ -227,15 +227,6 @@ class Noted(Streams):
         self.names.add(said)
 
 
-@together
-@EACH
-def test_a_bare_run_has_the_same_tables(availability: Availability) -> None:
-    kept = traced(availability)
-    bare = simulate(network(availability), Streams(1).within("replicate", 1))
-    assert bare.owners.tolist() == kept.owners.tolist()
-    assert bare.exchanges.tolist() == kept.exchanges.tolist()
-
-
 @EACH
 @one_in(2, "more", [1, 40])
 def test_adding_owners_leaves_the_others_availability_unchanged(availability, more):

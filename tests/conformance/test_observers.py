@@ -280,51 +280,45 @@ FEDBUFF = {
 }  # fmt: skip
 
 
+PUSHED = {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}
+TWICE = "one answer at a time, given fedbuff"
+LATE = {"kind": "broadcast", "interval": 1.0, "answer_at": "after-delay"}
+DIFFERENT = "allowed are different owners from 1 to 6"
+REFUSED = [
+    (_SUMS, {"dropouts": 4, "colluders": 2}, {}, "dropouts", "allowed is n − d − t ≥ 1"),
+    (_SUMS, {}, PUSHED, "dropouts", "allowed is n − d = 4"),
+    (
+        _SUMS,
+        {"dropouts": 2},
+        PUSHED | {"algorithm": FEDBUFF | {"weighting": "polynomial"}},
+        "kind",
+        TWICE,
+    ),
+    (_SUMS, {"dropouts": 2}, PUSHED | {"protocol": {"kind": "request"}}, "kind", TWICE),
+    (
+        _SUMS,
+        {"dropouts": 2},
+        PUSHED | {"protocol": {"kind": "push", "own_tick": "overlap"}},
+        "kind",
+        TWICE,
+    ),
+    (_SUMS, {"dropouts": 2}, PUSHED | {"protocol": LATE}, "kind", TWICE),
+    (_NODE, {"colluding": [7]}, {}, "colluding", DIFFERENT),
+    (_NODE, {"colluding": [2, 2]}, {}, "colluding", DIFFERENT),
+]
+
+
 @together
-@pytest.mark.parametrize(
-    ("observer", "changed", "allowed"),
-    [
-        ({"dropouts": 4, "colluders": 2}, {}, "allowed is n − d − t ≥ 1"),
-        ({}, {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}, "allowed is n − d = 4"),
-    ],
-)
-def test_so_many_have_to_be_left(observer, changed, allowed):
+@pytest.mark.parametrize(("observer", "fields", "changed", "key", "allowed"), REFUSED)
+def test_what_does_not_fit_an_observer_is_one_line(observer, fields, changed, key, allowed):
+    """So many have to be left, and no owner may be twice in a buffer, or among colluders."""
     with pytest.raises(SpecError) as caught:
-        scenario(type(_SUMS)(**observer), **changed)
+        scenario(type(observer)(**fields), **changed)
     [fault] = caught.value.faults
-    assert fault.key == "privacy.observer.dropouts"
+    assert fault.key == f"privacy.observer.{key}"
     assert allowed in fault.allowed
-
-
-@together
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"algorithm": {**FEDBUFF, "weighting": "polynomial"}, "protocol": {"kind": "push"}},
-        {"algorithm": FEDBUFF, "protocol": {"kind": "request"}},
-        {"algorithm": FEDBUFF, "protocol": {"kind": "push", "own_tick": "overlap"}},
-        {
-            "algorithm": FEDBUFF,
-            "protocol": {"kind": "broadcast", "interval": 1.0, "answer_at": "after-delay"},
-        },
-    ],
-)
-def test_a_buffer_in_which_an_owner_may_be_twice_is_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(type(_SUMS)(dropouts=2), **changed)  # type: ignore[call-arg]
-    [fault] = caught.value.faults
-    assert "one answer at a time, given fedbuff" in fault.allowed
 
 
 def test_canaries_are_not_told_by_sums() -> None:
     with pytest.raises(SpecError, match="need single answers, which are not seen here"):
         first_audit(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("colluding", [[7], [2, 2]])
-def test_colluders_are_different_owners(colluding: list[int]) -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(type(_NODE)(colluding=colluding))  # type: ignore[call-arg,arg-type]
-    [fault] = caught.value.faults
-    assert fault.key == "privacy.observer.colluding"
-    assert fault.allowed == "allowed are different owners from 1 to 6"
