@@ -96,7 +96,7 @@ def test_what_is_left_half_written_is_no_part_of_a_comparison(command, ran):
     command.done("replay", "--diff", "r", "other")
 
 
-def test_a_text_that_is_none_is_a_damaged_table(tmp_path: Path) -> None:
+def test_a_text_that_is_none_is_a_damaged_table(tmp_path):
     """Found at night: a byte of a text changed, so that it is no UTF-8."""
     wrong = pa.StringArray.from_buffers(
         1, pa.py_buffer(np.array([0, 3], dtype=np.int32)), pa.py_buffer(b"se\xaa")

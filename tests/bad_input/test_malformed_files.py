@@ -51,7 +51,7 @@ def compare(lines: list[str], case: Transcript) -> None:
         assert agrees(line, expected), f"\nsaid     {line}\nexpected {expected}"
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them():
     assert len(EACH) >= 48
     for case in EACH:
         assert case.name in case.arguments
@@ -74,7 +74,7 @@ def test_what_is_said(case, command, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_what_is_said_by_the_program(tmp_path: Path) -> None:
+def test_what_is_said_by_the_program(tmp_path):
     case = transcript(FILES / "several-faults.toml")
     said = program(*case.arguments, "--out", tmp_path / "out", folder=FILES)
     assert said.code == 2

@@ -48,7 +48,7 @@ def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(bias
 
 
 @pytest.mark.long
-def test_absence_that_lasts_is_as_predicted_and_drawn(tmp_path: Path) -> None:
+def test_absence_that_lasts_is_as_predicted_and_drawn(tmp_path):
     found = judged(LASTS, tmp_path)
     exact = {each for each in found.values() if "exact value" in each.quantity}
     assert len(exact) == 2 * len(lasting.NAMES)

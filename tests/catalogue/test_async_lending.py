@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.trace import Trace
-from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure
+from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 from scenarios.papers.lending import reasons
 from scenarios.papers.lending.figures import FIGURES, PROMISE
 from scenarios.papers.lending.readings import crossing
@@ -51,7 +50,7 @@ def banks(directory, counts, psi, alone):
 
 
 @EACH
-def test_the_sound_variant_changes_privacy_alone(figure: PaperFigure) -> None:
+def test_the_sound_variant_changes_privacy_alone(figure):
     """It enforces the published bound, and draws fewer replicates of what takes longer."""
     raw, sound = (figure.scenario(v, full=True).plain() for v in (AS_PUBLISHED, SOUND))
     replicates = {"replicates": sound["run"]["replicates"]}
@@ -66,7 +65,7 @@ def test_the_sound_variant_changes_privacy_alone(figure: PaperFigure) -> None:
 
 
 @EACH
-def test_no_sound_bank_has_to_fall_silent(figure: PaperFigure) -> None:
+def test_no_sound_bank_has_to_fall_silent(figure):
     scenario = figure.scenario(SOUND, full=True)
     for cell in map(scenario.cell, scenario.grid()):
         network = cell.network
@@ -87,7 +86,7 @@ def test_no_sound_bank_has_to_fall_silent(figure: PaperFigure) -> None:
         ),
     ],
 )
-def test_it_is_run_drawn_and_judged(name: str, variants: tuple[str, ...], tmp_path: Path) -> None:
+def test_it_is_run_drawn_and_judged(name, variants, tmp_path):
     figure = NAMED[name]
     found = verdicts(figure, tmp_path, *FEW, *QUICK[name], variants=variants)
     assert {(each.figure, each.variant) for each in found} == {
@@ -120,7 +119,7 @@ def test_variants_with_one_network_simulate_it_once(tmp_path, monkeypatch):
         assert one.is_dir() or one.read_bytes() == other.read_bytes(), one
 
 
-def test_figure_5_has_the_published_law(tmp_path: Path) -> None:
+def test_figure_5_has_the_published_law(tmp_path):
     more = (
         'sweep."owners.records"=[1000, 2000]', 'sweep."privacy.epsilon"=[1.0, 10.0]',
         "run.replicates=40",
@@ -138,7 +137,7 @@ def test_figure_5_has_the_published_law(tmp_path: Path) -> None:
         assert [said[found[place].quantity] for place in (0, 4)] == ["fails", "fails"]
 
 
-def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path: Path) -> None:
+def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path):
     """And where many are, with as little noise, is seen."""
     [claim] = [
         each
@@ -173,12 +172,8 @@ def test_the_crossing_is_found(alone, psi, expected, tmp_path):
     [((8.0, 2.0, 1.1), 0.0, True), ((8.0, 0.9, 1.1), 0.0, False), ((8.0, 2.0, 1.1), 0.2, False)],
 )
 def test_no_crossing_is_excused_where_noise_alone_costs_more(
-    expected: tuple[float, ...],
-    left: float,
-    reaches: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    expected, left, reaches, tmp_path, monkeypatch
+):
     """And not where what has not been learned makes up the rest."""
     exact = Reference("", "", lambda cell: expected[cell.number])
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
@@ -198,8 +193,8 @@ def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp
 
 @pytest.mark.parametrize(("left", "reach"), [(1.5, 2.02), (0.5, np.nan)])
 def test_no_gain_is_excused_where_nothing_is_gained_without_noise(
-    left: float, reach: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    left, reach, tmp_path, monkeypatch
+):
     monkeypatch.setattr(reasons, "exactly", lambda _: Reference("", "", lambda _: 2.0))
     monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
     sweep = banks(tmp_path, (4, 16, 32), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))

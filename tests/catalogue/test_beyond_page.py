@@ -110,7 +110,7 @@ ROWS: dict[str, Callable[[Found], list[str]]] = {
 
 
 @pytest.mark.parametrize("figure", RESULTS, ids=lambda figure: figure.name)
-def test_tables_have_what_comes_out(figure, tmp_path: Path) -> None:
+def test_tables_have_what_comes_out(figure, tmp_path):
     page = PAGE.read_text(encoding="utf-8")
     found = verdicts(figure, tmp_path)
     assert not [each for each in found if each.verdict == "fails"]

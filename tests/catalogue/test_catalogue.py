@@ -12,7 +12,6 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
@@ -41,7 +40,7 @@ def small(found: Entry) -> Scenario:
     return found.scenario((*little, *public, *mild, *TABLE["besides"].get(found.name, ())))
 
 
-def test_the_list_is_not_empty() -> None:
+def test_the_list_is_not_empty():
     names = [found.name for found in ENTRIES]
     assert len(names) >= 3
     assert set(names) >= set(TABLE["promised"])
@@ -52,7 +51,7 @@ def test_the_list_is_not_empty() -> None:
 
 @together
 @EACH
-def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
+def test_loads_under_its_own_name_and_says_what_it_is(found):
     scenario = found.scenario()
     assert scenario.id == found.name == found.file.stem
     assert scenario.title != ""
@@ -63,7 +62,7 @@ def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
 
 @together
 @EACH
-def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
+def test_names_every_choice_of_the_papers_for_itself(found):
     """T, ε and the step have no default where a paper or a user must choose."""
     text = found.file.read_text(encoding="utf-8")
     scenario = found.scenario()
@@ -74,7 +73,7 @@ def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
 
 
 @one_in(9, "found", ENTRIES, ids=lambda found: found.name)
-def test_is_described(found: Entry, command: Command) -> None:
+def test_is_described(found, command):
     said = command.done("check", found.file)
     scenario = found.scenario()
     assert said.err == ""
@@ -100,7 +99,7 @@ def carried_out(found: Entry, directory: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
-def test_runs_small(name: str, tmp_path: Path) -> None:
+def test_runs_small(name, tmp_path):
     carried_out(entry(name), tmp_path / "result")
 
 
@@ -108,7 +107,7 @@ def test_runs_small(name: str, tmp_path: Path) -> None:
     "name",
     [*DRAWN, *(pytest.param(name, marks=pytest.mark.nightly) for name in NAMES)],
 )
-def test_runs_small_and_is_drawn(name: str, tmp_path: Path) -> None:
+def test_runs_small_and_is_drawn(name, tmp_path):
     directory = tmp_path / "result"
     carried_out(entry(name), directory)
     pictures = draw_all(directory).pictures
@@ -120,7 +119,7 @@ def test_runs_small_and_is_drawn(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @EACH
-def test_a_published_fault_is_labelled(found: Entry) -> None:
+def test_a_published_fault_is_labelled(found):
     """An as-published option is never silent: the result says that it is not private."""
     scenario = small(found).base()
     outcome = run(scenario)

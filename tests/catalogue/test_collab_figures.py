@@ -1,7 +1,6 @@
 """Collab's figures and POLAR's run small, are drawn, and hold what must hold."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ ALWAYS = ("collab-07",)
     "name",
     [pytest.param(name, marks=() if name in ALWAYS else pytest.mark.nightly) for name in QUICK],
 )
-def test_nothing_that_must_hold_fails(name: str, tmp_path: Path) -> None:
+def test_nothing_that_must_hold_fails(name, tmp_path):
     figure = FIGURES[name]
     if name not in BOTH:
         figure = replace(figure, variants=collab.AS_SAID)
@@ -51,7 +50,7 @@ def test_nothing_that_must_hold_fails(name: str, tmp_path: Path) -> None:
     assert len(rows) > 2 * len(figure.variants)
 
 
-def test_noise_for_another_budget_is_seen(tmp_path: Path) -> None:
+def test_noise_for_another_budget_is_seen(tmp_path):
     wrong = (*QUICK["collab-07"], 'sweep."privacy.epsilon"=[1.0, 2.0]')
     claim = replace(
         FIGURES["collab-02"].claims[0], measure=lambda swept: psi(swept, 1) / psi(swept, 2)
@@ -62,7 +61,7 @@ def test_noise_for_another_budget_is_seen(tmp_path: Path) -> None:
     assert abs(judged.ours / 4 - 1) < 0.05
 
 
-def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path: Path) -> None:
+def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path):
     """Algorithm 2 loops over k = 1 … T − 1; its noise is for T answers."""
     more = ("run.replicates=4", 'sweep."owners.records"=[500]', 'sweep."privacy.epsilon"=[1.0]')
     [looped] = [each for each in FIGURES["collab-03"].claims if each.beside == (AS_PUBLISHED,)]
@@ -81,7 +80,7 @@ def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path: Path) -> No
 LITTLE = ("owners.count=4", "owners.records=50", "run.updates=20", "run.replicates=1")
 
 
-def test_polar_s_variants(tmp_path: Path) -> None:
+def test_polar_s_variants(tmp_path):
     """The text's is as published, run once and said so; the sound one has noise and an ε."""
     [figure] = polar.FIGURES
     lines: list[str] = []
@@ -112,7 +111,7 @@ def test_polar_s_variants(tmp_path: Path) -> None:
     assert verdicts[0].split(",")[4:6] == ["ours", "error"]
 
 
-def test_arrival_waits_until_the_median_stays_low(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrival_waits_until_the_median_stays_low(monkeypatch):
     curves = {
         "a": np.array([1.0, 0.005, 0.02, 0.009, 0.001]),
         "b": np.array([1.0, 0.5, 0.3, 0.2, 0.1]),
@@ -120,12 +119,12 @@ def test_arrival_waits_until_the_median_stays_low(monkeypatch: pytest.MonkeyPatc
     }
     monkeypatch.setattr(polar, "median", lambda _, name: (10 * np.arange(5), curves[name]))
     sweep = object()
-    assert [polar.arrival(sweep, name) for name in curves] == [30, np.inf, 20]  # type: ignore[arg-type]
-    assert polar.arrival(sweep, "a") / polar.arrival(sweep, "c") == 1.5  # type: ignore[arg-type]
-    assert [polar.peak(sweep, name) for name in curves] == [1, 1, 3]  # type: ignore[arg-type]
+    assert [polar.arrival(sweep, name) for name in curves] == [30, np.inf, 20]
+    assert polar.arrival(sweep, "a") / polar.arrival(sweep, "c") == 1.5
+    assert [polar.peak(sweep, name) for name in curves] == [1, 1, 3]
 
 
-def test_an_unknown_variant_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_variant_is_refused_in_one_line(capsys):
     assert main(["verify", "collab-02", "--variant", "wide"]) == 2  # which polar-03 alone has
     [line] = capsys.readouterr().err.splitlines()
     said = "--variant: given 'wide'; allowed are as-published, as-written, sound"

@@ -1,7 +1,5 @@
 """Whole users hidden in a published experiment: verdicts, and noise that is not what it was."""
 
-from pathlib import Path
-
 import pytest
 
 from asyncdp_sim.results import Sweep
@@ -13,7 +11,7 @@ from tests.catalogue.verdicts import verdicts
 pytestmark = pytest.mark.nightly
 
 
-def test_distances_agree_with_what_was_published(tmp_path: Path) -> None:
+def test_distances_agree_with_what_was_published(tmp_path):
     found = verdicts(FIGURE, tmp_path)
     assert [each.verdict for each in found] == ["agrees"] * 6
     swept = Sweep.read(tmp_path / FIGURE.name / AS_PUBLISHED)
@@ -21,7 +19,7 @@ def test_distances_agree_with_what_was_published(tmp_path: Path) -> None:
     assert ran.manifest["summary"]["private"]
 
 
-def test_noise_for_records_and_not_users_fails(tmp_path: Path) -> None:
+def test_noise_for_records_and_not_users_fails(tmp_path):
     """Noise of one of ten records is a tenth of it."""
     found = verdicts(FIGURE, tmp_path, "privacy.unit=record", "run.replicates=4")
     assert [each.verdict for each in found if "local noise" in each.quantity] == ["fails"] * 3

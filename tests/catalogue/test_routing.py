@@ -30,7 +30,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[st
 
 
 @pytest.mark.long
-def test_no_claim_fails_and_choices_matter(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_no_claim_fails_and_choices_matter(verified):
     found, sweep = verified
     assert {each.verdict for each in found.values()} <= {"agrees", "differs"}
     assert routing.gain(sweep, "time") > 0.1
@@ -39,7 +39,7 @@ def test_no_claim_fails_and_choices_matter(verified: tuple[dict[str, Judged], Sw
 
 
 @pytest.mark.long
-def test_a_prediction_of_something_else_is_seen(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_a_prediction_of_something_else_is_seen(verified):
     """Were joules taken for time, or watts for as many at every owner, windows would tell."""
     _, sweep = verified
     for choice, other in ((("work",), ("time",)), (("even", "time"), ("board", "time"))):
@@ -63,7 +63,7 @@ def test_a_target_that_is_not_reached_is_never(verified):
     assert 0 < time_to(cell.result, 0.1) < time_to(cell.result, 0.03)
 
 
-def test_both_variants_load() -> None:
+def test_both_variants_load():
     for variant in FIGURE.variants:
         scenario = FIGURE.scenario(variant, full=False)
         assert scenario.owners.count == routing.ALL

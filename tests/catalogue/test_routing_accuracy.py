@@ -25,7 +25,7 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged
 
 
 @pytest.mark.long
-def test_the_gain_is_early(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_the_gain_is_early(verified):
     found, sweep = verified
     assert {each.verdict for each in found.values()} <= {"agrees", "differs"}
     gain = "accuracy gained over all alike and m = N after {:g} units, relative"
@@ -37,7 +37,7 @@ def test_the_gain_is_early(verified: tuple[dict[str, Judged], Sweep]) -> None:
 
 
 @pytest.mark.long
-def test_means_are_over_replicates(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_means_are_over_replicates(verified):
     """By hand, for one k; and the best step is as good as every one."""
     results = routing.cells(verified[1], routing.CHOSEN)
     k, time, score = results[0].columns("curve", "k", "time", "held_out_accuracy")
@@ -50,7 +50,7 @@ def test_means_are_over_replicates(verified: tuple[dict[str, Judged], Sweep]) ->
         assert (best_step(results, own[1]) >= own[2] - 1e-12).all()
 
 
-def test_owners_of_one_speed_are_as_slow_in_the_mean() -> None:
+def test_owners_of_one_speed_are_as_slow_in_the_mean():
     for variant in FIGURE.variants:
         scenario = FIGURE.scenario(variant, full=False)
         means = {law.mean for law in facts_of(scenario.network).laws("compute")}

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.bad_input.transcript import leaked
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
 from tests.directories import contents
 
@@ -30,7 +29,7 @@ def here(here: Path) -> Path:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_code_is_named_and_not_executed(verb: str, command: Command, here: Path) -> None:
+def test_code_is_named_and_not_executed(verb, command, here):
     line = command.refused(verb, "sweep.toml")
     digest = hashlib.sha256((here / "momentum.py").read_bytes()).hexdigest()
     assert line == (
@@ -40,7 +39,7 @@ def test_code_is_named_and_not_executed(verb: str, command: Command, here: Path)
     assert sorted(os.listdir(here)) == ["momentum.py", "small.toml", "sweep.toml"]
 
 
-def test_a_setting_executes_nothing_either(command: Command, here: Path) -> None:
+def test_a_setting_executes_nothing_either(command, here):
     (here / "plain.toml").write_text(SMALL, encoding="utf-8")
     setting = "algorithm.kind=python:momentum.py:Momentum"
     assert "allowed with --allow-code" in command.refused("run", "plain.toml", "--set", setting)
@@ -54,13 +53,13 @@ def test_a_setting_executes_nothing_either(command: Command, here: Path) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize("verb", ["check", "forecast", "audit"])
-def test_every_command_takes_it_when_it_is_allowed(verb: str, command: Command, here: Path) -> None:
+def test_every_command_takes_it_when_it_is_allowed(verb, command, here):
     more = ["--thorough", "--runs", 100, "--answers", 100] if verb == "audit" else []
     assert "Momentum" not in command.done(verb, "small.toml", "--allow-code", *more).out
     assert (here / "executed").exists()
 
 
-def test_a_result_names_the_file_and_replays(command: Command, here: Path) -> None:
+def test_a_result_names_the_file_and_replays(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "results/one")
     digest = hashlib.sha256((here / "momentum.py").read_bytes()).hexdigest()
     written = (here / "results/one/scenario.toml").read_text(encoding="utf-8")
@@ -76,7 +75,7 @@ def test_a_result_names_the_file_and_replays(command: Command, here: Path) -> No
     assert "already finished" in again.out
 
 
-def test_a_changed_file_is_told(command: Command, here: Path) -> None:
+def test_a_changed_file_is_told(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "one")
     with (here / "momentum.py").open("a", encoding="utf-8") as file:
         file.write("# another\n")
@@ -84,7 +83,7 @@ def test_a_changed_file_is_told(command: Command, here: Path) -> None:
     assert "another result" in command.refused("run", "small.toml", "--allow-code", "--out", "one")
 
 
-def test_a_file_that_moved_is_named_anew(command: Command, here: Path) -> None:
+def test_a_file_that_moved_is_named_anew(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "one")
     (here / "kept").mkdir()
     (here / "momentum.py").rename(here / "kept" / "momentum.py")
@@ -96,7 +95,7 @@ def test_a_file_that_moved_is_named_anew(command: Command, here: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_of_two_processes(command: Command, here: Path) -> None:
+def test_a_sweep_of_two_processes(command, here):
     command.done("sweep", "sweep.toml", "--allow-code", "--workers", "2", "--out", "two")
     command.done("sweep", "sweep.toml", "--allow-code", "--out", "one")
     assert contents(here / "two") == contents(here / "one")
@@ -107,7 +106,7 @@ def test_a_sweep_of_two_processes(command: Command, here: Path) -> None:
     assert "done       6" in command.done("sweep", "two", "--status", "--allow-code").out
 
 
-def test_a_sweep_over_code(command: Command, here: Path) -> None:
+def test_a_sweep_over_code(command, here):
     """Over a kind, which drops fields that the other lacks, and over tables."""
     kinds = 'algorithm.kind" = ["python:momentum.py:Momentum", "fedasync"]'
     swept = SMALL.replace(GOSSIP, 'kind = "fedasync"\nstep = 0.01\nmixing = 1.0')
@@ -140,7 +139,7 @@ WRONG = {
 
 @pytest.mark.parametrize("wanted", WRONG)
 @pytest.mark.parametrize("verb", ["check", "run", "replay"])
-def test_wrong_code_is_one_line(verb: str, wanted: str, command: Command, here: Path) -> None:
+def test_wrong_code_is_one_line(verb, wanted, command, here):
     code = WRONG[wanted]
     if verb == "replay":
         command.done("run", "small.toml", "--allow-code", "--out", "one")
@@ -172,7 +171,7 @@ def test_wrong_fields_and_names_of_classes_are_one_line(fields, command, here):
 
 
 @pytest.mark.long
-def test_an_installed_module(command: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_module(command, here, monkeypatch):
     package = here / "installed" / "steps_of_ours"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(SENTINEL, encoding="utf-8")

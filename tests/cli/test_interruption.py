@@ -12,7 +12,7 @@ import pytest
 
 from asyncdp_sim.figures.draw import Drawing
 from tests.cli.scenes import SMALL
-from tests.fresh import Record, fresh_seed
+from tests.fresh import fresh_seed
 from tests.one_in import one_in
 
 AT_IMPORT = """
@@ -68,7 +68,7 @@ def test_while_it_starts_it_ends_without_a_traceback(program, place, here):
 
 
 @pytest.mark.nightly
-def test_wherever_it_starts(here: Path, record_property: Record) -> None:
+def test_wherever_it_starts(here, record_property):
     draw = random.Random(fresh_seed())
     record_property("tried", 61)
     for place in [20, *(draw.randrange(20, 900) for _ in range(60))]:

@@ -15,7 +15,6 @@ from typer.core import TyperArgument
 
 from asyncdp_sim import cli
 from asyncdp_sim.cli import COMMANDS
-from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP
 from tests.manifests import changed
 
@@ -30,7 +29,7 @@ OF_HELP = (
 FILES = {"small.toml": SMALL, "sweep.toml": SWEEP}
 
 
-def test_check_describes_and_writes_nothing(command: Command, here: Path) -> None:
+def test_check_describes_and_writes_nothing(command, here):
     said = command.done("check", "small.toml", "sweep.toml")
     assert said.err == ""
     first, second = said.out.split("sweep.toml: valid")
@@ -42,7 +41,7 @@ def test_check_describes_and_writes_nothing(command: Command, here: Path) -> Non
     assert sorted(os.listdir(here)) == ["small.toml", "sweep.toml"]
 
 
-def test_check_predicts_a_locked_learner(command: Command, here: Path) -> None:
+def test_check_predicts_a_locked_learner(command, here):
     """Oracle 12: N/(1 + Nρ), Nρ/(1 + Nρ), (N−1)ρ/(1 + (N−1)ρ) at N = 3, ρ = 0.1."""
     text = SMALL.replace('kind = "gamma"', 'kind = "poisson"').replace("cv = 0.5\n", "")
     (here / "poisson.toml").write_text(text, encoding="utf-8")
@@ -64,7 +63,7 @@ def test_check_says_that_budgets_end_a_run_only_where_they_do(answers, told, com
     assert ("fewer than T = 12: every run ends early" in said.out) is told
 
 
-def test_check_opens_the_table_and_says_what_a_run_would(command: Command, here: Path) -> None:
+def test_check_opens_the_table_and_says_what_a_run_would(command, here):
     (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
     absent = command("check", "table.toml")
     assert absent.code == 2
@@ -96,7 +95,7 @@ def test_check_counts_the_usual_notes_on_a_table_where_they_are_many(command, he
     assert usual == "  table: 6 notes on columns, rows and owners; asyncdp run prints them"
 
 
-def test_check_says_what_is_not_private(command: Command, here: Path) -> None:
+def test_check_says_what_is_not_private(command, here):
     text = SMALL.replace(
         'sensitivity = { kind = "clip", bound = 1.0 }',
         'noise = "scalar-as-published"\n'
@@ -119,7 +118,7 @@ def test_replay_of_what_was_run(events, learning, command, here):
     assert {path.name: path.read_bytes() for path in (here / "r").iterdir()} == before
 
 
-def test_replay_always_names_other_versions(command: Command, here: Path) -> None:
+def test_replay_always_names_other_versions(command, here):
     command.done("run", "small.toml", "--out", "r")
     with changed(here / "r") as manifest:
         manifest["versions"]["numpy"] = "1.0"
@@ -152,7 +151,7 @@ def test_what_is_imported_before_anything_is_done(here):
     assert loaded("from asyncdp_sim import runs, sweeps, scenario", here) & HEAVY == set()
 
 
-def test_each_line_of_help_is_what_the_command_says_of_itself() -> None:
+def test_each_line_of_help_is_what_the_command_says_of_itself():
     told = {}
     for found in pkgutil.iter_modules(cli.__path__):
         module = import_module(f"{cli.__name__}.{found.name}")
@@ -163,7 +162,7 @@ def test_each_line_of_help_is_what_the_command_says_of_itself() -> None:
     assert {name: (each.module, each.does) for name, each in COMMANDS.items()} == told
 
 
-def test_help_has_each_command_under_one_subject(command: Command) -> None:
+def test_help_has_each_command_under_one_subject(command):
     said = command.done("-h").out
     assert sorted(name for names in cli.GROUPS.values() for name in names) == sorted(COMMANDS)
     found = re.findall(r"^  ([a-z][a-z-]*) {2,}[A-Z]", said, re.M)
@@ -193,7 +192,7 @@ for words in WORDS:
 """
 
 
-def test_a_lean_installation_neither_plots_nor_reports(here: Path) -> None:
+def test_a_lean_installation_neither_plots_nor_reports(here):
     ended = subprocess.run(
         [sys.executable, "-c", LEAN], cwd=here, capture_output=True, text=True, check=False
     )
@@ -220,7 +219,7 @@ def test_a_field_that_is_named_without_its_table(words, said, command):
 
 
 @pytest.mark.long
-def test_no_report_is_written_over_a_directory(command: Command, here: Path) -> None:
+def test_no_report_is_written_over_a_directory(command, here):
     command.done("run", "small.toml", "--out", "result")
     Path("pages").mkdir()
     for place in ("", "pages"):
@@ -236,7 +235,7 @@ VERBS = (
 """Words that the help of an option or an argument may begin with: each is a sentence."""
 
 
-def test_arguments_keep_their_help_where_click_empties_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_keep_their_help_where_click_empties_it(monkeypatch):
     """As click 8.5 does to typer 0.20, which one has beside Flower."""
     sound = TyperArgument.__init__
 
@@ -250,7 +249,7 @@ def test_arguments_keep_their_help_where_click_empties_it(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command(name: str, command: Command) -> None:
+def test_help_of_a_command(name, command):
     """Sentences with a verb, a default for each value, and examples of options that exist."""
     said = command.done(name, "-h").out
     assert said == command.done(name, "--help").out
@@ -272,7 +271,7 @@ def test_help_of_a_command(name: str, command: Command) -> None:
 
 
 @pytest.mark.long
-def test_python_m_is_the_same(command: Command, here: Path) -> None:
+def test_python_m_is_the_same(command, here):
     start = [sys.executable, "-m", "asyncdp_sim", "check", "small.toml"]
     ended = subprocess.run(start, cwd=here, capture_output=True, encoding="utf-8", check=True)
     assert ended.stdout == command.done("check", "small.toml").out != ""
@@ -280,8 +279,8 @@ def test_python_m_is_the_same(command: Command, here: Path) -> None:
 
 @pytest.mark.parametrize("where", ["network", "ledger"])
 def test_a_broken_invariant_names_the_command_that_shows_it_again(
-    where: str, command: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    where, command, here, monkeypatch
+):
     (here / "small.toml").write_text(SMALL, encoding="utf-8")
     if where == "network":
         monkeypatch.setattr("asyncdp_sim.trace.invariants._rises", lambda _: False)

@@ -29,13 +29,13 @@ def told(command: Command, *results: object) -> list[str]:
     return lines[1:]
 
 
-def test_equal_ones(command: Command) -> None:
+def test_equal_ones(command):
     shutil.copytree("one", "other")
     said = command.done("replay", "--diff", "one", "other")
     assert said.out == "one and other are equal (manifest, scenario and every table agree)\n"
 
 
-def test_the_first_event_and_what_was_drawn(command: Command) -> None:
+def test_the_first_event_and_what_was_drawn(command):
     setting = ["--set", "compute.mean=0.11"]
     command.done("run", "small.toml", "--out", "other", "--events", *setting)
     lines = told(command, "one", "other")
@@ -47,7 +47,7 @@ def test_the_first_event_and_what_was_drawn(command: Command) -> None:
     assert lines[7:] == [f"{drawn} in the second"]
 
 
-def test_the_first_number_where_all_events_agree(command: Command) -> None:
+def test_the_first_number_where_all_events_agree(command):
     command.done("run", "small.toml", "--out", "other", "--events", "--set", "privacy.epsilon=2")
     lines = told(command, "one", "other")
     assert lines[0] == "setting: privacy.epsilon is 1.0, and 2.0"
@@ -69,7 +69,7 @@ def test_a_planted_number_is_found(table, column, row, what, command):
     assert told(command, "one", "other")[0] == f"first: {what}"
 
 
-def test_what_one_of_them_lacks(command: Command) -> None:
+def test_what_one_of_them_lacks(command):
     shutil.copytree("one", "other")
     for name in ("events", "updates", "curve"):
         table = pq.read_table(f"one/{name}.parquet")
@@ -82,7 +82,7 @@ def test_what_one_of_them_lacks(command: Command) -> None:
     assert told(command, "other", "one")[-2] == "  first   nothing"
 
 
-def test_a_cell_of_a_sweep(command: Command) -> None:
+def test_a_cell_of_a_sweep(command):
     Path("sweep.toml").write_text(SWEEP, encoding="utf-8")
     command.done("sweep", "sweep.toml", "--out", "many")
     shutil.copytree("many", "others")
@@ -93,7 +93,7 @@ def test_a_cell_of_a_sweep(command: Command) -> None:
     assert lines[0] == first
 
 
-def test_words_that_do_not_fit(command: Command) -> None:
+def test_words_that_do_not_fit(command):
     for words in (["one", "one"], ["--diff", "one"], ["--diff", "one", "one", "one"], []):
         assert command("replay", *words).code == 2
     line = command.refused("replay", "--diff", "one", "nowhere")

@@ -13,7 +13,7 @@ from asyncdp_sim.results.provenance import blas_kernel
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command, program
+from tests.cli.command import program
 from tests.cli.scenes import SMALL, SWEEP
 from tests.directories import manifest, move_number
 from tests.manifests import changed
@@ -89,7 +89,7 @@ def test_on_the_same_kernel_one_bit_is_a_difference(table, column, command):
     assert "BLAS kernel" not in said.err
 
 
-def test_of_an_older_result_the_kernel_is_not_known(command: Command) -> None:
+def test_of_an_older_result_the_kernel_is_not_known(command):
     set_kernel("r", None)
     assert AGREES in command.done("replay", "r").out
     plant("r/models.parquet", "theta_L", 0)
@@ -98,7 +98,7 @@ def test_of_an_older_result_the_kernel_is_not_known(command: Command) -> None:
     assert f"made with BLAS kernel not known, here {blas_kernel()}" in said
 
 
-def test_where_no_bit_differs_another_kernel_is_a_note(command: Command) -> None:
+def test_where_no_bit_differs_another_kernel_is_a_note(command):
     set_kernel("r", "Abacus")
     said = command.done("replay", "r")
     assert AGREES in said.out
@@ -152,7 +152,7 @@ def test_figures_of_models_may_have_other_last_digits(key, code, command):
     assert command("replay", "r").code == code
 
 
-def test_a_part_of_a_sweep_is_by_its_own_kernel(command: Command) -> None:
+def test_a_part_of_a_sweep_is_by_its_own_kernel(command):
     set_kernel("s/cell-0001", "Abacus")
     plant("s/cell-0001/curve.parquet", "relative_fitness", 1e-13)
     plant("s/cells.parquet", "psi_final.mean", 1e-13)

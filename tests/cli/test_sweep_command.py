@@ -13,7 +13,6 @@ from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs import RunResult, build
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
 from tests.directories import contents, manifest
 from tests.unit.sweeps.told import interrupted, whole_cells
@@ -45,7 +44,7 @@ FIGURES = [
 FILES = {"sweep.toml": SWEEP}
 
 
-def test_the_directory(command: Command, here: Path) -> None:
+def test_the_directory(command, here):
     said = command.done("sweep", "sweep.toml", "--out", "result")
     assert said.out.splitlines()[-5:] == [
         "result in result",
@@ -64,7 +63,7 @@ def test_the_directory(command: Command, here: Path) -> None:
     assert not any(".partial" in name or ".tmp" in name for name in contents(here))
 
 
-def test_cells_that_have_one_network_share_its_traces(command: Command, here: Path) -> None:
+def test_cells_that_have_one_network_share_its_traces(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     table = pq.read_table("result/cells.parquet").to_pydict()
     first, second = table["network"][:2]
@@ -84,7 +83,7 @@ def test_cells_that_have_one_network_share_its_traces(command: Command, here: Pa
         assert shared.read_bytes() == alone
 
 
-def test_cells_parquet(command: Command, here: Path) -> None:
+def test_cells_parquet(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     read = pq.read_table("result/cells.parquet")
     table = read.to_pydict()
@@ -152,7 +151,7 @@ def test_a_path_takes_numbers_and_lists_and_is_spelled_as_toml_allows(
     assert [cell["scenario"]["privacy"]["epsilon"] for cell in cells] == epsilons
 
 
-def test_a_cell_is_the_run_of_its_own_scenario(command: Command, here: Path) -> None:
+def test_a_cell_is_the_run_of_its_own_scenario(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     command.done(
         "run", "sweep.toml", "--out", "alone", "--set", "privacy.epsilon=2.5", "--seed", "4"
@@ -164,7 +163,7 @@ def test_a_cell_is_the_run_of_its_own_scenario(command: Command, here: Path) -> 
     command.done("replay", "result/cell-0003")
 
 
-def test_one_path_spelled_twice_is_refused(command: Command, here: Path) -> None:
+def test_one_path_spelled_twice_is_refused(command, here):
     text = SMALL + '\n[sweep]\n"privacy.epsilon" = [1.0]\n"privacy . epsilon" = [2.0]\n'
     (here / "twice.toml").write_text(text, encoding="utf-8")
     said = command("sweep", "twice.toml", "--out", "result")
@@ -173,7 +172,7 @@ def test_one_path_spelled_twice_is_refused(command: Command, here: Path) -> None
     assert not (here / "result").exists()
 
 
-def test_a_large_seed(command: Command, here: Path) -> None:
+def test_a_large_seed(command, here):
     """Any seed that ``run`` takes, ``sweep`` takes."""
     seed = 2**63 + 1
     (here / "seed.toml").write_text(SWEEP.replace("[3, 4]", f"[{seed}]"), encoding="utf-8")
@@ -182,7 +181,7 @@ def test_a_large_seed(command: Command, here: Path) -> None:
     assert run.code == swept.code
 
 
-def test_swept_data_files_leave_no_path_behind(command: Command, here: Path) -> None:
+def test_swept_data_files_leave_no_path_behind(command, here):
     (here / "data").mkdir()
     for shift, name in enumerate(("a.csv", "b.csv")):
         rates(here / "data" / name, 5.0 * shift)
@@ -229,7 +228,7 @@ def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monke
     command.done(*go_on.partition("asyncdp ")[2].split())
 
 
-def test_a_half_written_trace_is_replaced_and_finished_cells_count_at_once(here: Path) -> None:
+def test_a_half_written_trace_is_replaced_and_finished_cells_count_at_once(here):
     scenario, _ = load(here / "sweep.toml")
     sweep(scenario, here / "whole")
     interrupted(scenario, here / "broken")
@@ -247,7 +246,7 @@ def test_a_half_written_trace_is_replaced_and_finished_cells_count_at_once(here:
     assert not leftover.exists()
 
 
-def test_an_unfinished_sweep_of_another_scenario_is_refused(command: Command, here: Path) -> None:
+def test_an_unfinished_sweep_of_another_scenario_is_refused(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     (here / "result" / "manifest.json").unlink()
     before = contents(here)

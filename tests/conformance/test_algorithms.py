@@ -169,13 +169,13 @@ def test_live_equals_replay_on_each_of_its_protocols(algorithm, kind, quadratic)
 
 @together
 @EACH
-def test_the_traces_end_at_different_updates(algorithm: AnyAlgorithm) -> None:
+def test_the_traces_end_at_different_updates(algorithm):
     assert len({trace.n_updates for trace in traces_of(algorithm)}) > 1
 
 
 @together
 @EACH
-def test_models_start_in_the_box(algorithm: AnyAlgorithm, quadratic: Quadratic) -> None:
+def test_models_start_in_the_box(algorithm, quadratic):
     """Or the first query would be where no bound on a gradient holds."""
     steps = steps_of(algorithm, quadratic)
     state = steps.init(scopes())

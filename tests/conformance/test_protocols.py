@@ -161,7 +161,7 @@ def test_what_loses_nothing_refuses_channels_that_do(protocol, channel):
 @ORACLE
 @EACH
 @OVER
-def test_a_run_ends_and_no_budget_is_exceeded(protocol: Protocol, channel: dict[str, Any]) -> None:
+def test_a_run_ends_and_no_budget_is_exceeded(protocol, channel):
     """Without a horizon: every owner that goes on asking spends all that it may."""
     trace = traced(protocol, channel)
     assert trace.ending is Ending.spent
@@ -186,7 +186,7 @@ def test_a_run_ends_and_no_budget_is_exceeded(protocol: Protocol, channel: dict[
 @together
 @EACH
 @OVER
-def test_a_run_ends_with_update_t(protocol: Protocol, channel: dict[str, Any]) -> None:
+def test_a_run_ends_with_update_t(protocol, channel):
     trace = traced(protocol, channel, updates=4, answers_allowed=(10**6,) * 3)
     assert trace.ending is Ending.updates
     assert trace.n_updates == 4
@@ -197,7 +197,7 @@ def test_a_run_ends_with_update_t(protocol: Protocol, channel: dict[str, Any]) -
 @ORACLE
 @EACH
 @OVER
-def test_every_message_ends_at_most_once(protocol: Protocol, channel: dict[str, Any]) -> None:
+def test_every_message_ends_at_most_once(protocol, channel):
     trace = traced(protocol, channel, until=6.0, answers_allowed=(10**6,) * 3)
     assert trace.ending is Ending.horizon
     ended: Counter[int] = Counter()
@@ -277,7 +277,7 @@ def test_learning_is_told_of_each_query_once_and_of_its_end_once(protocol, chann
 @together
 @EACH
 @OVER
-def test_a_promise_of_one_at_a_time_is_kept(protocol: Protocol, channel: dict[str, Any]) -> None:
+def test_a_promise_of_one_at_a_time_is_kept(protocol, channel):
     trace = traced(protocol, channel, until=8.0, answers_allowed=(10**6,) * 3)
     assert trace.one_on_one == protocol.one_on_one
     rows = trace.exchanges
@@ -291,7 +291,7 @@ def test_a_promise_of_one_at_a_time_is_kept(protocol: Protocol, channel: dict[st
 @together
 @pytest.mark.parametrize("protocol", [p for p in PROTOCOLS if not p.sends_requests], ids=said)
 @pytest.mark.parametrize("name", ["aloha, fresh", "slots side by side"])
-def test_time_on_the_air_is_airtime_by_transmissions(protocol: Protocol, name: str) -> None:
+def test_time_on_the_air_is_airtime_by_transmissions(protocol, name):
     """Where no request uses the air and the end of the run cuts nothing short."""
     trace = traced(protocol, CHANNELS[name])
     sent = int(np.isin(trace.events["kind"], RELEASES).sum())
