@@ -1,4 +1,4 @@
-"""What lies in a result directory, as tests look at it, and tables in which a number has moved."""
+"""Result directories as tests look into them, and tables of which a number is moved."""
 
 import json
 import math

@@ -258,15 +258,6 @@ def test_adding_a_group_leaves_the_others_unchanged():
     assert len(presence(more, 3)) > 0
 
 
-def test_members_of_one_group_come_and_go_together_and_groups_apart():
-    laws = {"gap": Exponential(mean=1.0), "length": Exponential(mean=0.5)}
-    trace = traced(Outages(groups=[[1, 3], [2]], **laws))
-    times = [of(trace, owner, PRESENCE)["tick"].tolist() for owner in (1, 2, 3)]
-    assert len(times[0]) > 5
-    assert times[0] == times[2]
-    assert not set(times[0]) & set(times[1])
-
-
 @together
 @EACH
 def test_availability_does_not_move_the_clocks(availability):

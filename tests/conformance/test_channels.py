@@ -12,7 +12,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Activity, Kernel, Priority
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import LAST_TICK, to_ticks
-from asyncdp_sim.network.channels import Channel, Csma, Ideal, Parallel
+from asyncdp_sim.network.channels import Channel, Ideal, Parallel
 from asyncdp_sim.network.channels.air import Fate, Medium
 from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
@@ -291,40 +291,6 @@ def heard(spans: np.ndarray, tick: int, reach: int) -> np.ndarray:
     """Return which of others' transmissions, from start to end, are on air at a station then."""
     start, end = spans.T
     return (start + reach <= tick) & (tick < end + reach) & (tick != start)
-
-
-def test_a_busy_channel_keeps_or_puts_off_or_holds_back():
-    """One transmission in [0, 10); another owner asks at 5, having heard it since 2."""
-    base = {"airtime": 0.1, "propagation_delay": 0.02}
-    wait = {"kind": "constant", "value": 0.03}
-
-    def second(**fields: Any) -> Sent:
-        station = Station(Csma(**base, **fields))
-        station.run([(0, 1), (GRID, 2)])
-        return station.attempts[1]
-
-    kept = second()
-    assert (kept.fate, kept.start, kept.deferred) == (Fate.kept, None, 1)
-    back = second(backoff=wait)  # at 5, 8, 11 it hears it still, at 14 no more
-    assert (back.fate, back.start, back.deferred) == (Fate.clear, to_ticks(0.14), 3)
-    double = second(backoff=wait, backoff_cap=10)  # at 5, 8 and, 6 later, 14
-    assert (double.fate, double.start, double.deferred) == (Fate.clear, to_ticks(0.14), 2)
-    held = second(persistence=1.0)
-    assert (held.fate, held.start, held.deferred) == (Fate.clear, to_ticks(0.12), 0)
-    early = Station(Csma(**base))
-    one, two = early.run([(0, 1), (to_ticks(0.02) - 1, 2)])  # a tick before it can be heard
-    assert (one.fate, two.fate) == (Fate.collided, Fate.collided)
-
-
-def test_stations_that_hear_a_collision_stop():
-    """From 0 and from 1 (hundredths), heard 2 later: they stop at 3 and at 2."""
-    fields = {"airtime": 0.1, "propagation_delay": 0.02, "collision_detection": True}
-    station = Station(Csma(**fields))
-    one, two = station.run([(0, 1), (to_ticks(0.01), 2)])
-    assert (one.fate, two.fate) == (Fate.collided, Fate.collided)
-    assert one.interval == (0, to_ticks(0.03))
-    assert two.interval == (to_ticks(0.01), to_ticks(0.02))
-    assert station.medium.on_air_ticks(station.kernel.now) == to_ticks(0.04)
 
 
 def test_capture_spares_the_strongest_at_most():
