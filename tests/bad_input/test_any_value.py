@@ -52,11 +52,11 @@ def escapes(published: list[Entry], values: tuple[Any, ...]) -> list[str]:
     return found
 
 
-def test_in_a_scenario_with_its_privacy() -> None:
+def test_in_a_scenario_with_its_privacy():
     """Found at night: a kind that is a list; rates whose sum is no number."""
     assert escapes([entry("lending-sound")], ([], {"kind": []}, 1e308)) == []
 
 
 @pytest.mark.long
-def test_in_the_whole_catalogue() -> None:
+def test_in_the_whole_catalogue():
     assert escapes(catalogue(), VALUES) == []

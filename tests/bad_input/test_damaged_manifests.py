@@ -15,7 +15,7 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.summary import notes, result_lines
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, TABLE, rates
-from tests.fresh import Record, none_escapes
+from tests.fresh import none_escapes
 from tests.one_in import one_in
 
 OTHER = (None, [], {}, "x", -1, True, [None], {"x": None})
@@ -183,7 +183,7 @@ pytestmark = pytest.mark.usefixtures("here")
 
 
 @one_in(3, "made", ["run", "sweep", "cell"])
-def test_places_are_refused_by_name_or_read(made: str, command: Command) -> None:
+def test_places_are_refused_by_name_or_read(made, command):
     """One in seven, by what reads no table: the manifest itself, and its figures on screen."""
     scene = Scene(made, SMALL, command)
     tried = 0
@@ -203,7 +203,7 @@ def test_places_are_refused_by_name_or_read(made: str, command: Command) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize("made", ["run", "sweep", "cell"])
-def test_some_places_by_readers_in_turn(made: str, command: Command) -> None:
+def test_some_places_by_readers_in_turn(made, command):
     scene = Scene(made, SMALL, command)
     tried, found = escapes(scene, 27, len(scene.readers))
     assert found == []
@@ -212,7 +212,7 @@ def test_some_places_by_readers_in_turn(made: str, command: Command) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("made", ["run", "sweep", "cell"])
-def test_every_place_by_every_reader(made: str, command: Command, record_property: Record) -> None:
+def test_every_place_by_every_reader(made, command, record_property):
     tried, found = escapes(Scene(made, RICH, command), 1, 1)
     none_escapes(record_property, tried, found)
 
@@ -241,7 +241,7 @@ DAMAGE: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_the_line_says_what_is_damaged_and_what_to_do(name: str, command: Command) -> None:
+def test_the_line_says_what_is_damaged_and_what_to_do(name, command):
     scene, (spoil, place) = Scene("run", SMALL, command), DAMAGE[name]
     spoil(scene.manifest)
     scene.damage(scene.manifest)
@@ -251,7 +251,7 @@ def test_the_line_says_what_is_damaged_and_what_to_do(name: str, command: Comman
     )
 
 
-def test_cells_that_are_not_those_of_the_grid_are_named(command: Command) -> None:
+def test_cells_that_are_not_those_of_the_grid_are_named(command):
     scene = Scene("sweep", SMALL, command)
     for key, value, said in (
         ("cells", 3, "(cells = 3)"),
@@ -263,7 +263,7 @@ def test_cells_that_are_not_those_of_the_grid_are_named(command: Command) -> Non
         assert said in str(error.value)
 
 
-def test_a_sweep_is_no_run_and_the_other_way_round(command: Command) -> None:
+def test_a_sweep_is_no_run_and_the_other_way_round(command):
     Scene("sweep", SMALL, command)
     with pytest.raises(ResultError, match=r"^whole: given a manifest\.json without summary; "):
         read_manifest(Path("whole"), "summary")
@@ -271,14 +271,14 @@ def test_a_sweep_is_no_run_and_the_other_way_round(command: Command) -> None:
         read_manifest(Path("whole", "cell-0001"), "cells")
 
 
-def test_a_sweep_whose_manifest_is_damaged_writes_it_anew(command: Command) -> None:
+def test_a_sweep_whose_manifest_is_damaged_writes_it_anew(command):
     scene = Scene("sweep", SMALL, command)
     scene.damage(scene.manifest | {"fingerprints": {}})
     command.done("sweep", "many.toml", "--out", "damaged")
     assert read_manifest(Path("damaged")) == scene.manifest
 
 
-def test_a_sweeps_damaged_manifest_is_told_before_anything_is_drawn(command: Command) -> None:
+def test_a_sweeps_damaged_manifest_is_told_before_anything_is_drawn(command):
     scene = Scene("sweep", SMALL, command)
     scene.damage(scene.manifest | {"seed": None})
     assert "(seed = null)" in command.refused("plot", "damaged")

@@ -14,7 +14,7 @@ from asyncdp_sim.results import read_columns, read_table
 from tests.bad_input.damage import escapes
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
-from tests.fresh import Record, fresh_seed, none_escapes
+from tests.fresh import fresh_seed, none_escapes
 
 OF_RUNS = (
     ("replay", "damaged"),
@@ -55,49 +55,48 @@ def _lose_a_cell(draw: random.Random) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("tried", [of_runs, of_sweeps])
-def test_twenty(tried: object, command: Command, here: Path) -> None:
-    assert callable(tried)
+def test_twenty(tried, command, here):
     assert tried(command, here, 20, 1) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("tried", [of_runs, of_sweeps])
-def test_two_thousand(tried: object, command: Command, here: Path, record_property: Record) -> None:
-    assert callable(tried)
+def test_two_thousand(tried, command, here, record_property):
     none_escapes(record_property, 2000, tried(command, here, 2000, fresh_seed()))
 
 
-def test_another_version_of_the_format_is_named(command: Command, here: Path) -> None:
+@pytest.fixture
+def ran(command: Command, here: Path) -> Path:
     (here / "small.toml").write_text(SMALL, encoding="utf-8")
     command.done("run", "small.toml", "--out", "r")
-    manifest = here / "r" / "manifest.json"
+    return here
+
+
+def test_another_version_of_the_format_is_named(command, ran):
+    manifest = ran / "r" / "manifest.json"
     text = manifest.read_text(encoding="utf-8")
     manifest.write_text(text.replace('"schema": 1', '"schema": 99', 1), encoding="utf-8")
     for verb in ("replay", "plot", "report"):
         assert command.refused(verb, "r") == "r: given a result of schema 99; allowed is one of 1"
 
 
-def test_a_link_in_the_place_of_figures_is_not_followed(command: Command, here: Path) -> None:
-    (here / "small.toml").write_text(SMALL, encoding="utf-8")
-    command.done("run", "small.toml", "--out", "r")
-    (here / "elsewhere").mkdir()
-    (here / "r" / "figures").symlink_to(here / "elsewhere")
+def test_a_link_in_the_place_of_figures_is_not_followed(command, ran):
+    (ran / "elsewhere").mkdir()
+    (ran / "r" / "figures").symlink_to(ran / "elsewhere")
     assert command.refused("plot", "r") == (
-        f"r: given a link to {here / 'elsewhere'} in the place of figures; "
+        f"r: given a link to {ran / 'elsewhere'} in the place of figures; "
         "allowed is a folder, or none yet"
     )
-    assert list((here / "elsewhere").iterdir()) == []
+    assert list((ran / "elsewhere").iterdir()) == []
 
 
-def test_what_is_left_half_written_is_no_part_of_a_comparison(command: Command, here: Path) -> None:
-    (here / "small.toml").write_text(SMALL, encoding="utf-8")
-    command.done("run", "small.toml", "--out", "r")
+def test_what_is_left_half_written_is_no_part_of_a_comparison(command, ran):
     shutil.copytree("r", "other")
-    (here / "other" / "manifest.json.tmp").write_text('{"cell"', encoding="utf-8")
+    (ran / "other" / "manifest.json.tmp").write_text('{"cell"', encoding="utf-8")
     command.done("replay", "--diff", "r", "other")
 
 
-def test_a_text_that_is_none_is_a_damaged_table(tmp_path: Path) -> None:
+def test_a_text_that_is_none_is_a_damaged_table(tmp_path):
     """Found at night: a byte of a text changed, so that it is no UTF-8."""
     wrong = pa.StringArray.from_buffers(
         1, pa.py_buffer(np.array([0, 3], dtype=np.int32)), pa.py_buffer(b"se\xaa")

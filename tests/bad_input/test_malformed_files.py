@@ -12,7 +12,6 @@ import pytest
 
 from asyncdp_sim.scenario import load
 from tests.bad_input.transcript import FILES, Transcript, agrees, leaked, transcript
-from tests.cli.command import program
 from tests.one_in import one_in
 from tests.together import together
 
@@ -51,7 +50,7 @@ def compare(lines: list[str], case: Transcript) -> None:
         assert agrees(line, expected), f"\nsaid     {line}\nexpected {expected}"
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them():
     assert len(EACH) >= 48
     for case in EACH:
         assert case.name in case.arguments
@@ -71,17 +70,6 @@ def test_what_is_said(case, command, tmp_path, monkeypatch):
     assert leaked(said.err) == []
     assert list(tmp_path.iterdir()) == []
     assert said.seconds < LONGEST_WAIT
-
-
-@pytest.mark.long
-def test_what_is_said_by_the_program(tmp_path: Path) -> None:
-    case = transcript(FILES / "several-faults.toml")
-    said = program(*case.arguments, "--out", tmp_path / "out", folder=FILES)
-    assert said.code == 2
-    assert said.out == ""
-    compare(said.lines, case)
-    assert leaked(said.err) == []
-    assert list(tmp_path.iterdir()) == []
 
 
 @one_in(4, "name", [case.name for case in EACH if case.arguments == ("run", case.name)])

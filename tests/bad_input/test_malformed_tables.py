@@ -3,11 +3,9 @@
 No line quotes a private cell, which all hold the word secret.
 """
 
-from pathlib import Path
 from typing import Any
 
 from tests.bad_input.transcript import leaked
-from tests.cli.command import Command
 from tests.one_in import one_in
 from tests.tables import table as toml
 
@@ -86,7 +84,7 @@ LET_PASS = {
 """What is a cell's own matter, and the note that says so."""
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them():
     assert len(CASES) >= 40
 
 
@@ -115,7 +113,7 @@ def test_check_and_run_say_the_same_in_one_line_each(name, command, here):
     assert not (here / "out").exists()
 
 
-def test_what_is_a_cells_own_matter_is_a_note(command: Command, here: Path) -> None:
+def test_what_is_a_cells_own_matter_is_a_note(command, here):
     data = 'target = "rate"\nfeatures = 2\npublic_records = 4\ndrop = ["who"]'
     how = {"path": "t.csv", "data": data, "model": RIDGE, "records": "records = 4"}
     (here / "s.toml").write_text(SCENARIO.format(**how), encoding="utf-8")

@@ -18,7 +18,7 @@ from tests.bad_input.damage import Words, damaged, ended, little_memory
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.conformance.members import examples
-from tests.fresh import Record, fresh_seed, none_escapes
+from tests.fresh import fresh_seed, none_escapes
 
 CATALOGUE = Path(__file__).parents[2] / "asyncdp_sim" / "catalogue"
 EXAMPLES = Path(__file__).parents[2] / "asyncdp_sim" / "network" / "examples"
@@ -161,14 +161,14 @@ def escapes(command: Command, trial: Trial, count: int, seed: int) -> list[str]:
 @pytest.mark.long
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.__name__)
-def test_few(trial: Trial, command: Command) -> None:
+def test_few(trial, command):
     assert escapes(command, trial, TRIALS[trial][0], 1) == []
 
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.__name__)
-def test_many(trial: Trial, command: Command, record_property: Record) -> None:
+def test_many(trial, command, record_property):
     tried = TRIALS[trial][1]
     none_escapes(record_property, tried, escapes(command, trial, tried, fresh_seed()))
 
@@ -194,7 +194,7 @@ def test_a_number_with_which_clocks_stand_still_is_refused(setting, allowed, com
 
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize("cv", ["1e-6", "100"])
-def test_clocks_at_the_ends_of_what_is_allowed_run(cv: str, command: Command) -> None:
+def test_clocks_at_the_ends_of_what_is_allowed_run(cv, command):
     command.done("run", "small.toml", "--out", "ends", "--set", f"clock.cv={cv}", *FEW)
 
 
@@ -202,8 +202,8 @@ def test_clocks_at_the_ends_of_what_is_allowed_run(cv: str, command: Command) ->
 @pytest.mark.parametrize("epsilon", ["1e-320", "1e-300", "1e-100", "1e-30", "1e-15", "1e-9"])
 @pytest.mark.parametrize("kind", [each.kind for each in examples(Mechanism) if not each.exact])
 def test_an_epsilon_that_asks_for_more_noise_than_numbers_hold_is_told_or_runs(
-    kind: str, epsilon: str, command: Command
-) -> None:
+    kind, epsilon, command
+):
     settings = (f"privacy.mechanism={kind}", f"privacy.epsilon={epsilon}", "privacy.delta=1e-6")
     sets = [word for setting in settings for word in ("--set", setting)]
     for verb in ("check", "run"):

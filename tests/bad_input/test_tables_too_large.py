@@ -60,39 +60,36 @@ def said_of(file: Path) -> str:
     return line.partition("; ")[2]
 
 
-def test_a_line_without_end(tmp_path: Path) -> None:
+def test_a_line_without_end(tmp_path):
     zeros(tmp_path / "t.csv.gz")
     assert (
         said_of(tmp_path / "t.csv.gz") == "a line of more than 16,777,216 bytes: this is no table"
     )
 
 
-def test_lines_end_in_carriage_returns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_end_in_carriage_returns_too(tmp_path, monkeypatch):
     """A file of which no line is long is not taken for one line."""
     monkeypatch.setattr(limits, "LONGEST_LINE", 64)
     (tmp_path / "t.csv").write_bytes(b"income,age,rate\r" + b"1,2,3\r" * 100)
     assert len(read_table(str(tmp_path / "t.csv"))) == 100
 
 
-def test_rows_of_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.ROWS, "60000")
-    short_rows(tmp_path / "t.csv.gz", 60_001)
-    said = said_of(tmp_path / "t.csv.gz")
-    assert said == "more than 60,000 rows; --most-rows raises this limit"
-    monkeypatch.setenv(limits.ROWS, "60001")
-    assert len(read_table(str(tmp_path / "t.csv.gz"))) == 60_001
+@pytest.mark.parametrize(
+    ("limit", "most", "rows", "said"),
+    [
+        (limits.ROWS, 60_000, 60_001, "more than 60,000 rows; --most-rows raises this limit"),
+        (limits.BYTES, 6015, 1000, "more than 6,015 bytes; --most-bytes raises this limit"),
+    ],
+)
+def test_rows_and_bytes_of_a_csv(limit, most, rows, said, tmp_path, monkeypatch):
+    short_rows(tmp_path / "t.csv.gz", rows)
+    monkeypatch.setenv(limit, str(most))
+    assert said_of(tmp_path / "t.csv.gz") == said
+    monkeypatch.setenv(limit, str(most + 1))
+    assert len(read_table(str(tmp_path / "t.csv.gz"))) == rows
 
 
-def test_bytes_of_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    short_rows(tmp_path / "t.csv.gz", 1000)
-    monkeypatch.setenv(limits.BYTES, "6015")
-    said = said_of(tmp_path / "t.csv.gz")
-    assert said == "more than 6,015 bytes; --most-bytes raises this limit"
-    monkeypatch.setenv(limits.BYTES, "6016")
-    assert len(read_table(str(tmp_path / "t.csv.gz"))) == 1000
-
-
-def test_cells_that_are_not_written_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_that_are_not_written_count(tmp_path, monkeypatch):
     """Of a header of 1,000 names, and 4,000 rows of one cell each."""
     monkeypatch.setenv(limits.BYTES, "3999999")
     names = ",".join(f"c{number}" for number in range(1000))
@@ -101,14 +98,14 @@ def test_cells_that_are_not_written_count(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.long
-def test_rows_of_a_parquet(tmp_path: Path) -> None:
+def test_rows_of_a_parquet(tmp_path):
     many_rows(tmp_path / "t.parquet", 20 * 2**20)
     assert (tmp_path / "t.parquet").stat().st_size < 300_000
     said = said_of(tmp_path / "t.parquet")
     assert said == "more than 20,000,000 rows; --most-rows raises this limit"
 
 
-def test_cells_of_a_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_of_a_parquet(tmp_path, monkeypatch):
     """Of 20 columns of bits, which take less than a byte each; of those that are wanted alone."""
     column = pa.array([True, False] * 50)
     pq.write_table(pa.table({f"c{number}": column for number in range(20)}), tmp_path / "t.parquet")
@@ -119,7 +116,7 @@ def test_cells_of_a_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert read_table(str(tmp_path / "t.parquet")).shape == (100, 20)
 
 
-def test_texts_of_a_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_a_parquet(tmp_path, monkeypatch):
     """Of 8 GiB in 100 kB."""
     long_texts(tmp_path / "t.parquet")
     assert (tmp_path / "t.parquet").stat().st_size < 200_000
@@ -128,20 +125,19 @@ def test_texts_of_a_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(read_table(str(tmp_path / "t.parquet"), wanted="age".__eq__)) == 2**17
 
 
-def test_what_the_environment_says_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_environment_says_is_checked(monkeypatch):
     for given in ("0", "-1", "many", "1e6", ""):
         monkeypatch.setenv(limits.ROWS, given)
         with pytest.raises(InputError, match="allowed is a whole number ≥ 1"):
             limits.most(limits.ROWS)
 
 
-def test_options_raise_the_limits(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_options_raise_the_limits(command, here, monkeypatch):
     monkeypatch.setenv(limits.ROWS, "1")
     monkeypatch.setenv(limits.BYTES, "1")
-    (tmp_path / "t.toml").write_text(ON_A_TABLE.replace("rates", "t"), encoding="utf-8")
+    (here / "t.toml").write_text(ON_A_TABLE.replace("rates", "t"), encoding="utf-8")
     rows = "".join(f"{1 + row % 7},{20 + row % 9},{row % 5}\n" for row in range(40))
-    (tmp_path / "t.csv").write_text(f"income,age,rate\n{rows}", encoding="utf-8")
+    (here / "t.csv").write_text(f"income,age,rate\n{rows}", encoding="utf-8")
     for few in (["--most-rows", "39"], ["--most-rows", "40", "--most-bytes", "99"]):
         command.refused(*few, "check", "t.toml")
     command.done("--most-rows", "40", "--most-bytes", "9999", "check", "t.toml")
@@ -150,7 +146,7 @@ def test_options_raise_the_limits(command, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_workers_have_the_limits_of_the_command() -> None:
+def test_workers_have_the_limits_of_the_command():
     with limits.raised({limits.ROWS: 5}), processes(2) as mapped:
         assert mapped(limits.most, [limits.ROWS, limits.BYTES]) == [
             5,
@@ -160,7 +156,7 @@ def test_workers_have_the_limits_of_the_command() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("make", [zeros, long_texts])
-def test_little_memory_is_taken(make: object, tmp_path: Path) -> None:
+def test_little_memory_is_taken(make, tmp_path):
     assert callable(make)
     file = tmp_path / ("t.csv.gz" if make is zeros else "t.parquet")
     make(file)

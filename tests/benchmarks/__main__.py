@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.page import BENCHMARKS, PAGE, PEERS, ROOT, rewritten
+from tests import markdown_tables
+from tests.benchmarks.page import BENCHMARKS, PAGE, PEERS, ROOT
 from tests.benchmarks.peers.compared import compared
 from tests.benchmarks.peers.timed import NotTimedError
 from tests.machine import machine
+from tests.markdown_tables import rewritten
 
 HERE = Path(__file__).parent
 README = ROOT / "README.md"
@@ -63,9 +65,8 @@ def rows(properties: Iterable[tuple[str, object]]) -> list[Row]:
 
 def table(found: Sequence[Row], skipped: Sequence[str]) -> str:
     """Return the table in Markdown, with what was skipped and the machine below."""
-    lines = ["| " + " | ".join(row) + " |" for row in (COLUMNS, ("---",) * len(COLUMNS), *found)]
     left_out = [f"Not measured here: {reason}." for reason in skipped]
-    return "\n".join([*lines, "", *left_out, machine()])
+    return "\n".join([markdown_tables.table(COLUMNS, found), "", *left_out, machine()])
 
 
 def renewed(text: str, content: str) -> str:
@@ -126,7 +127,9 @@ def of_benchmarks(file: Path) -> int:
         sys.stderr.write(f"{file}: left as it was, for {broke} did not report\n")
         return 1
     content = table(collected.rows, collected.skipped)
-    file.write_text(rewritten(file.read_text(encoding="utf-8"), content), encoding="utf-8")
+    file.write_text(
+        rewritten(file.read_text(encoding="utf-8"), content, BENCHMARKS), encoding="utf-8"
+    )
     if file == PAGE:
         chosen = renewed(README.read_text(encoding="utf-8"), content)
         README.write_text(chosen, encoding="utf-8")

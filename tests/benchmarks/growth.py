@@ -15,9 +15,11 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.page import PAGE, ROOT, rewritten
+from tests import markdown_tables
+from tests.benchmarks.page import PAGE, ROOT
 from tests.benchmarks.ratio import cpu_time, figure
 from tests.machine import machine
+from tests.markdown_tables import rewritten
 
 GROWTH = ("<!-- growth -->", "<!-- end of growth -->")
 PICTURE = ROOT / "docs" / "pictures" / "growth.png"
@@ -113,21 +115,21 @@ def once(sizes: Mapping[str, int]) -> None:
 
 def table(found: Mapping[str, list[float]], crowd: tuple[float, float]) -> str:
     """Return the rows in Markdown, and the large run's below them."""
-    lines = ["| what grows | sizes | CPU time | exponent, of the work | limit |"]
-    lines.append("| --- | --- | --- | --- | --- |")
+    rows = []
     for axis in AXES:
         times = found[axis.name]
         sizes = ", ".join(f"{size:,}" for size in axis.sizes)
         spent = ", ".join(f"{figure(each)}" for each in times) + " s"
         grown = f"{exponent(axis, times):.2f}, {axis.work}"
-        lines.append(f"| {axis.name} | {sizes} | {spent} | {grown} | {axis.limit} |")
+        rows.append([axis.name, sizes, spent, grown, axis.limit])
     owners, updates = CROWD
     seconds, peak = crowd
     large = (
         f"{owners:,} owners behind one clock, 20 records each, and {updates:,} updates, learning "
         f"included: {figure(seconds)} s of CPU time and {figure(peak)} MiB; {FORMER}."
     )
-    return "\n".join([*lines, "", large, machine()])
+    head = ["what grows", "sizes", "CPU time", "exponent, of the work", "limit"]
+    return "\n".join([markdown_tables.table(head, rows), "", large, machine()])
 
 
 def exponent(axis: Axis, times: list[float]) -> float:

@@ -1,5 +1,7 @@
 """Learning against loops that do the arithmetic and nothing else, N = 86, p = 10, T = 1000."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,11 +9,12 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import fold, replay_together
+from asyncdp_sim.learning.replay import fold, replay, replay_together
 from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
+from tests.benchmarks.loops import from_moments, gossip
 from tests.benchmarks.ratio import best_times, report
 
 pytestmark = pytest.mark.benchmark
@@ -28,59 +31,56 @@ def problem():
     steps = AsyncGossip(rho=RHO).steps(Setting(objective.weights, P, T, SIGMA, 1e5))
     privacy = Privacy(epsilon=1.0, sensitivity=Declared(bound=5.0))
     noise = privacy.noise_for(objective.records, T, 5.0, P)
-    return features, targets, objective, steps, noise
+    return objective, steps, noise
 
 
-def test_live_beats_recomputing_gradients(problem, record_property):
-    features, targets, objective, steps, noise = problem
+def scopes(count=REPLICATES):
+    streams = Streams(1)
+    return [streams.within("replicate", r) for r in range(count)]
+
+
+def test_against_the_plain_loop(problem, record_property):
+    """The loop is on second moments, one replicate after another."""
+    objective, steps, noise = problem
     network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
 
-    def recompute():
-        """One replicate whose every gradient is taken over the owner's 10,000 records."""
-        generator = np.random.default_rng(1)
-        rate = RHO / (T**2 * SIGMA)
-        central, copies = np.zeros(P), np.zeros((N_OWNERS, P))
-        for owner in generator.integers(N_OWNERS, size=T):
-            point = (central + copies[owner]) / 2
-            residual = features[owner] @ point - targets[owner]
-            answer = 2 * features[owner].T @ residual / RECORDS
-            answer += noise.scale[owner] * generator.laplace(size=P)
-            step = SIGMA * point / (2 * N_OWNERS) + answer / N_OWNERS
-            copies[owner] = np.clip(point - N_OWNERS * rate * step, -1e5, 1e5)
-            central = np.clip(point - rate / 2 * SIGMA * point, -1e5, 1e5)
-        return central
-
     def live():
-        streams = Streams(1).within("replicate", 1)
-        learning = LiveLearning(steps, AnswerModel(objective, noise), streams, 1)
-        simulate(network, streams, learning=learning, events=True)
-        return objective.relative_fitness(learning.trajectory().models(0))
+        [scope] = scopes(1)
+        learning = LiveLearning(steps, AnswerModel(objective, noise), scope, 1)
+        simulate(network, scope, learning=learning, events=True)
+        return learning.trajectory()
 
-    loop, ours = best_times(recompute, live)
-    what = "1000 updates learned live with events, N = 86, p = 10, n_i = 10,000"
-    report(
-        record_property,
-        what,
-        ours=ours,
-        baseline=loop,
-        against="a loop that recomputes gradients",
-        at_least=1,
-    )
+    traces = [simulate(network, scope) for scope in scopes()]
+
+    def replayed():
+        return replay(traces, steps, AnswerModel(objective, noise), scopes(), 1)
+
+    def simulated():
+        return [simulate(network, scope) for scope in scopes()]
+
+    plain = partial(
+        gossip, from_moments(objective), noise.scale,
+        n_owners=N_OWNERS, p=P, updates=T, rate=RHO / (T**2 * SIGMA), sigma=SIGMA,
+    )  # fmt: skip
+    loop, alone, learned, timed = best_times(plain, live, replayed, simulated, rounds=5)
+    against = "a plain NumPy loop on second moments, without a network"
+    told = partial(report, record_property, baseline=1e3 * loop, against=against, unit="ms")
+    size, each = "N = 86, p = 10", "each of 100 replicates"
+    what = f"1000 updates simulated with events and learned live, {size}"
+    told(what, ours=1e3 * alone, at_least=0.25)
+    told(f"1000 updates replayed, {each}, {size}", ours=1e3 * learned / REPLICATES, at_least=10)
+    both = 1e3 * (learned + timed) / REPLICATES
+    told(f"1000 updates simulated and replayed, {each}, {size}", ours=both, at_least=1.0)
 
 
 @pytest.fixture(scope="module")
 def recorded(problem):
     """The traces of all replicates, and one cell's cell over them."""
-    _, _, objective, steps, noise = problem
+    objective, steps, noise = problem
     network = Network(answers_allowed=(T,) * N_OWNERS, updates=T)
     streams = Streams(1)
     traces = [simulate(network, streams.within("replicate", r)) for r in range(REPLICATES)]
     return traces, CellTask(steps, AnswerModel(objective, noise), record_every=1)
-
-
-def scopes(count=REPLICATES):
-    fresh = Streams(1)
-    return [fresh.within("replicate", r) for r in range(count)]
 
 
 def owners_of(traces):
@@ -91,7 +91,7 @@ REPLAYED = "1000 updates replayed, each of 100 replicates, N = 86, p = 10"
 
 
 def test_replay_against_bare_lockstep(problem, recorded, record_property):
-    _, _, objective, steps, noise = problem
+    objective, steps, noise = problem
     traces, cell = recorded
     owners = owners_of(traces).T.copy()
     gram, moment = objective.gram, objective.moment

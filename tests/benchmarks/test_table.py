@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.benchmarks import __main__ as command
-from tests.benchmarks.page import BENCHMARKS, rewritten
+from tests.benchmarks.page import BENCHMARKS
+from tests.markdown_tables import rewritten
 
 README = "# Title\n\nBefore.\n\n<!-- benchmarks -->\nold\n<!-- end of benchmarks -->\n\nAfter.\n"
 HEAD = """
@@ -87,7 +88,7 @@ def test_a_file_without_both_markers_is_refused(outcome, mark):
 
 def test_a_second_table_is_refused():
     with pytest.raises(ValueError, match="no place"):
-        rewritten(README + README, "new")
+        rewritten(README + README, "new", BENCHMARKS)
 
 
 def test_rows_elsewhere_are_renewed_by_what_they_are_about():

@@ -1,7 +1,6 @@
 """One live update passes through few files and asks few questions; the counter counts both."""
 
 import sys
-from pathlib import Path
 
 from tests.benchmarks.walk import switches, walk
 
@@ -15,13 +14,13 @@ def asks(a, b, kind):
 '''
 
 
-def test_switches_are_counted_by_line(tmp_path: Path) -> None:
+def test_switches_are_counted_by_line(tmp_path):
     file = tmp_path / "asks.py"
     file.write_text(SNIPPET, encoding="utf-8")
     assert dict(switches(str(file))) == {3: 2, 5: 1, 6: 1, 7: 1}
 
 
-def test_a_live_update_passes_no_more_than_this() -> None:
+def test_a_live_update_passes_no_more_than_this():
     """Before what is optional was decided where a run begins: 13 files, 64 switches."""
     traced = sys.gettrace()
     seen = walk()

@@ -8,7 +8,7 @@ from asyncdp_sim.results import Sweep
 from scenarios.beyond import absence, lasting
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [BIAS] = absence.RESULTS
 [LASTS] = lasting.RESULTS
@@ -16,9 +16,7 @@ FEW = {BIAS.name: ("run.replicates=60",), LASTS.name: ("run.replicates=6",)}
 
 
 def judged(figure: PaperFigure, out: Path) -> dict[str, Judged]:
-    more = FEW[figure.name]
-    found = verify([figure], out, full=False, workers=1, more=more, say=str)
-    return {each.quantity: each for each in found}
+    return {each.quantity: each for each in verdicts(figure, out, *FEW[figure.name])}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +48,7 @@ def test_weights_by_chance_are_no_excuse_where_means_are_over_those_present(bias
 
 
 @pytest.mark.long
-def test_absence_that_lasts_is_as_predicted_and_drawn(tmp_path: Path) -> None:
+def test_absence_that_lasts_is_as_predicted_and_drawn(tmp_path):
     found = judged(LASTS, tmp_path)
     exact = {each for each in found.values() if "exact value" in each.quantity}
     assert len(exact) == 2 * len(lasting.NAMES)

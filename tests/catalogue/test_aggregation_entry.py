@@ -27,7 +27,7 @@ def time(place: int) -> float:
 
 
 @pytest.mark.long
-def test_the_entry_says_what_its_cells_give() -> None:
+def test_the_entry_says_what_its_cells_give():
     said = " ".join(entry(NAME).scenario().description.split())
     four, sixteen, many = ((place, 4 + place, 8 + place) for place in (0, 2, 3))
     falls = [noise(heard) / noise(summed) for heard, summed, _ in (four, sixteen, many)]

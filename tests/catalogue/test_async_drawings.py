@@ -35,13 +35,13 @@ def swept(out: Path) -> Sweep:
     return Sweep.read(out / "async-01" / AS_PUBLISHED)
 
 
-def test_they_are_the_first_figures() -> None:
+def test_they_are_the_first_figures():
     assert FIGURES[:2] == (ONE, TWO)
     assert [figure.source for figure in (ONE, TWO)] == ["Async, figure 1", "Async, figure 2"]
 
 
 @pytest.mark.long
-def test_they_are_drawn_from_the_run(out: Path, swept: Sweep) -> None:
+def test_they_are_drawn_from_the_run(out, swept):
     ways = ("request", "broadcast")
     for figure, kinds in ((ONE, ("structure",)), (TWO, ("sequence", "space-time"))):
         folder = out / figure.name / AS_PUBLISHED / "figures"
@@ -52,7 +52,7 @@ def test_they_are_drawn_from_the_run(out: Path, swept: Sweep) -> None:
     assert [int(row.split(",")[2]) for row in rows[1:]] == owners[:10].tolist()
 
 
-def test_a_learner_that_is_not_locked_is_seen(tmp_path: Path) -> None:
+def test_a_learner_that_is_not_locked_is_seen(tmp_path):
     told = "request: updates that do not end an exchange with their owner"
     pushed = replace(
         TWO,
@@ -66,7 +66,7 @@ def test_a_learner_that_is_not_locked_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_too_many_owners_for_a_circle_are_refused(swept: Sweep) -> None:
+def test_too_many_owners_for_a_circle_are_refused(swept):
     known = swept.cells[0].result
     owners = {"owners": {**known.scenario["owners"], "count": stars.MOST + 1}}
     crowded = Result(known.directory, {**known.manifest, "scenario": known.scenario | owners})

@@ -1,7 +1,5 @@
 """The hospital figures, small: what they run, how they are drawn, and what must hold of them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,11 +10,11 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry
 from scenarios.papers.claims import MOVED, judge
-from scenarios.papers.figure import EVERY, SOUND, PaperFigure
+from scenarios.papers.figure import EVERY, SOUND
 from scenarios.papers.hospital import figures as hospital
 from scenarios.papers.hospital.figures import FIGURES
 from scenarios.papers.lending.figures import BY_CHANCE
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 pytestmark = pytest.mark.long
 
@@ -35,14 +33,6 @@ ALWAYS = ("async-11",)
 """What is run every time; the others at night, and figure 9 in the next test too."""
 
 
-def test_all_figures_of_the_hospitals_are_there() -> None:
-    assert [figure.source for figure in FIGURES] == [f"Async, figure {i}" for i in range(8, 12)]
-    for figure in FIGURES:
-        assert figure.source == entry(figure.entry).scenario().source or figure.name == "async-09"
-        assert figure.variants["as-published"] == ()
-        assert len(figure.claims) > 0
-
-
 @pytest.mark.parametrize(
     "figure",
     [
@@ -51,8 +41,8 @@ def test_all_figures_of_the_hospitals_are_there() -> None:
     ],
     ids=lambda figure: figure.name,
 )
-def test_every_variant_runs_is_drawn_and_judged(figure: PaperFigure, tmp_path: Path) -> None:
-    found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
+def test_every_variant_runs_is_drawn_and_judged(figure, tmp_path):
+    found = verdicts(figure, tmp_path, *LITTLE)
     assert {each.variant for each in found} == set(EVERY)
     # so little is learned that Θ's box holds the models, where there are no exact moments
     assert {each.quantity for each in found if not np.isfinite(each.ours)} <= {BY_CHANCE.quantity}
@@ -62,9 +52,9 @@ def test_every_variant_runs_is_drawn_and_judged(figure: PaperFigure, tmp_path: P
         assert all(picture.label.private is (variant == SOUND) for picture in pictures)
 
 
-def test_who_talks_when_is_as_published_whatever_is_answered(tmp_path: Path) -> None:
+def test_who_talks_when_is_as_published_whatever_is_answered(tmp_path):
     figure = BY_NAME["async-09"]
-    found = verify([figure], tmp_path, full=False, workers=1, more=LITTLE, say=str)
+    found = verdicts(figure, tmp_path, *LITTLE)
     assert [each.ours for each in found if each.quantity == MOVED] == [0, 0]
     swept = {name: Sweep.read(tmp_path / figure.name / name) for name in EVERY}
     one = ('privacy.budget={ kind = "per-owner-cap", answers = 1 }', "owners.count=50")
@@ -76,7 +66,7 @@ def test_who_talks_when_is_as_published_whatever_is_answered(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_full_is_the_papers_size(figure) -> None:
+def test_full_is_the_papers_size(figure):
     scenario = figure.scenario("as-published", full=True)
     assert scenario.owners.count == 86
     assert scenario.records is None  # the twin's own, 10,000 and more
@@ -92,7 +82,7 @@ def built(*settings: str) -> tuple[Dataset, object]:
     return dataset, prepare(scenario.base(), dataset)
 
 
-def test_psi_is_of_all_patients_and_only_the_hospitals_train() -> None:
+def test_psi_is_of_all_patients_and_only_the_hospitals_train():
     """θ* of every row of the table, gradients and shares of the owners' (PAPERS, code 9)."""
     dataset, problem = built()
     assert dataset.unowned_targets is not None
@@ -114,7 +104,7 @@ def test_psi_is_of_all_patients_and_only_the_hospitals_train() -> None:
     np.testing.assert_allclose(judge.gradient(np.array([1]), point)[0], own, rtol=1e-10)
 
 
-def test_scored_on_the_participants_nothing_is_added() -> None:
+def test_scored_on_the_participants_nothing_is_added():
     dataset, problem = built('data.score_on="participants"')
     assert dataset.unowned_targets is None
     x, y = np.concatenate(dataset.features), np.concatenate(dataset.targets)
@@ -123,7 +113,7 @@ def test_scored_on_the_participants_nothing_is_added() -> None:
     np.testing.assert_allclose(problem.task.objective.optimum, optimum, rtol=1e-8)
 
 
-def test_who_trains_does_not_depend_on_who_is_scored() -> None:
+def test_who_trains_does_not_depend_on_who_is_scored():
     """The same models come out; only what is thought of them differs."""
     scenario = entry("async-11").scenario(("owners.count=3", *LITTLE[:-1])).base()
     alike = run(scenario)
@@ -136,7 +126,7 @@ def test_who_trains_does_not_depend_on_who_is_scored() -> None:
     assert alike.summary["psi_final"] != other.summary["psi_final"]
 
 
-def test_a_domain_confines_the_unowned_rows_too() -> None:
+def test_a_domain_confines_the_unowned_rows_too():
     domain = 'privacy.sensitivity={ kind = "domain", row_norm = 0.05, target_max = 5.0 }'
     dataset, problem = built(domain, 'privacy.noise="vector"', "model.theta_max=100.0")
     assert dataset.unowned_targets is not None
@@ -145,13 +135,13 @@ def test_a_domain_confines_the_unowned_rows_too() -> None:
     assert "of 350 rows" in said
 
 
-def test_who_is_named_only_of_a_real_table(tmp_path: Path) -> None:
+def test_who_is_named_only_of_a_real_table(tmp_path):
     figure = BY_NAME["async-11"]
     sweep(figure.scenario("as-published", full=False, more=LITTLE), tmp_path / "result")
     assert hospital.names(Sweep.read(tmp_path / "result")) == ()
 
 
-def test_hospitals_of_a_table_go_by_their_facility(tmp_path: Path) -> None:
+def test_hospitals_of_a_table_go_by_their_facility(tmp_path):
     draws = np.random.default_rng(11)
     rows = [
         f"{facility},{draws.integers(1, 20)},{age} to 99,{sex},White,Unknown,Elective,"

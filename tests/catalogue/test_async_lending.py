@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +15,12 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.trace import Trace
-from scenarios import entry
-from scenarios.papers.claims import Judged
-from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure
+from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 from scenarios.papers.lending import reasons
 from scenarios.papers.lending.figures import FIGURES, PROMISE
 from scenarios.papers.lending.readings import crossing
 from scenarios.papers.lending.reasons import CONSTANT
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 pytestmark = pytest.mark.long
 
@@ -41,10 +37,6 @@ QUICK = {
 FEW = ("run.replicates=4", "data.public_records=300")
 
 
-def verified(figure: PaperFigure, variant: str, out: Path, more: tuple[str, ...]) -> list[Judged]:
-    return verify([figure], out, full=False, workers=1, variants=(variant,), more=more, say=str)
-
-
 def banks(directory, counts, psi, alone):
     """Return cells of so many banks that end at ψ, where bank 1 alone has another."""
     found = []
@@ -57,27 +49,8 @@ def banks(directory, counts, psi, alone):
     return Sweep(directory, ("owners.count", "privacy.epsilon"), tuple(found), ())
 
 
-def test_the_list_is_the_papers() -> None:
-    assert list(NAMED) == [f"async-{number:02d}" for number in range(3, 8)]
-    for figure in FIGURES:
-        assert figure.source == f"Async, figure {int(figure.name[-2:])}"
-        assert set(figure.variants) == set(EVERY)
-        if figure.name != "async-06":  # which shows figure 5's cells from two sides
-            assert entry(figure.entry).scenario().source == figure.source
-
-
 @EACH
-def test_every_variant_loads_in_both_sizes_and_has_claims(figure: PaperFigure) -> None:
-    for variant in figure.variants:
-        small, full = (figure.scenario(variant, full=size) for size in (False, True))
-        assert len(list(small.grid())) <= len(list(full.grid()))
-        for scenario in (small, full):
-            assert all(scenario.cell(chosen) for chosen in scenario.grid())
-        assert any(variant in claim.variants for claim in figure.claims)
-
-
-@EACH
-def test_the_sound_variant_changes_privacy_alone(figure: PaperFigure) -> None:
+def test_the_sound_variant_changes_privacy_alone(figure):
     """It enforces the published bound, and draws fewer replicates of what takes longer."""
     raw, sound = (figure.scenario(v, full=True).plain() for v in (AS_PUBLISHED, SOUND))
     replicates = {"replicates": sound["run"]["replicates"]}
@@ -92,7 +65,7 @@ def test_the_sound_variant_changes_privacy_alone(figure: PaperFigure) -> None:
 
 
 @EACH
-def test_no_sound_bank_has_to_fall_silent(figure: PaperFigure) -> None:
+def test_no_sound_bank_has_to_fall_silent(figure):
     scenario = figure.scenario(SOUND, full=True)
     for cell in map(scenario.cell, scenario.grid()):
         network = cell.network
@@ -113,10 +86,9 @@ def test_no_sound_bank_has_to_fall_silent(figure: PaperFigure) -> None:
         ),
     ],
 )
-def test_it_is_run_drawn_and_judged(name: str, variants: tuple[str, ...], tmp_path: Path) -> None:
+def test_it_is_run_drawn_and_judged(name, variants, tmp_path):
     figure = NAMED[name]
-    more = (*FEW, *QUICK[name])
-    found = verify([figure], tmp_path, full=False, workers=1, variants=variants, more=more, say=str)
+    found = verdicts(figure, tmp_path, *FEW, *QUICK[name], variants=variants)
     assert {(each.figure, each.variant) for each in found} == {
         (figure.source, variant) for variant in variants
     }
@@ -137,34 +109,35 @@ def test_variants_with_one_network_simulate_it_once(tmp_path, monkeypatch):
         return simulate(network, seed, numbers)
 
     monkeypatch.setattr(sweeps, "simulate_some", counted)
-    asked: dict[str, Any] = {"full": False, "workers": 1, "more": (*FEW, *QUICK["async-05"])}
-    figure = [NAMED["async-05"]]
-    verify(figure, tmp_path / "both", variants=(AS_PUBLISHED, AS_WRITTEN), say=str, **asked)
+    figure, more = NAMED["async-05"], (*FEW, *QUICK["async-05"])
+    verdicts(figure, tmp_path / "both", *more, variants=(AS_PUBLISHED, AS_WRITTEN))
     assert len(simulated) == 1
-    verify(figure, tmp_path / "alone", variants=(AS_WRITTEN,), say=str, **asked)
+    verdicts(figure, tmp_path / "alone", *more, variants=(AS_WRITTEN,))
     assert len(simulated) == 2
     for one in (tmp_path / "alone" / "async-05" / AS_WRITTEN).rglob("*"):
         other = tmp_path / "both" / one.relative_to(tmp_path / "alone")
         assert one.is_dir() or one.read_bytes() == other.read_bytes(), one
 
 
-def test_figure_5_has_the_published_law(tmp_path: Path) -> None:
+def test_figure_5_has_the_published_law(tmp_path):
     more = (
         'sweep."owners.records"=[1000, 2000]', 'sweep."privacy.epsilon"=[1.0, 10.0]',
         "run.replicates=40",
     )  # fmt: skip
-    found = verified(NAMED["async-05"], AS_PUBLISHED, tmp_path / "right", more)
+    found = verdicts(NAMED["async-05"], tmp_path / "right", *more, variants=(AS_PUBLISHED,))
     assert [each.verdict for each in found] == ["agrees"] * 5 + ["differs"]
     assert found[0].published == CONSTANT
     assert found[-1].ours == 0.0  # not private as claimed
     for number, bound in enumerate((10.0, 2.5)):
         planted = (*more, f"privacy.sensitivity.bound={bound}")
-        off = verified(NAMED["async-05"], AS_PUBLISHED, tmp_path / str(number), planted)
+        off = verdicts(
+            NAMED["async-05"], tmp_path / str(number), *planted, variants=(AS_PUBLISHED,)
+        )
         said = {each.quantity: each.verdict for each in off}
         assert [said[found[place].quantity] for place in (0, 4)] == ["fails", "fails"]
 
 
-def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path: Path) -> None:
+def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path):
     """And where many are, with as little noise, is seen."""
     [claim] = [
         each
@@ -176,7 +149,7 @@ def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path: Path) 
     more = (*records, "run.replicates=6")
     for epsilons, bound, verdict in (([20.0, 40.0], 5.0, "agrees"), ([2.0, 4.0], 0.5, "fails")):
         set_to = (f'sweep."privacy.epsilon"={epsilons}', f"privacy.sensitivity.bound={bound}")
-        [judged] = verified(figure, SOUND, tmp_path / verdict, (*more, *set_to))
+        [judged] = verdicts(figure, tmp_path / verdict, *more, *set_to, variants=(SOUND,))
         assert judged.verdict == verdict, judged.ours
 
 
@@ -199,12 +172,8 @@ def test_the_crossing_is_found(alone, psi, expected, tmp_path):
     [((8.0, 2.0, 1.1), 0.0, True), ((8.0, 0.9, 1.1), 0.0, False), ((8.0, 2.0, 1.1), 0.2, False)],
 )
 def test_no_crossing_is_excused_where_noise_alone_costs_more(
-    expected: tuple[float, ...],
-    left: float,
-    reaches: bool,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    expected, left, reaches, tmp_path, monkeypatch
+):
     """And not where what has not been learned makes up the rest."""
     exact = Reference("", "", lambda cell: expected[cell.number])
     monkeypatch.setattr(reasons, "exactly", lambda _: exact)
@@ -224,8 +193,8 @@ def test_the_headline_is_excused_as_far_as_exact_moments_go(expected, share, tmp
 
 @pytest.mark.parametrize(("left", "reach"), [(1.5, 2.02), (0.5, np.nan)])
 def test_no_gain_is_excused_where_nothing_is_gained_without_noise(
-    left: float, reach: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    left, reach, tmp_path, monkeypatch
+):
     monkeypatch.setattr(reasons, "exactly", lambda _: Reference("", "", lambda _: 2.0))
     monkeypatch.setattr(reasons, "quiet", lambda _: Reference("", "", lambda _: left))
     sweep = banks(tmp_path, (4, 16, 32), (8.0, 4.0, 2.0), (1.0, 1.0, 1.0))

@@ -1,7 +1,6 @@
 """Promises of the entries beyond the papers, at fewer replicates."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ def test_banks_profit_under_budgets_of_their_own_answers_where_nobody_does_for_t
 
 
 @pytest.mark.long
-def test_the_small_and_shy_are_better_left_out() -> None:
+def test_the_small_and_shy_are_better_left_out():
     name = "exclude-the-small-and-shy"
     grid = {sum(each): each for each in entry(name).scenario().sweep["availability.probability"]}
     assert sorted(grid) == list(range(1, 13))
@@ -66,7 +65,7 @@ def test_the_small_and_shy_are_better_left_out() -> None:
 
 
 @pytest.mark.long
-def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares() -> None:
+def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares():
     settings = ("run.replicates=1", "run.record_every=2000", "owners.records=500")
     settings += ("privacy.epsilon=50.0",)  # fewer records, as much noise
     wanted: dict[str, Any] = {"run__seed": [1, 2, 3]}
@@ -94,7 +93,7 @@ def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares() ->
         ("aloha", 4, 7),
     ],
 )
-def test_answers_that_collide_are_paid_for(kind: str, low: float, high: float) -> None:
+def test_answers_that_collide_are_paid_for(kind, low, high):
     settings = ("run.replicates=3", "run.record_every=1000", "owners.records=50")
     channels = entry("price-of-a-collision").scenario().sweep["channel"]
     [channel] = [each for each in channels if each["kind"] == kind]
@@ -107,7 +106,7 @@ def test_answers_that_collide_are_paid_for(kind: str, low: float, high: float) -
 
 
 @pytest.mark.nightly
-def test_servers_that_ask_their_neighbours_alone_are_quicker_and_learn_nearly_as_well() -> None:
+def test_servers_that_ask_their_neighbours_alone_are_quicker_and_learn_nearly_as_well():
     found = of_cells("polar-server-graphs", "run.replicates=2", "run.updates=200")
     complete, *others = (each.summary for each in found)
     for each in others:
@@ -116,7 +115,7 @@ def test_servers_that_ask_their_neighbours_alone_are_quicker_and_learn_nearly_as
 
 
 @pytest.mark.long
-def test_copies_for_every_owner_cost_what_its_description_says() -> None:
+def test_copies_for_every_owner_cost_what_its_description_says():
     scenario = entry("every-owner-a-learner").scenario()
     chosen = {each["variant"]["name"]: each for each in scenario.grid()}
     central, noised, exact = (
@@ -132,7 +131,7 @@ def test_copies_for_every_owner_cost_what_its_description_says() -> None:
     assert [each.summary["private"] for each in (central, noised, exact)] == [True, True, False]
 
 
-def test_a_small_budget_ends_where_its_description_says(tmp_path: Path) -> None:
+def test_a_small_budget_ends_where_its_description_says(tmp_path):
     """The sentence of `lending-three-budgets` on ε = 0.1: where ψ starts, and where it ends."""
     said = " ".join(entry("lending-three-budgets").scenario().description.split())
     [(first, ends)] = re.findall(r"here it falls from the same (\d+) and ends at (\d\.\d)\.", said)

@@ -7,7 +7,7 @@ import pytest
 
 from scenarios.beyond import RESULTS, absence, lasting, muffliato, waves
 from scenarios.papers.claims import Judged
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 pytestmark = pytest.mark.nightly
 
@@ -110,9 +110,9 @@ ROWS: dict[str, Callable[[Found], list[str]]] = {
 
 
 @pytest.mark.parametrize("figure", RESULTS, ids=lambda figure: figure.name)
-def test_tables_have_what_comes_out(figure, tmp_path: Path) -> None:
+def test_tables_have_what_comes_out(figure, tmp_path):
     page = PAGE.read_text(encoding="utf-8")
-    found = verify([figure], tmp_path, full=False, workers=1, say=str)
+    found = verdicts(figure, tmp_path)
     assert not [each for each in found if each.verdict == "fails"]
     missing = [row for row in ROWS[figure.name]({each.quantity: each for each in found})
                if row not in page]  # fmt: skip

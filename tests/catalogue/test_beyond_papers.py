@@ -6,7 +6,6 @@ import pytest
 
 from scenarios.beyond import RESULTS
 from scenarios.command import main
-from scenarios.papers.figure import PaperFigure
 
 PAGE = Path(__file__).parents[2] / "docs" / "beyond.md"
 EACH = pytest.mark.parametrize("figure", RESULTS, ids=lambda figure: figure.name)
@@ -18,7 +17,7 @@ def plain(text: str) -> str:
 
 
 @EACH
-def test_what_was_printed_is_on_the_page_with_its_command(figure: PaperFigure) -> None:
+def test_what_was_printed_is_on_the_page_with_its_command(figure):
     page = plain(PAGE.read_text(encoding="utf-8"))
     assert len(figure.printed) > 0
     for statement in figure.printed:
@@ -28,7 +27,7 @@ def test_what_was_printed_is_on_the_page_with_its_command(figure: PaperFigure) -
     assert f"`{figure.entry}`" in page
 
 
-def test_a_name_that_nobody_has_is_told_the_group(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_nobody_has_is_told_the_group(capsys):
     assert main(["verify", "nobody"]) == 2
     told = capsys.readouterr().err
     assert "allowed are beyond, async-01" in told

@@ -12,20 +12,21 @@ from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command
+from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
 
 ENTRIES = catalogue()
 EACH = pytest.mark.parametrize("found", ENTRIES, ids=lambda found: found.name)
 TABLE = table(__file__, "catalogue.toml")
+"""What is promised, and what some entries need besides: fewer cells or owners, for instance."""
 FEW = ("run.replicates=2", "run.updates=20")
 SMALL = ("owners.records=400", *FEW)
 """Settings that make an entry quick."""
 DRAWN = ("lending-convergence", "channel-load", "sync-or-async", "whom-to-ask")
 """Entries whose pictures are drawn by a long run of tests; of others at night. So short a run of
 the last reaches no target, and has no price to draw."""
-"""What some entries need besides: runs that load does not draw out, and fewer cells or owners."""
+NAMES = [found.name for found in ENTRIES if found.name not in DRAWN]
 
 
 def small(found: Entry) -> Scenario:
@@ -40,7 +41,7 @@ def small(found: Entry) -> Scenario:
     return found.scenario((*little, *public, *mild, *TABLE["besides"].get(found.name, ())))
 
 
-def test_the_list_is_not_empty() -> None:
+def test_the_list_is_not_empty():
     names = [found.name for found in ENTRIES]
     assert len(names) >= 3
     assert set(names) >= set(TABLE["promised"])
@@ -49,21 +50,9 @@ def test_the_list_is_not_empty() -> None:
     assert {file.stem for file in files} == set(names)
 
 
-LARGE = (
-    "accuracy-by-routing", "async-05", "async-06", "async-07", "async-08", "async-10", "async-11",
-    "budgets-per-answer", "channel-load", "collab-02", "collab-03", "collab-06", "collab-07",
-    "collab-08", "collab-11", "correlated-noise", "data-market", "exclude-the-small-and-shy",
-    "fraud-svm", "hospital-sound", "joules-against-accuracy", "lending-convergence",
-    "lending-timing", "owners-that-lie", "price-of-a-collision", "price-of-soundness",
-    "statistics-or-gradients", "sync-or-async", "unlike-owners", "value-of-collaboration",
-    "vary-owners", "whom-to-ask",
-)  # fmt: skip
-"""Entries whose check draws many rows, or searches for long."""
-
-
 @together
 @EACH
-def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
+def test_loads_under_its_own_name_and_says_what_it_is(found):
     scenario = found.scenario()
     assert scenario.id == found.name == found.file.stem
     assert scenario.title != ""
@@ -74,7 +63,7 @@ def test_loads_under_its_own_name_and_says_what_it_is(found: Entry) -> None:
 
 @together
 @EACH
-def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
+def test_names_every_choice_of_the_papers_for_itself(found):
     """T, ε and the step have no default where a paper or a user must choose."""
     text = found.file.read_text(encoding="utf-8")
     scenario = found.scenario()
@@ -84,12 +73,8 @@ def test_names_every_choice_of_the_papers_for_itself(found: Entry) -> None:
         assert f"\n{key} = " in text, key
 
 
-@pytest.mark.parametrize(
-    "found",
-    [pytest.param(each, id=each.name, marks=[pytest.mark.long] * (each.name in LARGE))
-     for each in ENTRIES],
-)  # fmt: skip
-def test_is_described(found: Entry, command: Command) -> None:
+@one_in(9, "found", ENTRIES, ids=lambda found: found.name)
+def test_is_described(found, command):
     said = command.done("check", found.file)
     scenario = found.scenario()
     assert said.err == ""
@@ -114,21 +99,16 @@ def carried_out(found: Entry, directory: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [each.name for each in ENTRIES if each.name not in DRAWN])
-def test_runs_small(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_small(name, tmp_path):
     carried_out(entry(name), tmp_path / "result")
 
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(
-            found.name, marks=pytest.mark.long if found.name in DRAWN else pytest.mark.nightly
-        )
-        for found in ENTRIES
-    ],
+    [*DRAWN, *(pytest.param(name, marks=pytest.mark.nightly) for name in NAMES)],
 )
-def test_runs_small_and_is_drawn(name: str, tmp_path: Path) -> None:
+def test_runs_small_and_is_drawn(name, tmp_path):
     directory = tmp_path / "result"
     carried_out(entry(name), directory)
     pictures = draw_all(directory).pictures
@@ -140,7 +120,7 @@ def test_runs_small_and_is_drawn(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.long
 @EACH
-def test_a_published_fault_is_labelled(found: Entry) -> None:
+def test_a_published_fault_is_labelled(found):
     """An as-published option is never silent: the result says that it is not private."""
     scenario = small(found).base()
     outcome = run(scenario)
@@ -151,30 +131,35 @@ def test_a_published_fault_is_labelled(found: Entry) -> None:
     assert any("not private" in warning for warning in outcome.warnings) is broken
 
 
-def scenarios_command(*arguments, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["scenarios", *arguments])
-    monkeypatch.delitem(sys.modules, "scenarios.__main__", raising=False)
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module("scenarios", run_name="__main__")
-    captured = capsys.readouterr()
-    return int(end.value.code or 0), captured.out, captured.err
+@pytest.fixture
+def scenarios(monkeypatch, capsys):
+    """Run ``python -m scenarios`` in this process; it returns exit code and both streams."""
+
+    def run_it(*arguments):
+        monkeypatch.setattr(sys, "argv", ["scenarios", *arguments])
+        monkeypatch.delitem(sys.modules, "scenarios.__main__", raising=False)
+        with pytest.raises(SystemExit) as end:
+            runpy.run_module("scenarios", run_name="__main__")
+        captured = capsys.readouterr()
+        return int(end.value.code or 0), captured.out, captured.err
+
+    return run_it
 
 
 @pytest.mark.long
-def test_the_program_lists(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = scenarios_command(monkeypatch=monkeypatch, capsys=capsys)
+def test_the_program_lists(scenarios, here):
+    code, out, err = scenarios()
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert len(lines) == len(ENTRIES)
     for line, found in zip(lines, ENTRIES, strict=True):
         assert line.split()[0] == found.name
         assert line.endswith(found.scenario().title)
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
 
 
-def test_an_unknown_name_is_refused_with_the_nearest(monkeypatch, capsys):
-    code, out, err = scenarios_command("lendin", monkeypatch=monkeypatch, capsys=capsys)
+def test_an_unknown_name_is_refused_with_the_nearest(scenarios):
+    code, out, err = scenarios("lendin")
     assert code == 2
     assert out == ""
     [line] = err.splitlines()
@@ -187,34 +172,26 @@ def test_an_unknown_name_is_refused_with_the_nearest(monkeypatch, capsys):
 
 
 @pytest.mark.long
-def test_the_program_runs_and_draws_and_never_overwrites(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_program_runs_and_draws_and_never_overwrites(scenarios, here):
     settings = [word for setting in SMALL for word in ("--set", setting)]
-    (tmp_path / "taken").mkdir()
+    (here / "taken").mkdir()
     name = "lending-timing"
-    code, _, err = scenarios_command(
-        name, "--out", "taken", *settings, monkeypatch=monkeypatch, capsys=capsys
-    )
+    code, _, err = scenarios(name, "--out", "taken", *settings)
     assert code == 2
     assert len(err.splitlines()) == 1
-    assert list((tmp_path / "taken").iterdir()) == []
-    code, out, err = scenarios_command(
-        name, "--out", "new", *settings, monkeypatch=monkeypatch, capsys=capsys
-    )
+    assert list((here / "taken").iterdir()) == []
+    code, out, err = scenarios(name, "--out", "new", *settings)
     assert (code, err) == (0, "")
     assert "result in new" in out
-    assert len(list((tmp_path / "new" / "figures").glob("*.png"))) > 0
+    assert len(list((here / "new" / "figures").glob("*.png"))) > 0
 
 
-def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(tmp_path, monkeypatch, capsys):
+def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(scenarios, tmp_path):
     """The command draws a finished result again; it must be the result that was asked for."""
     other: Scenario = entry("lending-timing").scenario((*SMALL, "run.seed=99"))
     write(run(other), tmp_path / "result")
     settings = [word for setting in SMALL for word in ("--set", setting)]
-    code, _, err = scenarios_command(
-        "lending-timing", "--out", str(tmp_path / "result"), *settings,
-        monkeypatch=monkeypatch, capsys=capsys,
-    )  # fmt: skip
+    code, _, err = scenarios("lending-timing", "--out", str(tmp_path / "result"), *settings)
     assert code == 2
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "result" / "figures").exists()

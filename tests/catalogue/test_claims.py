@@ -60,7 +60,7 @@ def judged(tmp_path: Path):
     [(0.5, "agrees"), (1.5, "agrees"), (1.6, "differs"), (9.0, "differs"), (9.1, "fails"),
      (0.4, "fails"), (inf, "fails"), (nan, "fails")],
 )  # fmt: skip
-def test_a_reason_excuses_as_much_as_it_explains(judged, ours: float, verdict: str) -> None:
+def test_a_reason_excuses_as_much_as_it_explains(judged, ours, verdict):
     reason = Reason("noise is larger", (1.5, 9.0), "calculated: by the square")
     found = judged(ours, reason)
     assert found.verdict == verdict
@@ -72,7 +72,7 @@ def test_a_reason_excuses_as_much_as_it_explains(judged, ours: float, verdict: s
     assert judged(ours, None).verdict == ("agrees" if verdict == "agrees" else "fails")
 
 
-def test_a_reason_calculates_its_range_from_the_sweeps(judged) -> None:
+def test_a_reason_calculates_its_range_from_the_sweeps(judged):
     reason = Reason("as many", lambda sweep: (0.0, mean(sweep)), "calculated")
     assert [judged(ours, reason).verdict for ours in (1.9, 2.1)] == ["differs", "fails"]
     unknown = Reason("nothing", lambda _: (nan, nan), "calculated")
@@ -81,7 +81,7 @@ def test_a_reason_calculates_its_range_from_the_sweeps(judged) -> None:
     assert [judged(ours, infinite).verdict for ours in (inf, 9.0)] == ["differs", "fails"]
 
 
-def test_the_standard_error_of_a_mean(tmp_path: Path) -> None:
+def test_the_standard_error_of_a_mean(tmp_path):
     psi = np.random.default_rng(5).exponential(2.0, 60)
     sweep = held(swept(tmp_path, psi.tolist()))
     expected = psi.std() / sqrt(len(psi))
@@ -93,7 +93,7 @@ def test_the_standard_error_of_a_mean(tmp_path: Path) -> None:
     assert standard_error(mean, [swept(tmp_path / "one", [2.0])]) is None
 
 
-def test_what_is_drawn_again_in_two_sweeps_is_the_same(tmp_path: Path) -> None:
+def test_what_is_drawn_again_in_two_sweeps_is_the_same(tmp_path):
     """A ratio of variants that share their noise is as certain as it is."""
     psi = np.random.default_rng(5).exponential(2.0, 20)
     one, other = (swept(tmp_path / str(f), (f * psi).tolist()) for f in (1, 3))
@@ -102,7 +102,7 @@ def test_what_is_drawn_again_in_two_sweeps_is_the_same(tmp_path: Path) -> None:
     assert found < 1e-6
 
 
-def test_replicates_in_an_order(tmp_path: Path) -> None:
+def test_replicates_in_an_order(tmp_path):
     sweep = redrawn(held(swept(tmp_path, [1.0, 2.0, 4.0])), [2, 0, 2])
     replicate, psi = sweep.cells[0].result.columns("curve", "replicate", "relative_fitness")
     assert replicate.tolist() == [0, 0, 1, 1, 2, 2]
@@ -124,7 +124,7 @@ def test_expectations_are_exact_where_they_are_known(tmp_path, monkeypatch):
     assert found.error > 0
 
 
-def test_a_row_says_what_it_judges_and_within_which_window(tmp_path: Path) -> None:
+def test_a_row_says_what_it_judges_and_within_which_window(tmp_path):
     sweep = swept(tmp_path, [1.0, 2.0, 3.0])
     caption, own = Printed("a caption", "a.txt, figure 1"), Printed("a sentence", "b.txt, text")
     named = [
@@ -145,7 +145,7 @@ def test_a_row_says_what_it_judges_and_within_which_window(tmp_path: Path) -> No
     assert first.splitlines()[-1].strip() == "judges “a caption” (a.txt, figure 1)"
 
 
-def test_a_course_as_polar_describes_it_meets_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_course_as_polar_describes_it_meets_every_row(monkeypatch):
     """Rows that no course can meet together judge nothing: 2 × 1.2 is more than 2."""
     [figure] = polar.FIGURES
     k = np.arange(0, 2001, 10)
@@ -160,7 +160,7 @@ def test_a_course_as_polar_describes_it_meets_every_row(monkeypatch: pytest.Monk
             assert claim.reason is None
 
 
-def test_an_exponent_can_be_what_both_theorems_say() -> None:
+def test_an_exponent_can_be_what_both_theorems_say():
     """Theorem 3 is an upper bound of ψ, whose exponent ours need not have."""
     for figure in FIGURES:
         powers = [each for each in figure.claims if each.quantity.startswith("(i): q of ψ")]
@@ -171,7 +171,7 @@ def test_an_exponent_can_be_what_both_theorems_say() -> None:
             assert max(lows) <= min(highs)
 
 
-def test_what_was_published_is_within_the_window() -> None:
+def test_what_was_published_is_within_the_window():
     for figure in FIGURES:
         for claim in figure.claims:
             assert claim.low <= claim.high
@@ -186,7 +186,7 @@ def reasoned() -> Iterator[tuple[str, Claim, Reason]]:
                 yield figure.name, claim, claim.reason
 
 
-def test_every_reason_says_how_far_it_reaches_and_how_that_was_found() -> None:
+def test_every_reason_says_how_far_it_reaches_and_how_that_was_found():
     found = list(reasoned())
     assert len(found) > 50
     for _, _, reason in found:
@@ -198,7 +198,7 @@ def test_every_reason_says_how_far_it_reaches_and_how_that_was_found() -> None:
             assert -inf < low <= high < inf
 
 
-def test_a_cause_that_a_variant_is_without_is_no_excuse_there() -> None:
+def test_a_cause_that_a_variant_is_without_is_no_excuse_there():
     figures = {figure.name: figure for figure in (*FIGURES, *RESULTS)}
     without = [(name, claim, reason) for name, claim, reason in reasoned() if reason.without]
     assert len(without) > 20
@@ -213,7 +213,7 @@ def test_a_cause_that_a_variant_is_without_is_no_excuse_there() -> None:
         assert there[0].reason is None, (name, claim.quantity)
 
 
-def test_verdicts_keep_to_the_screen() -> None:
+def test_verdicts_keep_to_the_screen():
     why = "moments of the twin's own records, " * 6
     long = "mean ψ at ε = 10 over that at ε = 1, owners of 250,000 records each"
     said = as_text([Judged("async-03", "as-published", long, 0.4, 0.39, "agrees", why, 0.01)])
@@ -223,7 +223,7 @@ def test_verdicts_keep_to_the_screen() -> None:
     assert all(word in " ".join(lines) for word in long.split())
 
 
-def test_a_table_of_claims_is_read_as_it_stands(tmp_path: Path) -> None:
+def test_a_table_of_claims_is_read_as_it_stands(tmp_path):
     rows = (
         '{ quantity = "a", measure = ["add", 4.0], over = "two", near = 3.0, variants = "every" }',
         '"MORE"',

@@ -1,18 +1,16 @@
 """Collab's figures and POLAR's run small, are drawn, and hold what must hold."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from scenarios import entry
 from scenarios.command import main
 from scenarios.papers import collab, polar
-from scenarios.papers.claims import Judged, judge
 from scenarios.papers.collab_readings import psi
-from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND, PaperFigure
+from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 from scenarios.papers.verify import ALIKE, verify
+from tests.catalogue.verdicts import verdicts
 
 pytestmark = pytest.mark.long
 
@@ -34,42 +32,15 @@ ALWAYS = ("collab-07",)
 """Those that are run every time; the others at night."""
 
 
-def verified(figure: PaperFigure, out: Path, more: tuple[str, ...]) -> list[Judged]:
-    return verify([figure], out, full=False, workers=1, more=more, say=str)
-
-
-def test_the_list_is_the_papers() -> None:
-    assert list(FIGURES) == [f"collab-{number:02d}" for number in range(2, 12)] + ["polar-03"]
-    for figure in FIGURES.values():
-        assert set(figure.variants) >= set(EVERY)
-    for figure in collab.FIGURES:
-        assert figure.source == f"Collab, figure {int(figure.name[-2:])}"
-        told = entry(figure.entry).scenario().source
-        assert str(int(figure.name[-2:])) in told.replace(",", " ").split()
-
-
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=lambda figure: figure.name)
-def test_every_variant_loads_in_both_sizes_and_has_claims(figure: PaperFigure) -> None:
-    for variant in figure.variants:
-        small, full = (figure.scenario(variant, full=size) for size in (False, True))
-        for scenario in (small, full):
-            chosen = list(scenario.grid())
-            assert [scenario.cell(each) for each in (chosen[0], chosen[-1])]
-        assert len(list(small.grid())) <= len(chosen)
-        if variant == AS_PUBLISHED:
-            assert entry(figure.entry).scenario() == full
-        assert any(variant in claim.variants for claim in figure.claims)
-
-
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=() if name in ALWAYS else pytest.mark.nightly) for name in QUICK],
 )
-def test_nothing_that_must_hold_fails(name: str, tmp_path: Path) -> None:
+def test_nothing_that_must_hold_fails(name, tmp_path):
     figure = FIGURES[name]
     if name not in BOTH:
         figure = replace(figure, variants=collab.AS_SAID)
-    found = verified(figure, tmp_path, QUICK[name])
+    found = verdicts(figure, tmp_path, *QUICK[name])
     assert {each.variant for each in found} == set(figure.variants)
     assert [each for each in found if each.verdict == "fails"] == []
     for variant in figure.variants:
@@ -79,18 +50,18 @@ def test_nothing_that_must_hold_fails(name: str, tmp_path: Path) -> None:
     assert len(rows) > 2 * len(figure.variants)
 
 
-def test_noise_for_another_budget_is_seen(tmp_path: Path) -> None:
+def test_noise_for_another_budget_is_seen(tmp_path):
     wrong = (*QUICK["collab-07"], 'sweep."privacy.epsilon"=[1.0, 2.0]')
     claim = replace(
         FIGURES["collab-02"].claims[0], measure=lambda swept: psi(swept, 1) / psi(swept, 2)
     )
     alone = replace(FIGURES["collab-07"], claims=(claim,), variants={AS_PUBLISHED: ()})
-    [judged] = verified(alone, tmp_path, wrong)
+    [judged] = verdicts(alone, tmp_path, *wrong)
     assert judged.verdict == "fails"
     assert abs(judged.ours / 4 - 1) < 0.05
 
 
-def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path: Path) -> None:
+def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path):
     """Algorithm 2 loops over k = 1 … T − 1; its noise is for T answers."""
     more = ("run.replicates=4", 'sweep."owners.records"=[500]', 'sweep."privacy.epsilon"=[1.0]')
     [looped] = [each for each in FIGURES["collab-03"].claims if each.beside == (AS_PUBLISHED,)]
@@ -102,14 +73,14 @@ def test_noise_for_fewer_answers_than_are_paid_for_is_seen(tmp_path: Path) -> No
             pictures=lambda _: (),
             variants={AS_PUBLISHED: (), AS_WRITTEN: text},
         )
-        [judged] = verified(figure, tmp_path / str(answers), more)
+        [judged] = verdicts(figure, tmp_path / str(answers), *more)
         assert judged.verdict == verdict, judged.ours
 
 
 LITTLE = ("owners.count=4", "owners.records=50", "run.updates=20", "run.replicates=1")
 
 
-def test_polar_s_variants(tmp_path: Path) -> None:
+def test_polar_s_variants(tmp_path):
     """The text's is as published, run once and said so; the sound one has noise and an ε."""
     [figure] = polar.FIGURES
     lines: list[str] = []
@@ -140,14 +111,7 @@ def test_polar_s_variants(tmp_path: Path) -> None:
     assert verdicts[0].split(",")[4:6] == ["ours", "error"]
 
 
-def test_a_figure_that_is_as_written_as_published_says_why() -> None:
-    for figure in FIGURES.values():
-        assert (figure.alike != "") is figure.repeats(AS_WRITTEN)
-        assert not figure.repeats(SOUND)
-        assert not figure.repeats(AS_PUBLISHED)
-
-
-def test_arrival_waits_until_the_median_stays_low(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrival_waits_until_the_median_stays_low(monkeypatch):
     curves = {
         "a": np.array([1.0, 0.005, 0.02, 0.009, 0.001]),
         "b": np.array([1.0, 0.5, 0.3, 0.2, 0.1]),
@@ -155,19 +119,12 @@ def test_arrival_waits_until_the_median_stays_low(monkeypatch: pytest.MonkeyPatc
     }
     monkeypatch.setattr(polar, "median", lambda _, name: (10 * np.arange(5), curves[name]))
     sweep = object()
-    assert [polar.arrival(sweep, name) for name in curves] == [30, np.inf, 20]  # type: ignore[arg-type]
-    assert polar.arrival(sweep, "a") / polar.arrival(sweep, "c") == 1.5  # type: ignore[arg-type]
-    assert [polar.peak(sweep, name) for name in curves] == [1, 1, 3]  # type: ignore[arg-type]
+    assert [polar.arrival(sweep, name) for name in curves] == [30, np.inf, 20]
+    assert polar.arrival(sweep, "a") / polar.arrival(sweep, "c") == 1.5
+    assert [polar.peak(sweep, name) for name in curves] == [1, 1, 3]
 
 
-def test_claims_of_a_variant_are_its_own() -> None:
-    for figure in FIGURES.values():
-        for claim in figure.claims:
-            assert set(claim.variants) <= set(figure.variants)
-    assert judge("x", "sound", (), {}) == []
-
-
-def test_an_unknown_variant_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_variant_is_refused_in_one_line(capsys):
     assert main(["verify", "collab-02", "--variant", "wide"]) == 2  # which polar-03 alone has
     [line] = capsys.readouterr().err.splitlines()
     said = "--variant: given 'wide'; allowed are as-published, as-written, sound"

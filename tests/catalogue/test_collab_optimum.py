@@ -8,7 +8,7 @@ from asyncdp_sim.results import Result, Sweep
 from scenarios.papers import FIGURES, collab_optimum
 from scenarios.papers.collab_optimum import SMOOTH
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 STRONG, CONSTANT = "ρ/T² = 1/(2L)", "constant 1/λ"
 pytestmark = pytest.mark.long
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("verified")
-    found = verify([FIGURE], out, full=False, workers=1, say=str)
+    found = verdicts(FIGURE, out)
     differ = [each.quantity for each in found if each.verdict != "agrees"]
     assert differ == [f"{SMOOTH}: ψ after T updates: θ* is found"]
     assert {each.verdict for each in found} == {"agrees", "differs"}
@@ -28,12 +28,12 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 
 
-def test_it_is_one_of_the_verdicts() -> None:
+def test_it_is_one_of_the_verdicts():
     assert FIGURE in FIGURES
 
 
 @pytest.mark.parametrize("name", [SMOOTH, STRONG])
-def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept: Sweep, name: str) -> None:
+def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept, name):
     """Π_{j≤k} (1 − rc/j) = Γ(k + 1 − rc)/(Γ(1 − rc) k!), to the least curvature's digits."""
     found = collab_optimum.result(swept, name)
     scenario, objective = collab_optimum.problem(found)
@@ -48,7 +48,7 @@ def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept: Sweep, name: s
     assert psi == pytest.approx(expected, rel=1e-6)
 
 
-def test_theta_star_is_the_solver_s(swept: Sweep) -> None:
+def test_theta_star_is_the_solver_s(swept):
     found: Result = collab_optimum.result(swept, CONSTANT)
     assert collab_optimum.distance(found) < 1e-9
     assert collab_optimum.distance(collab_optimum.result(swept, SMOOTH)) > 0.1

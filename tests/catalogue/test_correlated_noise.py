@@ -1,7 +1,5 @@
 """The sentences of the entry whose noise is correlated over rounds, and its picture."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ NAME = "correlated-noise"
 
 
 @pytest.mark.long
-def test_the_entry_says_what_its_cells_give(tmp_path: Path) -> None:
+def test_the_entry_says_what_its_cells_give(tmp_path):
     scenario = entry(NAME).scenario()
     small = scenario.replace(sweep={"variant": list(scenario.sweep["variant"])[:4]})
     sweep(small, tmp_path / NAME, workers=1)

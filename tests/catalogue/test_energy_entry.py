@@ -22,7 +22,7 @@ ROUNDS, DEADLINE, ALONE, GOSSIP, ALIKE, FAST = (
 
 
 @pytest.mark.long
-def test_more_to_the_fast_is_cheapest_and_rounds_go_furthest() -> None:
+def test_more_to_the_fast_is_cheapest_and_rounds_go_furthest():
     """ψ, joules and time with 20 answers each, as the entry's text has them."""
     scenario, found = entry(ENTRY).scenario(), {}
     for chosen in scenario.grid():
@@ -61,7 +61,7 @@ def drawn(folder: Path, *settings: str) -> Sweep:
 
 
 @pytest.mark.long
-def test_psi_is_drawn_against_joules_and_time(tmp_path: Path) -> None:
+def test_psi_is_drawn_against_joules_and_time(tmp_path):
     names = ("all, 5 answers", "all, 20 answers", "some, 20 answers")
     few = f"{{ name = '{names[0]}', 'run.updates' = 5, 'privacy.budget.answers' = 5 }}"
     two = f"{few}, {{ name = '{names[1]}' }}, {{ name = '{names[2]}', {DECIDES} }}"
@@ -77,13 +77,13 @@ def test_psi_is_drawn_against_joules_and_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_of_something_else_is_no_picture(tmp_path: Path) -> None:
+def test_a_sweep_of_something_else_is_no_picture(tmp_path):
     found = drawn(tmp_path / "other", "sweep={'privacy.epsilon' = [1.0, 2.0]}")
     with pytest.raises(ResultError, match=r"none of variants with \[energy\]"):
         FIGURE.picture(found)
 
 
-def test_the_frontier_is_what_nobody_beats() -> None:
+def test_the_frontier_is_what_nobody_beats():
     points = np.array([[1.0, 2.0, 3.0, 1.0], [3.0, 2.0, 2.0, 3.0], [1.0, 1.0, 1.0, 1.0]])
     # the third has more of the first, and no less of the others, than the second; twins stay
     assert frontier(points).tolist() == [True, True, False, True]

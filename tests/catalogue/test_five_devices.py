@@ -1,7 +1,6 @@
 """Five devices of unequal speed (arXiv 2505.07041): the verdicts, and mistakes that change them."""
 
 from math import exp, sqrt
-from pathlib import Path
 
 import pytest
 from scipy.optimize import brentq
@@ -10,7 +9,7 @@ from scipy.stats import norm
 from asyncdp_sim.results import Sweep
 from scenarios.beyond import devices
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = devices.RESULTS
 DELTA = 1e-5
@@ -30,12 +29,12 @@ def epsilon(mu: float) -> float:
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("devices")
-    found = verify([FIGURE], out, full=False, workers=1, say=str)
+    found = verdicts(FIGURE, out)
     assert [each.verdict for each in found] == ["agrees"] * len(FIGURE.claims)
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 
 
-def test_the_fast_pay_what_gaussian_composition_says(sweep: Sweep) -> None:
+def test_the_fast_pay_what_gaussian_composition_says(sweep):
     """As published: 6 to 10 times the updates, and up to 5 times the ε."""
     owners = sweep.cells[0].result.frame("owners").groupby("owner").mean()
     fast, slow = owners.loc[1], owners.loc[5]
@@ -49,8 +48,8 @@ def test_the_fast_pay_what_gaussian_composition_says(sweep: Sweep) -> None:
     assert exact > sqrt(fast["updates"] / slow["updates"]) + 0.3  # its limit at small ε
 
 
-def test_devices_that_are_alike_fail(tmp_path: Path) -> None:
+def test_devices_that_are_alike_fail(tmp_path):
     alike = ('compute={ kind = "lognormal", mean = 1.0, cv = 0.1 }', "run.replicates=2")
-    found = verify([FIGURE], tmp_path, full=False, workers=1, more=alike, say=str)
+    found = verdicts(FIGURE, tmp_path, *alike)
     assert [each.verdict for each in found[:3]] == ["fails", "agrees", "fails"]
     assert found[1].ours == pytest.approx(1, abs=0.02)

@@ -1,27 +1,21 @@
 """Whole users hidden in a published experiment: verdicts, and noise that is not what it was."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
 from asyncdp_sim.results import Sweep
 from scenarios.beyond import hidden_users
-from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = hidden_users.RESULTS
 pytestmark = pytest.mark.nightly
 
 
-def verdicts(out: Path, *settings: str) -> list[Judged]:
-    return verify([FIGURE], out, full=False, workers=1, more=settings, say=str)
-
-
-def test_distances_agree_with_what_was_published(tmp_path: Path) -> None:
-    found = verdicts(tmp_path)
+def test_distances_agree_with_what_was_published(tmp_path):
+    found = verdicts(FIGURE, tmp_path)
     assert [each.verdict for each in found] == ["agrees"] * 6
     swept = Sweep.read(tmp_path / FIGURE.name / AS_PUBLISHED)
     [ran] = [cell.result for cell in swept.cells[:1]]
@@ -37,4 +31,4 @@ def test_noise_of_half_or_twice_the_size_fails(factor, tmp_path, monkeypatch):
         return replace(noise, scale=factor * noise.scale)
 
     monkeypatch.setattr(GaussianMechanism, "noise", wrong)
-    assert [each.verdict for each in verdicts(tmp_path)] == ["fails"] * 6
+    assert [each.verdict for each in verdicts(FIGURE, tmp_path)] == ["fails"] * 6

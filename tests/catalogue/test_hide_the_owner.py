@@ -1,7 +1,5 @@
 """The sentences of the entry that hides whole owners, and its picture."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ TEN, FORTY, MANY, MOST = range(4)
 
 
 @pytest.mark.long
-def test_the_entry_says_what_its_cells_give(tmp_path: Path) -> None:
+def test_the_entry_says_what_its_cells_give(tmp_path):
     scenario = entry(NAME).scenario()
     sweep(scenario, tmp_path / NAME, workers=1)
     found = Sweep.read(tmp_path / NAME)

@@ -8,7 +8,7 @@ import pytest
 from scenarios.beyond import muffliato
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = muffliato.RESULTS
 N = 8
@@ -25,10 +25,10 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Judged], Pa
     there = {"ring", "complete"}
     of_these = [claim for claim in FIGURE.claims if claim.quantity.partition(":")[0] in there]
     figure = replace(FIGURE, claims=tuple(of_these))
-    return verify([figure], out, full=False, workers=1, more=SMALL, say=str), out
+    return verdicts(figure, out, *SMALL), out
 
 
-def test_the_verdicts(verified: tuple[list[Judged], Path]) -> None:
+def test_the_verdicts(verified):
     found, out = verified
     assert [each for each in found if each.verdict == "fails"] == []
     assert {each.verdict for each in found} == {"agrees", "differs"}
@@ -42,7 +42,7 @@ def test_the_verdicts(verified: tuple[list[Judged], Path]) -> None:
     assert [path.stem for path in drawn] == ["message-sums"]
 
 
-def test_replicates_that_are_drawn_again_are_told(verified: tuple[list[Judged], Path]) -> None:
+def test_replicates_that_are_drawn_again_are_told(verified):
     quantity = "ring: mean loss over a trusted curator's: a factor of the graph"
     [factor] = [each for each in verified[0] if each.quantity == quantity]
     assert factor.error is not None

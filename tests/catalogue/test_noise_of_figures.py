@@ -42,14 +42,14 @@ def rows(figure: PaperFigure, variant: str, folder: Path, *more: str) -> list[Ju
 
 @together
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_every_figure_with_noise_judges_its_scale(figure: PaperFigure) -> None:
+def test_every_figure_with_noise_judges_its_scale(figure):
     of_noise = [claim for claim in figure.claims if claim.quantity.startswith("mean |w|")]
     judged = sorted(variant for claim in of_noise for variant in claim.variants)
     hidden = [SOUND] if figure.name == "polar-03" else sorted(figure.variants)
     assert judged == ([] if figure.name in WITHOUT else hidden)
 
 
-def test_windows_are_narrower_than_the_noise_squared() -> None:
+def test_windows_are_narrower_than_the_noise_squared():
     """Wherever ours is inside of the law's, it is outside with twice the noise: ψ is 4 times it."""
     low, high = LAW_WITHIN
     assert low < CONSTANT < high < 4 * low
@@ -59,7 +59,7 @@ def test_windows_are_narrower_than_the_noise_squared() -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_noise_is_the_theorems(name: str, tmp_path: Path) -> None:
+def test_noise_is_the_theorems(name, tmp_path):
     figure = NAMED[name]
     for variant in figure.variants:
         [row] = rows(figure, variant, tmp_path / variant)

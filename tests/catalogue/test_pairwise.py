@@ -1,7 +1,5 @@
 """Pairwise noise beside gossip alone: the verdicts, second ways, and mistakes that are seen."""
 
-from pathlib import Path
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,7 +9,7 @@ from asyncdp_sim.sweeps import sweep as run_sweep
 from scenarios.beyond import muffliato, pairwise
 from scenarios.papers.claims import judge
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = pairwise.RESULTS
 N = 8
@@ -28,12 +26,12 @@ SMALL = (
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("pairwise")
-    found = verify([FIGURE], out, full=False, workers=1, more=SMALL, say=str)
+    found = verdicts(FIGURE, out, *SMALL)
     assert [each for each in found if each.verdict == "fails"] == []
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 
 
-def test_the_noise_of_all_is_what_pairs_that_are_drawn_make() -> None:
+def test_the_noise_of_all_is_what_pairs_that_are_drawn_make():
     """The covariance of 200,000 draws of own and pairwise noise, edge by edge."""
     graph, rng, squared = nx.cycle_graph(5), np.random.default_rng(3), 4.0
     sent = rng.normal(size=(200_000, 5))
@@ -46,7 +44,7 @@ def test_the_noise_of_all_is_what_pairs_that_are_drawn_make() -> None:
 
 
 @pytest.mark.long
-def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(sweep: Sweep) -> None:
+def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(sweep):
     for name in ("ring", "complete"):
         losses = muffliato.of(sweep, name)
         loss = losses.exact[:, losses.apart].mean()
@@ -55,7 +53,7 @@ def test_gossip_alone_has_the_error_and_the_loss_that_muffliato_has(sweep: Sweep
 
 
 @pytest.mark.long
-def test_what_has_not_met_is_the_cause(tmp_path: Path) -> None:
+def test_what_has_not_met_is_the_cause(tmp_path):
     """On a ring, ten times as many meetings halve the cost at least."""
     factors = []
     for updates in (40, 400):

@@ -23,7 +23,7 @@ def of_cells(name: str, epsilon: float, *settings: str) -> dict[str, RunResult]:
 
 
 @pytest.mark.long
-def test_budgets_per_answer_lower_mean_psi_as_promised() -> None:
+def test_budgets_per_answer_lower_mean_psi_as_promised():
     settings = ("run.replicates=16", "run.record_every=1000")
     found = of_cells("budgets-per-answer", 0.1, *settings)
     horizon, capped, gaussian = (each.summary["psi_final"]["mean"] for each in found.values())
@@ -40,7 +40,7 @@ def test_budgets_per_answer_lower_mean_psi_as_promised() -> None:
     assert [each.summary["delta"] for each in found.values()] == [0, 0, 1e-6]
 
 
-def test_the_published_bound_is_exceeded_and_the_clipped_one_holds() -> None:
+def test_the_published_bound_is_exceeded_and_the_clipped_one_holds():
     settings = ("owners.records=400", "data.public_records=200", "run.replicates=2")
     found = of_cells("price-of-soundness", 1.0, *settings, "run.updates=50")
     declared, clipped = (each.summary for each in found.values())
@@ -55,7 +55,7 @@ def test_the_published_bound_is_exceeded_and_the_clipped_one_holds() -> None:
 
 
 @pytest.mark.long
-def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
+def test_composed_losses_need_less_noise_than_a_sum_of_epsilon():
     settings = ("run.replicates=4", "run.record_every=1000", 'sweep."privacy.epsilon"=[1.0]')
     found = of_cells("value-of-composition", 1.0, *settings)
     pure, composed, gaussian = found.values()
@@ -71,7 +71,7 @@ def test_composed_losses_need_less_noise_than_a_sum_of_epsilon() -> None:
 
 
 @pytest.mark.long
-def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing() -> None:
+def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing():
     """The sentences of `value-of-subsampling`: noise, time, and ψ at the end."""
     scenario = entry("value-of-subsampling").scenario(("run.record_every=300",))
     said = " ".join(scenario.description.split())
@@ -94,7 +94,7 @@ def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing() -> None:
 
 
 @pytest.mark.long
-def test_local_steps_save_exchanges_where_owners_are_alike() -> None:
+def test_local_steps_save_exchanges_where_owners_are_alike():
     """The sentences of `value-of-local-steps`: noise, time, and ψ at the end."""
     scenario = entry("value-of-local-steps").scenario(("run.record_every=240",))
     said, found = " ".join(scenario.description.split()), {}
@@ -120,7 +120,7 @@ def test_local_steps_save_exchanges_where_owners_are_alike() -> None:
 
 
 @pytest.mark.long
-def test_uneven_spending_pays_where_noise_is_forgotten() -> None:
+def test_uneven_spending_pays_where_noise_is_forgotten():
     """The sentences of `spending-unevenly`: exact ψ of its cells, and of the best growth."""
     psi: dict[str, dict[float, float]] = {}
     scenario = entry("spending-unevenly").scenario()

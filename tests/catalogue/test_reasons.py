@@ -12,15 +12,13 @@ from scenarios.papers import FIGURES
 from scenarios.papers.claims import Judged
 from scenarios.papers.collab import DOMAIN_BOUND, LARGEST
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 NAMED = {figure.name: figure for figure in FIGURES}
 
 
 def judged(name: str, variant: str, out: Path, *more: str) -> dict[str, Judged]:
-    found = verify(
-        [NAMED[name]], out, full=False, workers=1, variants=(variant,), more=more, say=str
-    )
+    found = verdicts(NAMED[name], out, *more, variants=(variant,))
     return {each.quantity: each for each in found}
 
 
@@ -31,7 +29,7 @@ def psi(name: str, *settings: str) -> float:
 
 
 @pytest.mark.long
-def test_what_the_step_and_the_bound_of_figure_7_make_of_it() -> None:
+def test_what_the_step_and_the_bound_of_figure_7_make_of_it():
     """Ξ brings ψ at ε = 1 to 0.1; a tenth of the step does not, and changes it by less."""
     few = ("run.replicates=4", "owners.records=5000", "privacy.epsilon=1.0")
     at_home = (5000 / 30_000) ** 2
@@ -43,7 +41,7 @@ def test_what_the_step_and_the_bound_of_figure_7_make_of_it() -> None:
 
 
 @pytest.mark.nightly
-def test_without_a_hinge_noise_costs_the_square_of_epsilon() -> None:
+def test_without_a_hinge_noise_costs_the_square_of_epsilon():
     gains = {}
     for loss, budgets in (
         (("run.replicates=4",), (1.0, 10.0)),
@@ -59,7 +57,7 @@ def test_without_a_hinge_noise_costs_the_square_of_epsilon() -> None:
 
 
 @pytest.mark.nightly
-def test_with_the_code_s_step_the_text_has_the_published_constant(tmp_path: Path) -> None:
+def test_with_the_code_s_step_the_text_has_the_published_constant(tmp_path):
     grid = ('sweep."owners.records"=[1000, 3163]', 'sweep."privacy.epsilon"=[1.0, 10.0]')
     for rho, verdict in ((3000.0, "differs"), (6000.0, "agrees")):
         more = (*grid, "run.replicates=4", f"algorithm.rho={rho}")
@@ -69,7 +67,7 @@ def test_with_the_code_s_step_the_text_has_the_published_constant(tmp_path: Path
 
 
 @pytest.mark.nightly
-def test_figure_3_relative_to_its_start_and_as_it_is(tmp_path: Path) -> None:
+def test_figure_3_relative_to_its_start_and_as_it_is(tmp_path):
     """At ε = 1 ψ itself agrees within a factor of two, by accident; relative to the start not."""
     found = judged("async-03", AS_PUBLISHED, tmp_path)
     cells = Sweep.read(tmp_path / "async-03" / AS_PUBLISHED).cells
@@ -89,7 +87,7 @@ def test_figure_3_relative_to_its_start_and_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("variant", [AS_PUBLISHED, AS_WRITTEN])
-def test_without_drift_banks_are_alike_and_none_gains(variant: str) -> None:
+def test_without_drift_banks_are_alike_and_none_gains(variant):
     """At ε = 10; at ε = 2.5 none does either way, by noise alone, and of 64 also without any."""
     for drift in ("false", "true"):
         more = (
@@ -114,7 +112,7 @@ def test_without_drift_banks_are_alike_and_none_gains(variant: str) -> None:
 
 
 @pytest.mark.nightly
-def test_with_fewer_records_noise_decides_among_clipped_loans() -> None:
+def test_with_fewer_records_noise_decides_among_clipped_loans():
     """Ten times as much of it, and ψ falls with the square of ε or faster."""
     clip = NAMED["collab-02"].variants[SOUND][:1]
     gains = []

@@ -12,7 +12,7 @@ from scenarios.beyond import expected_course, prices, routing
 from scenarios.beyond.prices import BOARD
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = routing.RESULTS
 FEW = ("run.replicates=60", 'sweep."protocol.tasks"=[1, 4, 10, 20]')
@@ -23,15 +23,14 @@ def verified(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[dict[st
     out = tmp_path_factory.mktemp("routing")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expected_course, "NETWORKS", 60)
-        how = {"full": False, "workers": 1, "variants": (AS_PUBLISHED,), "more": FEW}
-        told = verify([FIGURE], out, say=str, **how)
+        told = verdicts(FIGURE, out, *FEW, variants=(AS_PUBLISHED,))
         directory = out / FIGURE.name / AS_PUBLISHED
         assert (directory / "figures" / "whom-to-ask.png").exists()
         yield {each.quantity: each for each in told}, Sweep.read(directory)
 
 
 @pytest.mark.long
-def test_no_claim_fails_and_choices_matter(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_no_claim_fails_and_choices_matter(verified):
     found, sweep = verified
     assert {each.verdict for each in found.values()} <= {"agrees", "differs"}
     assert routing.gain(sweep, "time") > 0.1
@@ -40,7 +39,7 @@ def test_no_claim_fails_and_choices_matter(verified: tuple[dict[str, Judged], Sw
 
 
 @pytest.mark.long
-def test_a_prediction_of_something_else_is_seen(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_a_prediction_of_something_else_is_seen(verified):
     """Were joules taken for time, or watts for as many at every owner, windows would tell."""
     _, sweep = verified
     for choice, other in ((("work",), ("time",)), (("even", "time"), ("board", "time"))):
@@ -64,7 +63,7 @@ def test_a_target_that_is_not_reached_is_never(verified):
     assert 0 < time_to(cell.result, 0.1) < time_to(cell.result, 0.03)
 
 
-def test_both_variants_load() -> None:
+def test_both_variants_load():
     for variant in FIGURE.variants:
         scenario = FIGURE.scenario(variant, full=False)
         assert scenario.owners.count == routing.ALL

@@ -9,7 +9,7 @@ from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import routing_accuracy as routing
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = routing.RESULTS
 FEW = ('sweep."algorithm.step"=[0.25, 2.0]',)
@@ -18,15 +18,14 @@ FEW = ('sweep."algorithm.step"=[0.25, 2.0]',)
 @pytest.fixture(scope="module")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged], Sweep]:
     out = tmp_path_factory.mktemp("accuracy")
-    how = {"full": False, "workers": 1, "variants": (AS_PUBLISHED,), "more": FEW}
-    told = verify([FIGURE], out, say=str, **how)
+    told = verdicts(FIGURE, out, *FEW, variants=(AS_PUBLISHED,))
     directory = out / FIGURE.name / AS_PUBLISHED
     assert (directory / "figures" / "routing-accuracy.png").exists()
     return {each.quantity: each for each in told}, Sweep.read(directory)
 
 
 @pytest.mark.long
-def test_the_gain_is_early(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_the_gain_is_early(verified):
     found, sweep = verified
     assert {each.verdict for each in found.values()} <= {"agrees", "differs"}
     gain = "accuracy gained over all alike and m = N after {:g} units, relative"
@@ -38,7 +37,7 @@ def test_the_gain_is_early(verified: tuple[dict[str, Judged], Sweep]) -> None:
 
 
 @pytest.mark.long
-def test_means_are_over_replicates(verified: tuple[dict[str, Judged], Sweep]) -> None:
+def test_means_are_over_replicates(verified):
     """By hand, for one k; and the best step is as good as every one."""
     results = routing.cells(verified[1], routing.CHOSEN)
     k, time, score = results[0].columns("curve", "k", "time", "held_out_accuracy")
@@ -51,7 +50,7 @@ def test_means_are_over_replicates(verified: tuple[dict[str, Judged], Sweep]) ->
         assert (best_step(results, own[1]) >= own[2] - 1e-12).all()
 
 
-def test_owners_of_one_speed_are_as_slow_in_the_mean() -> None:
+def test_owners_of_one_speed_are_as_slow_in_the_mean():
     for variant in FIGURE.variants:
         scenario = FIGURE.scenario(variant, full=False)
         means = {law.mean for law in facts_of(scenario.network).laws("compute")}

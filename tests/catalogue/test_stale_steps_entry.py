@@ -44,7 +44,7 @@ def test_learning_ends_where_the_weighted_sum_is_least(drawn, monkeypatch):
     assert abs(scores(drawn))[2] > 8
 
 
-def test_fast_owners_answer_more_often_and_fresher() -> None:
+def test_fast_owners_answer_more_often_and_fresher():
     said = entry(ENTRY).scenario().base()
     shares_of_all, weights = often(said), mean_weights(said)
     assert (np.diff(shares_of_all) < 0).all()

@@ -9,7 +9,7 @@ from scenarios.beyond import crowds, waves
 from scenarios.beyond.crowds import crowd, in_rounds
 from scenarios.beyond.moves import long_run, rounds
 from scenarios.papers.figure import AS_PUBLISHED
-from scenarios.papers.verify import verify
+from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = waves.RESULTS
 
@@ -21,7 +21,7 @@ def objective(n_owners: int) -> Quadratic:
     return Quadratic.from_records(x, y, 0.05, None)
 
 
-def test_what_is_known_of_a_round() -> None:
+def test_what_is_known_of_a_round():
     found = crowd(0.5, 2)
     assert found.anybody == pytest.approx(0.75)
     assert found.inverse == pytest.approx((0.5 + 0.25 / 2) / 0.75)
@@ -29,7 +29,7 @@ def test_what_is_known_of_a_round() -> None:
     assert crowd(0.0, 5).anybody == 0
 
 
-def test_alike_chances_are_the_sum_over_all_sets() -> None:
+def test_alike_chances_are_the_sum_over_all_sets():
     f = objective(4)
     moves, chances = rounds(f, 0.2, [0.3] * 4)
     expected, found = long_run(moves, chances), in_rounds(f, 0.2, [0.3], 400)
@@ -37,7 +37,7 @@ def test_alike_chances_are_the_sum_over_all_sets() -> None:
     assert found.second == pytest.approx(expected.second)
 
 
-def test_waves_are_as_they_are_played() -> None:
+def test_waves_are_as_they_are_played():
     f, draws = objective(5), np.random.default_rng(2)
     period = [0.05, 0.4, 0.9]
     h, g = 2 * f.gram[:, 0, 0], 2 * f.moment[:, 0]
@@ -58,7 +58,7 @@ def test_waves_are_as_they_are_played() -> None:
 
 @pytest.mark.long
 def test_the_drop_is_reproduced_and_is_there_without_waves(tmp_path, monkeypatch):
-    found = verify([FIGURE], tmp_path, full=False, workers=1, more=("run.replicates=8",), say=str)
+    found = verdicts(FIGURE, tmp_path, "run.replicates=8")
     named = {each.quantity: each for each in found}
     differ = [each.quantity for each in found if each.verdict != "agrees"]
     assert differ == ["the same without waves, as often there: none, if waves are the cause"]

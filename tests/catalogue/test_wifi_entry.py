@@ -27,7 +27,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 
 @pytest.mark.long
-def test_two_are_off_as_the_chain_says_and_five_by_less(drawn: Sweep) -> None:
+def test_two_are_off_as_the_chain_says_and_five_by_less(drawn):
     table = FIGURE.picture(drawn).table
     (two, five), (about, other) = table["off"], table["off_high"] - table["off"]
     assert table["exact"][0] == pytest.approx(3.2, abs=0.01)
@@ -48,7 +48,7 @@ def test_two_are_off_as_the_chain_says_and_five_by_less(drawn: Sweep) -> None:
     assert f"| {off:.2f} |" in page
 
 
-def test_what_the_file_says_is_in_the_figures() -> None:
+def test_what_the_file_says_is_in_the_figures():
     said = " ".join(entry(ENTRY).scenario().description.split())
     chain = entry(ENTRY).scenario(('sweep."owners.count"=[2]',)).base()
     exact = predicted(chain.network, "throughput")
@@ -58,7 +58,7 @@ def test_what_the_file_says_is_in_the_figures() -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_of_something_else_is_no_picture(tmp_path: Path) -> None:
+def test_a_sweep_of_something_else_is_no_picture(tmp_path):
     other = ("run.replicates=2", "run.until=20.0", 'sweep={"run.seed"=[1, 2]}')
     sweep(entry(ENTRY).scenario(other), tmp_path / "other", workers=1)
     with pytest.raises(ResultError, match=r"something else than variants and owners\.count"):

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.cli.command import Command
+
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "privacy"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?|∞")
 
@@ -90,6 +92,14 @@ def _near(claimed: str, found: str) -> bool:
     if "∞" in (claimed, found):
         return claimed == found
     return abs(float(claimed) - float(found)) <= 0.005 * abs(float(found))
+
+
+def hold(command: Command, each: Shown) -> None:
+    """Run a command of a page, which must print what the page says, and end as it says."""
+    said = command(*each.arguments)
+    printed = (said.out + said.err).splitlines()
+    assert said.code == each.code, printed
+    assert missing(each.lines, printed) is None, (missing(each.lines, printed), printed)
 
 
 def missing(claimed: tuple[str, ...], printed: list[str]) -> str | None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.forecasts import RECORDS
-from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.tables import table
 
@@ -30,7 +29,7 @@ def here(here: Path) -> Path:
 
 
 @pytest.mark.long
-def test_a_sound_scenario_passes(command: Command) -> None:
+def test_a_sound_scenario_passes(command):
     said = command.done("audit", "sound.toml", *QUICK)
     verdict, strongest, advice, pair, answer, run, made_up, *facts = said.out.splitlines()
     assert pair.startswith("neighbouring datasets: row ")
@@ -48,7 +47,7 @@ def test_a_sound_scenario_passes(command: Command) -> None:
     assert advice == "what to do: rely on the proof of the stated ε: asyncdp docs privacy"
 
 
-def test_a_refuted_claim_exits_with_3(command: Command) -> None:
+def test_a_refuted_claim_exits_with_3(command):
     bound = 'privacy.sensitivity={kind="declared",bound=0.01}'
     said = command("audit", "exact.toml", *QUICK, "--set", bound)
     assert said.code == 3
@@ -59,7 +58,7 @@ def test_a_refuted_claim_exits_with_3(command: Command) -> None:
     assert "Traceback" not in said.err
 
 
-def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command: Command) -> None:
+def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command):
     said = command.done("audit", "sound.toml", "--canaries", "4", "--answers", "2000")
     verdict, _, left, pair, answer, guessed, _, _, limits, most = said.out.splitlines()
     assert pair.endswith("; a fair coin chooses each of 4 canary records from two")
@@ -74,11 +73,11 @@ def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command: Comma
 
 
 @pytest.mark.long
-def test_a_first_verdict_on_an_entry_of_the_catalogue_takes_seconds(command: Command) -> None:
+def test_a_first_verdict_on_an_entry_of_the_catalogue_takes_seconds(command):
     assert command.done("audit", "lending-sound").seconds <= 30
 
 
-def test_a_forecast_on_the_screen_and_as_json(command: Command) -> None:
+def test_a_forecast_on_the_screen_and_as_json(command):
     shown = command.done("forecast", "exact.toml", "--details", "--target", "0.5").out
     rows = ("expected ψ", "cost of privacy", "until ψ = 0.5", "exact moments; time by")
     for words in (*rows, "break-even", "synthetic records"):
@@ -103,7 +102,7 @@ def test_a_forecast_begins_with_its_decision_and_keeps_the_rest_for_details(comm
     assert len(whole) > 15
 
 
-def test_a_forecast_by_runs_says_why(command: Command) -> None:
+def test_a_forecast_by_runs_says_why(command):
     shown = command.done("forecast", "sound.toml", "--details").out
     assert "simulated runs" in shown
     assert "because" in shown
@@ -114,7 +113,7 @@ def test_a_forecast_by_runs_says_why(command: Command) -> None:
     assert line.split(maxsplit=1)[1] == RECORDS
 
 
-def test_a_grid_is_forecast_cell_by_cell(command: Command) -> None:
+def test_a_grid_is_forecast_cell_by_cell(command):
     said = command.done("forecast", "sweep.toml", "--sweep").out
     assert len([line for line in said.splitlines() if "–" in line]) == 6  # clipped: none
     assert "no exact moments where clipped gradients are not linear in the model" in said
@@ -137,7 +136,7 @@ def test_private_records_are_read_only_where_that_is_asked_for(command):
 
 
 @pytest.mark.long
-def test_advice(command: Command) -> None:
+def test_advice(command):
     invited = command.done("forecast", "exact.toml", "--invite", "--workers", "1").out
     assert invited.startswith("invite    ")
     assert "in the same runs" in invited
@@ -172,7 +171,7 @@ def test_advice_on_a_table_that_is_not_read_says_how_to_check_it(command, here):
 
 
 @pytest.mark.long
-def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command) -> None:
+def test_own_moments_are_shown_unless_common_ones_are_asked_for(command):
     shown = command.done("forecast", "exact.toml", "--details").out
     assert shown == command.done("forecast", "exact.toml", "--details", "--own").out
     alike = command.done("forecast", "exact.toml", "--details", "--common").out
@@ -187,7 +186,7 @@ def test_own_moments_are_shown_unless_common_ones_are_asked_for(command: Command
 
 
 @pytest.mark.long
-def test_advice_is_json_too(command: Command) -> None:
+def test_advice_is_json_too(command):
     """All that is asked for together, in the words of --json: plain values, mean and interval."""
     asked = ("--tune", "--invite", "--market", "1,1,1", "--target", "30")
     clip = ("--set", 'privacy.sensitivity={kind="clip",bound=1.0}')

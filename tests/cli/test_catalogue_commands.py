@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 import tomllib
 from importlib.metadata import version
 
@@ -16,6 +14,7 @@ from asyncdp_sim.reference import schema_text
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, commented, entry
 from asyncdp_sim.scenario.files import SCHEMA_FILE
+from tests.directories import manifest
 from tests.documents.listed import marks
 
 ENTRIES = catalogue()
@@ -62,16 +61,6 @@ def test_the_list_is_what_validated_scenarios_say():
     assert timed == {found.name for found in ENTRIES}
 
 
-def test_the_list_imports_no_scenario(tmp_path):
-    code = "import asyncdp_sim.cli as c; c.app(['list'], standalone_mode=False)\nimport sys\n"
-    heavy = "sorted({'asyncdp_sim.scenario', 'numpy'} & set(sys.modules))"
-    ended = subprocess.run(
-        [sys.executable, "-c", f"{code}print({heavy})"],
-        cwd=tmp_path, capture_output=True, encoding="utf-8", check=True,
-    )  # fmt: skip
-    assert ended.stdout.splitlines()[-1] == "[]"
-
-
 @pytest.mark.parametrize(
     ("name", "mark", "private"),
     [
@@ -86,7 +75,7 @@ def test_what_the_list_says_of_privacy_is_what_runs_say(name, mark, private, com
     records = ("--set", "data.public_records=200") if "lend" in name or "coll" in name else ()
     mild = ("--set", "algorithm.step=0.001") if name == "collab-02" else ()
     command.done("run", name, *SMALL, *records, *mild, "--out", tmp_path / "r")
-    summary = json.loads((tmp_path / "r" / "manifest.json").read_text("utf-8"))["summary"]
+    summary = manifest(tmp_path / "r")["summary"]
     if private is None:
         assert summary["epsilon_at_least"]  # so that it is for the table's records alone to say
     else:
@@ -110,9 +99,8 @@ def test_comments_change_nothing_and_are_there():
     assert "# ε_i: privacy budget of each owner for the whole run" in commented("lending-sound")
 
 
-def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a folder").mkdir()
+def test_new_writes_a_copy_that_runs_where_it_lies(command, here):
+    (here / "a folder").mkdir()
     said = command.done("new", "lending-timing", "-o", "a folder/my.toml")
     assert said.out.splitlines()[-1] == "to run it:      asyncdp run 'a folder/my.toml'"
     line = command.refused("new", "lending-timing", "-o", "a folder/my.toml")
@@ -120,14 +108,13 @@ def test_new_writes_a_copy_that_runs_where_it_lies(command, tmp_path, monkeypatc
         line
         == "-o: given an existing path, a folder/my.toml; allowed is a file that does not exist yet"
     )
-    assert load(tmp_path / "a folder" / "my.toml")[0] == entry("lending-timing").as_it_is
+    assert load(here / "a folder" / "my.toml")[0] == entry("lending-timing").as_it_is
 
 
-def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, here):
     command.done("new")
-    file = tmp_path / "my-scenario.toml"
-    assert {each.name for each in tmp_path.iterdir()} == {file.name, SCHEMA_FILE}
+    file = here / "my-scenario.toml"
+    assert {each.name for each in here.iterdir()} == {file.name, SCHEMA_FILE}
     settings = [line for line in file.read_text("utf-8").splitlines() if " = " in line]
     sections = [line for line in settings if not line.startswith('"')]
     said = [line for line in sections if "#" not in line]
@@ -138,11 +125,10 @@ def test_new_without_a_name_writes_a_private_scenario_of_few_lines(command, tmp_
 
 
 @pytest.mark.long
-def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "f").mkdir()
+def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, here):
+    (here / "f").mkdir()
     said = command.done("new", "lending-sound", "-o", "f/my.toml").out.splitlines()
-    line, schema = (tmp_path / "f" / "my.toml").read_text("utf-8").splitlines()[0], tmp_path / "f"
+    line, schema = (here / "f" / "my.toml").read_text("utf-8").splitlines()[0], here / "f"
     named = schema / line.removeprefix("#:schema ")
     assert named.read_text("utf-8") == schema_text()
     assert said[1] == f"also written: {named.name}; editors use it to complete and check the file"
@@ -167,15 +153,12 @@ def test_an_unknown_name_lists_the_nearest(command):
 
 
 @pytest.mark.long
-def test_a_name_goes_where_a_file_does_and_a_file_that_is_there_goes_first(
-    command, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
+def test_a_name_goes_where_a_file_does_and_a_file_that_is_there_goes_first(command, here):
     assert "owners: 3," in command.done("check", "lending-sound").out
     little = ("--set", "owners.records=100", "--set", "data.public_records=100")
     command.done("forecast", "collab-02", *little)
     assert "results/lending-sound-" in command("sweep", "lending-sound", "--status").err
-    (tmp_path / "lending-sound").write_text(commented("whom-to-ask"), encoding="utf-8")
+    (here / "lending-sound").write_text(commented("whom-to-ask"), encoding="utf-8")
     assert "owners: 10," in command.done("check", "lending-sound").out
 
 

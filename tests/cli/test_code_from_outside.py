@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.bad_input.transcript import leaked
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
+from tests.directories import contents
 
 GOSSIP = 'kind = "async-gossip"\nrho = 0.01'
 MOMENTUM = 'kind = "python:momentum.py:Momentum"\nstep = 0.01'
@@ -28,13 +28,8 @@ def here(here: Path) -> Path:
     return here
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
 @pytest.mark.parametrize("verb", VERBS)
-def test_code_is_named_and_not_executed(verb: str, command: Command, here: Path) -> None:
+def test_code_is_named_and_not_executed(verb, command, here):
     line = command.refused(verb, "sweep.toml")
     digest = hashlib.sha256((here / "momentum.py").read_bytes()).hexdigest()
     assert line == (
@@ -44,7 +39,7 @@ def test_code_is_named_and_not_executed(verb: str, command: Command, here: Path)
     assert sorted(os.listdir(here)) == ["momentum.py", "small.toml", "sweep.toml"]
 
 
-def test_a_setting_executes_nothing_either(command: Command, here: Path) -> None:
+def test_a_setting_executes_nothing_either(command, here):
     (here / "plain.toml").write_text(SMALL, encoding="utf-8")
     setting = "algorithm.kind=python:momentum.py:Momentum"
     assert "allowed with --allow-code" in command.refused("run", "plain.toml", "--set", setting)
@@ -58,13 +53,13 @@ def test_a_setting_executes_nothing_either(command: Command, here: Path) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize("verb", ["check", "forecast", "audit"])
-def test_every_command_takes_it_when_it_is_allowed(verb: str, command: Command, here: Path) -> None:
+def test_every_command_takes_it_when_it_is_allowed(verb, command, here):
     more = ["--thorough", "--runs", 100, "--answers", 100] if verb == "audit" else []
     assert "Momentum" not in command.done(verb, "small.toml", "--allow-code", *more).out
     assert (here / "executed").exists()
 
 
-def test_a_result_names_the_file_and_replays(command: Command, here: Path) -> None:
+def test_a_result_names_the_file_and_replays(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "results/one")
     digest = hashlib.sha256((here / "momentum.py").read_bytes()).hexdigest()
     written = (here / "results/one/scenario.toml").read_text(encoding="utf-8")
@@ -80,7 +75,7 @@ def test_a_result_names_the_file_and_replays(command: Command, here: Path) -> No
     assert "already finished" in again.out
 
 
-def test_a_changed_file_is_told(command: Command, here: Path) -> None:
+def test_a_changed_file_is_told(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "one")
     with (here / "momentum.py").open("a", encoding="utf-8") as file:
         file.write("# another\n")
@@ -88,7 +83,7 @@ def test_a_changed_file_is_told(command: Command, here: Path) -> None:
     assert "another result" in command.refused("run", "small.toml", "--allow-code", "--out", "one")
 
 
-def test_a_file_that_moved_is_named_anew(command: Command, here: Path) -> None:
+def test_a_file_that_moved_is_named_anew(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "one")
     (here / "kept").mkdir()
     (here / "momentum.py").rename(here / "kept" / "momentum.py")
@@ -100,7 +95,7 @@ def test_a_file_that_moved_is_named_anew(command: Command, here: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_sweep_of_two_processes(command: Command, here: Path) -> None:
+def test_a_sweep_of_two_processes(command, here):
     command.done("sweep", "sweep.toml", "--allow-code", "--workers", "2", "--out", "two")
     command.done("sweep", "sweep.toml", "--allow-code", "--out", "one")
     assert contents(here / "two") == contents(here / "one")
@@ -111,7 +106,7 @@ def test_a_sweep_of_two_processes(command: Command, here: Path) -> None:
     assert "done       6" in command.done("sweep", "two", "--status", "--allow-code").out
 
 
-def test_a_sweep_over_code(command: Command, here: Path) -> None:
+def test_a_sweep_over_code(command, here):
     """Over a kind, which drops fields that the other lacks, and over tables."""
     kinds = 'algorithm.kind" = ["python:momentum.py:Momentum", "fedasync"]'
     swept = SMALL.replace(GOSSIP, 'kind = "fedasync"\nstep = 0.01\nmixing = 1.0')
@@ -144,7 +139,7 @@ WRONG = {
 
 @pytest.mark.parametrize("wanted", WRONG)
 @pytest.mark.parametrize("verb", ["check", "run", "replay"])
-def test_wrong_code_is_one_line(verb: str, wanted: str, command: Command, here: Path) -> None:
+def test_wrong_code_is_one_line(verb, wanted, command, here):
     code = WRONG[wanted]
     if verb == "replay":
         command.done("run", "small.toml", "--allow-code", "--out", "one")
@@ -157,37 +152,26 @@ def test_wrong_code_is_one_line(verb: str, wanted: str, command: Command, here: 
     assert leaked(line) == []
 
 
+NAMES = ("python:", "python:momentum.py", "python:momentum.py:", "python::Momentum", "python:a b")
+ASKED = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
 FIELDS = {
-    "unknown": ("spin = 2", "algorithm.spin: given an unknown key 'spin'; "),
-    "a bad number": ("exponent = -1.0", "algorithm.exponent: given -1.0; allowed is a number ≥ 0"),
-    "a text": ('momentum = "much"', "algorithm.momentum: given 'much'; allowed is a number"),
-}
+    f"{MOMENTUM}\nspin = 2": "spin: given an unknown key 'spin'; ",
+    f"{MOMENTUM}\nexponent = -1.0": "exponent: given -1.0; allowed is a number ≥ 0",
+    f'{MOMENTUM}\nmomentum = "much"': "momentum: given 'much'; allowed is a number",
+} | {f'kind = "{name}"\nstep = 0.01': f"kind: given {name!r}; {ASKED}" for name in NAMES}
 
 
-@pytest.mark.parametrize("case", FIELDS)
-def test_wrong_fields_are_one_line(case: str, command: Command, here: Path) -> None:
-    setting, wanted = FIELDS[case]
+@pytest.mark.parametrize("fields", FIELDS)
+def test_wrong_fields_and_names_of_classes_are_one_line(fields, command, here):
     text = (here / "small.toml").read_text(encoding="utf-8")
-    (here / "small.toml").write_text(text.replace(MOMENTUM, f"{MOMENTUM}\n{setting}"), "utf-8")
+    (here / "small.toml").write_text(text.replace(MOMENTUM, fields), "utf-8")
     line = command.refused("check", "small.toml", "--allow-code")
-    assert line.startswith(f"small.toml: {wanted}")
+    assert line.startswith(f"small.toml: algorithm.{FIELDS[fields]}")
     assert leaked(line) == []
 
 
-NAMES = ("python:", "python:momentum.py", "python:momentum.py:", "python::Momentum", "python:a b")
-
-
-@pytest.mark.parametrize("kind", NAMES)
-def test_no_name_of_a_class(kind: str, command: Command, here: Path) -> None:
-    text = (here / "small.toml").read_text(encoding="utf-8")
-    (here / "small.toml").write_text(text.replace("python:momentum.py:Momentum", kind), "utf-8")
-    line = command.refused("check", "small.toml", "--allow-code")
-    asked = "allowed is python:FILE.py:CLASS, or python:MODULE:CLASS"
-    assert line == f"small.toml: algorithm.kind: given {kind!r}; {asked}"
-
-
 @pytest.mark.long
-def test_an_installed_module(command: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_module(command, here, monkeypatch):
     package = here / "installed" / "steps_of_ours"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(SENTINEL, encoding="utf-8")

@@ -7,13 +7,12 @@ import pytest
 
 from asyncdp_sim.reference import schema_text
 from asyncdp_sim.scenario import SCHEMA_LINE, load
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "asyncdp_sim" / "catalogue"
 
 
-def test_a_field_is_described(command: Command) -> None:
+def test_a_field_is_described(command):
     said = command.done("describe", "privacy.delta")
     assert said.err == ""
     first, *meaning = said.out.splitlines()
@@ -29,14 +28,14 @@ def test_a_field_is_described(command: Command) -> None:
     ]
 
 
-def test_every_meaning_of_a_name_is_told(command: Command) -> None:
+def test_every_meaning_of_a_name_is_told(command):
     said = command.done("describe", "slot").out
     assert said.count("channel.slot (field of ") == 3
     assert "updates.staleness" in command.done("describe", "staleness").out
     assert command.done("describe", "psi").out == command.done("describe", "ψ").out
 
 
-def test_an_unknown_name_is_one_line_with_the_nearest(command: Command) -> None:
+def test_an_unknown_name_is_one_line_with_the_nearest(command):
     said = command("describe", "privacy.epsilom")
     assert (said.code, said.out) == (2, "")
     [line] = said.lines
@@ -44,16 +43,15 @@ def test_an_unknown_name_is_one_line_with_the_nearest(command: Command) -> None:
 
 
 @pytest.mark.long
-def test_the_schema_is_printed_or_written(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_schema_is_printed_or_written(command, here):
     assert command.done("schema").out == schema_text()
     name = SCHEMA_LINE.removeprefix("#:schema ")
     assert f"written to {name}" in command.done("schema", "-o", name).out
-    assert (tmp_path / name).read_text("utf-8") == schema_text()
-    command.refused("schema", "-o", tmp_path / "nowhere" / name)
+    assert (here / name).read_text("utf-8") == schema_text()
+    command.refused("schema", "-o", here / "nowhere" / name)
 
 
-def test_scenario_files_begin_with_the_line(command: Command, tmp_path: Path) -> None:
+def test_scenario_files_begin_with_the_line(command, tmp_path):
     (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
     command.done("run", tmp_path / "small.toml", "--out", tmp_path / "r")
     written = tmp_path / "r" / "scenario.toml"

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command
 from tests.unit.exports.banks import banks
 
 
@@ -15,7 +14,7 @@ def here(here: Path) -> Path:
     return here
 
 
-def test_an_app_is_written(command: Command, here: Path) -> None:
+def test_an_app_is_written(command, here):
     said = command.done("export", "flower", "banks.toml", "-o", "app", "--unit", "2")
     assert said.out.splitlines()[-1] == "written to app"
     assert (here / "app/private_learning/plan.json").exists()

@@ -1,11 +1,9 @@
 """Laws and availability from files beside a scenario: found, named by digest, moved, refused."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command
 from tests.one_in import one_in
 from tests.scenes import text
 
@@ -50,7 +48,7 @@ def test_a_result_is_made_again_wherever_its_files_lie(verb, result, command, fo
 
 
 @pytest.mark.long
-def test_each_file_is_found_where_its_field_is_set(command: Command, folder: Path) -> None:
+def test_each_file_is_found_where_its_field_is_set(command, folder):
     """Under other names, and far away; a file that several fields name is told of one of them."""
     command.done("sweep", "scene.toml", "--out", "s")
     fields = {
@@ -75,7 +73,7 @@ def test_each_file_is_found_where_its_field_is_set(command: Command, folder: Pat
     assert "give another file: --set sweep.variant.1.compute.path=…" in wrong.lines[0]
 
 
-def test_another_file_under_its_name_is_no_replay(command: Command, folder: Path) -> None:
+def test_another_file_under_its_name_is_no_replay(command, folder):
     command.done("run", "scene.toml", "--out", "r")
     (folder / "tables" / "pings.csv").write_text("ms\n80\n12.5\n15\n111\n")
     assert command("replay", "r").code == 3
@@ -101,7 +99,7 @@ def test_another_file_under_its_name_is_no_replay(command: Command, folder: Path
         ),
     ],
 )
-def test_what_is_wrong_is_one_line(setting: str, line: str, command: Command, folder: Path) -> None:
+def test_what_is_wrong_is_one_line(setting, line, command, folder):
     said = command("run", "scene.toml", "--set", setting)
     assert said.code == 2
     assert line.format(folder=folder) in said.lines

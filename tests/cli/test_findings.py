@@ -1,11 +1,10 @@
 """Findings on every cell of a sweep, and on owners that are never online."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command
+from tests.directories import manifest
 from tests.scenes import text
 from tests.tables import table
 
@@ -22,7 +21,7 @@ SWEPT = table(__file__, "findings.toml")
 
 
 @pytest.mark.parametrize("case", SWEPT)
-def test_every_cell_of_a_sweep_is_judged(case: str, command: Command) -> None:
+def test_every_cell_of_a_sweep_is_judged(case, command):
     """What is found in some cells stands behind their numbers; each kind of finding is a line."""
     needs, swept = SWEPT[case].get("needs", ""), SWEPT[case]["swept"]
     Path("s.toml").write_text(f"{SMALL}{needs}[sweep]\n{swept}\n", encoding="utf-8")
@@ -32,7 +31,7 @@ def test_every_cell_of_a_sweep_is_judged(case: str, command: Command) -> None:
     assert sorted(found) == sorted(f"  {line}" for line in SWEPT[case]["findings"])
 
 
-def test_a_cell_that_cannot_fit_into_memory_is_refused(command: Command) -> None:
+def test_a_cell_that_cannot_fit_into_memory_is_refused(command):
     Path("s.toml").write_text(f'{SMALL}[sweep]\n"run.updates" = [20, 2147483647]\n')
     said = command("check", "s.toml", "--set", "run.until=1e9")
     assert said.code == 2
@@ -47,7 +46,7 @@ OFFLINE = {
 
 
 @pytest.mark.parametrize("case", OFFLINE)
-def test_an_owner_that_never_comes_online_is_a_note(case: str, command: Command) -> None:
+def test_an_owner_that_never_comes_online_is_a_note(case, command):
     """Known before a run, or seen in it: device b comes online after the run's end."""
     available, known = OFFLINE[case]
     Path("online.csv").write_text("owner,start,end\na,0,60\nb,55,60\nc,1,40\n")
@@ -57,12 +56,12 @@ def test_an_owner_that_never_comes_online_is_a_note(case: str, command: Command)
     assert (f"  {note}" in command.done("check", "s.toml").out.splitlines()) == known
     said = command.done("run", "s.toml", "--out", "result")
     assert f"note: {note}" in said.lines
-    assert note in json.loads(Path("result/manifest.json").read_text("utf-8"))["warnings"]
+    assert note in manifest("result")["warnings"]
     rest = command.done("run", "s.toml", "--set", "availability={kind='always'}", "--out", "all")
     assert "never online" not in rest.err
 
 
-def test_of_many_owners_a_few_are_named(command: Command) -> None:
+def test_of_many_owners_a_few_are_named(command):
     Path("s.toml").write_text(f'{SMALL}[availability]\nkind = "bernoulli"\nprobability = 0.5\n')
     shares = "availability.probability=[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.5, 0.5]"
     said = command.done("check", "s.toml", "--set", "owners.count=9", "--set", shares).out

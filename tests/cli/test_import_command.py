@@ -10,7 +10,6 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.scenario import load
-from tests.cli.command import Command
 from tests.tables import table
 from tests.unit.imports.measure import measured, shuffled
 
@@ -24,7 +23,7 @@ def folder(here: Path) -> Path:
     return here
 
 
-def test_devices_become_a_table(command: Command, folder: Path) -> None:
+def test_devices_become_a_table(command, folder):
     said = command.done("import", "fedscale", "devices.pkl", "-o", "online.csv", "--first", 1)
     assert said.out.splitlines() == [
         "1 device, 2 intervals (seconds)",
@@ -57,7 +56,7 @@ privacy = { epsilon = 1.0, sensitivity = { kind = "clip", bound = 1.0 } }
 """
 
 
-def test_a_topology_becomes_a_graph_file_that_runs(command: Command, folder: Path) -> None:
+def test_a_topology_becomes_a_graph_file_that_runs(command, folder):
     (folder / "clouds.graphml").write_text(WEIGHTS, encoding="utf-8")
     (folder / "direct.toml").write_text(
         RUN + 'topology = { kind = "file", path = "clouds.graphml" }\n', encoding="utf-8"

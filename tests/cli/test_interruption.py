@@ -12,7 +12,7 @@ import pytest
 
 from asyncdp_sim.figures.draw import Drawing
 from tests.cli.scenes import SMALL
-from tests.fresh import Record, fresh_seed
+from tests.fresh import fresh_seed
 from tests.one_in import one_in
 
 AT_IMPORT = """
@@ -68,7 +68,7 @@ def test_while_it_starts_it_ends_without_a_traceback(program, place, here):
 
 
 @pytest.mark.nightly
-def test_wherever_it_starts(here: Path, record_property: Record) -> None:
+def test_wherever_it_starts(here, record_property):
     draw = random.Random(fresh_seed())
     record_property("tried", 61)
     for place in [20, *(draw.randrange(20, 900) for _ in range(60))]:
@@ -78,17 +78,21 @@ def test_wherever_it_starts(here: Path, record_property: Record) -> None:
         assert [path.name for path in here.iterdir()] == ["small.toml"], place
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", [signal.SIGINT, *SIGNALS])
 @pytest.mark.parametrize(
     "where", ["asyncdp_sim.runs.learn_all", "asyncdp_sim.runs.writing.optimum_columns"]
 )
-def test_a_system_that_ends_it_finds_nothing_half_built(number, where, command, here, monkeypatch):
+def test_who_ends_it_finds_nothing_half_built(number, where, command, here, monkeypatch):
+    before = signal.getsignal(number)
     monkeypatch.setattr(where, lambda *_, **__: os.kill(os.getpid(), number))
     said = command("run", "small.toml", "--out", "result")
     assert said.code == 128 + number
-    assert said.lines[0] == "interrupted: nothing is kept"
+    assert said.lines == [
+        "interrupted: nothing is kept",
+        "to start again: asyncdp run small.toml --out result",
+    ]
     assert [path.name for path in here.iterdir()] == ["small.toml"]
-    assert signal.getsignal(number) is signal.SIG_DFL
+    assert signal.getsignal(number) is before
 
 
 @pytest.mark.long

@@ -77,7 +77,7 @@ def ended(program: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_worker_is_killed(name: str, here: Path) -> None:
+def test_a_worker_is_killed(name, here):
     program = started(name, here)
     worker = worker_of(program)
     assert worker is not None, program.communicate()
@@ -87,7 +87,7 @@ def test_a_worker_is_killed(name: str, here: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_too_few_open_files(name: str, here: Path) -> None:
+def test_too_few_open_files(name, here):
     program = started(name, here, files=12)
     code, said = ended(program)
     assert (code, len(said.splitlines())) == (4, 1)
@@ -97,7 +97,7 @@ def test_too_few_open_files(name: str, here: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("mebibytes", [96, 256, 384])
-def test_little_address_space(name: str, mebibytes: int, here: Path) -> None:
+def test_little_address_space(name, mebibytes, here):
     """OpenBLAS, which would ask for ever, end the program or interrupt it, is not asked."""
     program = started(name, here, addresses=mebibytes << 20)
     _, said = program.communicate(timeout=LATE)

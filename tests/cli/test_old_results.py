@@ -11,7 +11,6 @@ import pytest
 
 import asyncdp_sim as ad
 from asyncdp_sim.runs.differences import directories
-from tests.cli.command import Command
 from tests.one_in import one_in
 
 OLD = sorted((Path(__file__).parent / "old_results").iterdir())
@@ -28,7 +27,7 @@ def result(old: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.long
 @EACH
-def test_it_is_reported_plotted_and_compared(command: Command, result: Path) -> None:
+def test_it_is_reported_plotted_and_compared(command, result):
     command.done("report", result)
     page = (result / "report.html").read_text(encoding="utf-8")
     assert result.name in page
@@ -40,7 +39,7 @@ def test_it_is_reported_plotted_and_compared(command: Command, result: Path) -> 
 
 
 @one_in(3, "old", OLD, ids=lambda old: old.name)
-def test_it_is_read_from_python(result: Path) -> None:
+def test_it_is_read_from_python(result):
     found = ad.open(result)
     assert isinstance(found, ad.Result)
     assert found.updates["k"].tolist() == [1, 2, 3, 4, 5, 6]
@@ -52,7 +51,7 @@ def test_it_is_read_from_python(result: Path) -> None:
 
 
 @pytest.mark.parametrize("old", LOOPS, ids=lambda old: old.name)
-def test_its_numbers_are_made_again_whatever_loop_made_it(command: Command, result: Path) -> None:
+def test_its_numbers_are_made_again_whatever_loop_made_it(command, result):
     """To last digits: its manifest does not name the BLAS kernel yet.
 
     Labels of exact tables have changed since: they speak of the file, and no more of the run. And
@@ -78,7 +77,7 @@ def test_its_numbers_are_made_again_whatever_loop_made_it(command: Command, resu
 
 
 @pytest.mark.parametrize("old", GONE, ids=lambda old: old.name)
-def test_a_kind_that_is_gone_is_refused_by_one_line(command: Command, result: Path) -> None:
+def test_a_kind_that_is_gone_is_refused_by_one_line(command, result):
     """In a scenario and where a result is made again; the line names the kind and another."""
     for words in (("replay", result), ("check", result / "scenario.toml")):
         assert f"given {result.name!r}; this kind is gone: allowed is " in command.refused(*words)

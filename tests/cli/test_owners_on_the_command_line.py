@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.cli.options import who
-from tests.cli.command import Command
+from tests.directories import manifest
 from tests.scenes import text
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -42,12 +42,12 @@ def here(here: Path) -> Path:
     return here
 
 
-def test_owners_are_called_by_name_or_number(command: Command) -> None:
+def test_owners_are_called_by_name_or_number(command):
     command.done("run", "banks.toml", "--replicates", "1", "--only", 'Kröger "& Sons"', "--only",
                  "1", "--out", "some")  # fmt: skip
     assert pd.read_parquet("some/owners.parquet")["owner"].tolist() == [1, 3]
     command.done("run", "banks.toml", "--replicates", "1", "--without", "Valley", "--out", "rest")
-    said = [json.loads(Path(f"{name}/manifest.json").read_text()) for name in ("some", "rest")]
+    said = [manifest(name) for name in ("some", "rest")]
     assert said[0]["digest"] == said[1]["digest"]
     shown = command.done("forecast", "banks.toml", "--details", "--without", "2").out
     assert "gains from joining" in shown
@@ -55,7 +55,7 @@ def test_owners_are_called_by_name_or_number(command: Command) -> None:
     assert '3 (Kröger "& Sons")' in shown
 
 
-def test_whoever_is_not_there_is_one_line_with_the_nearest_names(command: Command) -> None:
+def test_whoever_is_not_there_is_one_line_with_the_nearest_names(command):
     for asked in ("run", "forecast", "sweep"):
         line = command.refused(asked, "banks.toml", "--only", "Vally")
         assert line == "banks.toml: owners.only: given 'Vally'; nearest names: Valley"
@@ -63,7 +63,7 @@ def test_whoever_is_not_there_is_one_line_with_the_nearest_names(command: Comman
     assert line == "asyncdp: given --only and --without; allowed is one of them"
 
 
-def test_a_name_is_quoted_as_toml_reads_it() -> None:
+def test_a_name_is_quoted_as_toml_reads_it():
     names = ['"', "\\", "\x1b", "ü", "😀"]
     [setting] = who(names, [])
     assert tomllib.loads(setting)["owners"]["only"] == names
@@ -78,7 +78,7 @@ MORE = ("--set", "privacy.epsilon=[100.0,200.0,50.0]")
 
 
 @pytest.mark.long
-def test_where_nobody_is_invited_no_scenario_is_saved(command: Command) -> None:
+def test_where_nobody_is_invited_no_scenario_is_saved(command):
     asked = ("forecast", "banks.toml", "--set", "privacy.epsilon=0.1", "--invite")
     said = command.done(*asked, "--save", "best.toml")
     assert said.out.startswith("invite    nobody: ")
@@ -90,7 +90,7 @@ def test_where_nobody_is_invited_no_scenario_is_saved(command: Command) -> None:
 
 
 @pytest.mark.long
-def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -> None:
+def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command):
     told = command.done("forecast", "banks.toml", *MORE, "--invite", "--save", "best.toml").out
     *_, saved, schema = told.splitlines()
     assert saved == "saved     best.toml; to run it: asyncdp run best.toml"
@@ -99,7 +99,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command: Command) -
     assert "chosen_from" not in saved
     assert "(Valley)" in told
     command.done("run", "best.toml", "--out", "result")
-    psi = json.loads(Path("result/manifest.json").read_text())["summary"]["psi_final"]["mean"]
+    psi = manifest("result")["summary"]["psi_final"]["mean"]
     assert f"{psi:.3g}" == figure(told)
 
 
@@ -108,7 +108,7 @@ def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_to
     some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20", *MORE)
     told = command.done("forecast", "banks.toml", *some, "--invite", "--save", "best.toml").out
     command.done("run", "best.toml", "--out", "result")
-    said = json.loads(Path("result/manifest.json").read_text())
+    said = manifest("result")
     assert said["scenario"]["owners"]["score_on"] == [1, 2]
     assert f"{said['summary']['psi_final']['mean']:.3g}" == figure(told)
     command.done("replay", "result")
@@ -122,7 +122,7 @@ def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_to
 
 
 @pytest.mark.long
-def test_a_purchase_and_a_tuning_are_saved(command: Command) -> None:
+def test_a_purchase_and_a_tuning_are_saved(command):
     market = ("--market", "1,1,1", "--target", "0.5")
     told = command.done("forecast", "banks.toml", *market, "--save", "bought.toml").out
     epsilon = tomllib.loads(Path("bought.toml").read_text())["privacy"]["epsilon"]
@@ -134,14 +134,14 @@ def test_a_purchase_and_a_tuning_are_saved(command: Command) -> None:
 
 
 @pytest.mark.long
-def test_what_was_chosen_from_private_records_says_so(command: Command) -> None:
+def test_what_was_chosen_from_private_records_says_so(command):
     why = "settings chosen from private records, not accounted"
     command.done("forecast", "table.toml", "--tune", "--private", "--save", "tuned.toml")
     assert 'chosen_from = "private rows"' in Path("tuned.toml").read_text()
     assert f"not private, no finite ε: {why}" in command.done("check", "tuned.toml").out
     said = command.done("run", "tuned.toml", "--out", "result")
     assert f"because              {why}" in said.out
-    label = json.loads(Path("result/manifest.json").read_text())["label"]
+    label = manifest("result")["label"]
     assert label.startswith("NOT PRIVATE as claimed (")
     assert f": {why}" in label
 

@@ -1,11 +1,9 @@
 """A policy of a file: the scenario names it, the manifest its digest, replay finds it."""
 
 import hashlib
-from pathlib import Path
 
 import pytest
 
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 
 POLICY = '''
@@ -42,7 +40,7 @@ AS_ASKED = '\n[privacy.budget]\nkind = "as-asked"\n'
 FILES = {"least.py": POLICY, "small.toml": SMALL + PROTOCOL}
 
 
-def test_nothing_is_executed_unasked(command: Command, here: Path) -> None:
+def test_nothing_is_executed_unasked(command, here):
     line = command.refused("check", "small.toml")
     assert line.startswith(
         f"small.toml: protocol.policy.kind: given 'python:{here}/least.py:LeastAnswered'; allowed "
@@ -52,7 +50,7 @@ def test_nothing_is_executed_unasked(command: Command, here: Path) -> None:
     assert "2 tasks at a time, to owners that have answered least" in checked
 
 
-def test_a_result_names_its_digest_and_replays(command: Command, here: Path) -> None:
+def test_a_result_names_its_digest_and_replays(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "one")
     digest = hashlib.sha256((here / "least.py").read_bytes()).hexdigest()
     manifest = (here / "one/manifest.json").read_text(encoding="utf-8")
@@ -63,7 +61,7 @@ def test_a_result_names_its_digest_and_replays(command: Command, here: Path) -> 
     assert "protocol.policy.kind" in command.refused("replay", "one", "--allow-code", code=3)
 
 
-def test_what_it_chooses_counts(command: Command, here: Path) -> None:
+def test_what_it_chooses_counts(command, here):
     command.done("run", "small.toml", "--allow-code", "--out", "one")
     other = ("--set", "protocol.policy.first=3", "--allow-code", "--out", "other")
     command.done("run", "small.toml", *other)
@@ -71,7 +69,7 @@ def test_what_it_chooses_counts(command: Command, here: Path) -> None:
     assert curves[0] != curves[1]
 
 
-def test_budgets_that_follow_chances_are_refused_by_name(command: Command, here: Path) -> None:
+def test_budgets_that_follow_chances_are_refused_by_name(command, here):
     text = (here / "small.toml").read_text(encoding="utf-8")
     (here / "small.toml").write_text(text + AS_ASKED, encoding="utf-8")
     line = command.refused("check", "small.toml", "--allow-code")
@@ -79,7 +77,7 @@ def test_budgets_that_follow_chances_are_refused_by_name(command: Command, here:
 
 
 @pytest.mark.parametrize("verb", ["run", "forecast"])
-def test_an_owner_that_is_none_is_one_line(verb: str, command: Command, here: Path) -> None:
+def test_an_owner_that_is_none_is_one_line(verb, command, here):
     assert (here / "least.py").exists()
     line = command.refused(verb, "small.toml", "--allow-code", "--set", "protocol.policy.first=4")
     assert "protocol.policy: given 4 by least-answered; allowed is an owner that may" in line

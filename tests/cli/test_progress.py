@@ -255,12 +255,11 @@ def test_figures_in_words():
     ],
 )
 def test_ctrl_c_says_what_is_kept_and_what_goes_on(
-    words, stopped, kept, command, tmp_path, monkeypatch
+    words, stopped, kept, command, here, monkeypatch
 ):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    write(run(load(tmp_path / "small.toml")[0]), tmp_path / "made")
+    (here / "small.toml").write_text(SMALL, encoding="utf-8")
+    (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    write(run(load(here / "small.toml")[0]), here / "made")
 
     def stop(*_given, **_named):
         raise KeyboardInterrupt

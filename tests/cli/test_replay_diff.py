@@ -4,14 +4,15 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
+from tests.directories import move_number
 
 FILES = {"small.toml": SMALL}
+pytestmark = pytest.mark.usefixtures("here")
 
 
 @pytest.fixture
@@ -28,25 +29,13 @@ def told(command: Command, *results: object) -> list[str]:
     return lines[1:]
 
 
-def changed(file: Path, column: str, row: int, by: float) -> None:
-    """Write a table anew, with one number moved."""
-    table = pq.read_table(file)
-    values = table[column].to_numpy().copy()
-    values[row] += by
-    place = table.column_names.index(column)
-    array = pa.array(values, type=table.schema.field(column).type)
-    pq.write_table(table.set_column(place, table.schema.field(column), array), file)
-
-
-@pytest.mark.usefixtures("here")
-def test_equal_ones(command: Command) -> None:
+def test_equal_ones(command):
     shutil.copytree("one", "other")
     said = command.done("replay", "--diff", "one", "other")
     assert said.out == "one and other are equal (manifest, scenario and every table agree)\n"
 
 
-@pytest.mark.usefixtures("here")
-def test_the_first_event_and_what_was_drawn(command: Command) -> None:
+def test_the_first_event_and_what_was_drawn(command):
     setting = ["--set", "compute.mean=0.11"]
     command.done("run", "small.toml", "--out", "other", "--events", *setting)
     lines = told(command, "one", "other")
@@ -58,8 +47,7 @@ def test_the_first_event_and_what_was_drawn(command: Command) -> None:
     assert lines[7:] == [f"{drawn} in the second"]
 
 
-@pytest.mark.usefixtures("here")
-def test_the_first_number_where_all_events_agree(command: Command) -> None:
+def test_the_first_number_where_all_events_agree(command):
     command.done("run", "small.toml", "--out", "other", "--events", "--set", "privacy.epsilon=2")
     lines = told(command, "one", "other")
     assert lines[0] == "setting: privacy.epsilon is 1.0, and 2.0"
@@ -75,15 +63,13 @@ def test_the_first_number_where_all_events_agree(command: Command) -> None:
         ("owners", "updates", 2, "number replicate 1, owner 3 (owners.parquet), in updates"),
     ],
 )
-@pytest.mark.usefixtures("here")
 def test_a_planted_number_is_found(table, column, row, what, command):
     shutil.copytree("one", "other")
-    changed(Path("other", f"{table}.parquet"), column, row, 1)
+    move_number(f"other/{table}.parquet", column, row, 1)
     assert told(command, "one", "other")[0] == f"first: {what}"
 
 
-@pytest.mark.usefixtures("here")
-def test_what_one_of_them_lacks(command: Command) -> None:
+def test_what_one_of_them_lacks(command):
     shutil.copytree("one", "other")
     for name in ("events", "updates", "curve"):
         table = pq.read_table(f"one/{name}.parquet")
@@ -96,20 +82,18 @@ def test_what_one_of_them_lacks(command: Command) -> None:
     assert told(command, "other", "one")[-2] == "  first   nothing"
 
 
-@pytest.mark.usefixtures("here")
-def test_a_cell_of_a_sweep(command: Command) -> None:
+def test_a_cell_of_a_sweep(command):
     Path("sweep.toml").write_text(SWEEP, encoding="utf-8")
     command.done("sweep", "sweep.toml", "--out", "many")
     shutil.copytree("many", "others")
     assert command("replay", "--diff", "many", "others").code == 0
-    changed(Path("others", "cell-0002", "curve.parquet"), "fitness", 5, 0.5)
+    move_number("others/cell-0002/curve.parquet", "fitness", 5, 0.5)
     lines = told(command, "many", "others")
     first = "first: number replicate 1, k 5 (curve.parquet), in fitness of cell-0002"
     assert lines[0] == first
 
 
-@pytest.mark.usefixtures("here")
-def test_words_that_do_not_fit(command: Command) -> None:
+def test_words_that_do_not_fit(command):
     for words in (["one", "one"], ["--diff", "one"], ["--diff", "one", "one", "one"], []):
         assert command("replay", *words).code == 2
     line = command.refused("replay", "--diff", "one", "nowhere")

@@ -10,7 +10,6 @@ from asyncdp_sim.results.provenance import versions
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, rates
 from tests.one_in import one_in
 
@@ -53,7 +52,7 @@ def test_result_and_table_moved_together_or_apart(result, command, made, monkeyp
     assert AGREES in command.done("replay", moved).out
 
 
-def test_a_table_of_another_name_is_known_by_its_contents(command: Command, made: Path) -> None:
+def test_a_table_of_another_name_is_known_by_its_contents(command, made):
     (made / "old" / "rates.csv").rename(made / "renamed.csv")
     for result in ("old/r", "old/s"):
         said = command.done("replay", result, "--set", "data.path=renamed.csv")
@@ -61,7 +60,7 @@ def test_a_table_of_another_name_is_known_by_its_contents(command: Command, made
 
 
 @pytest.mark.long
-def test_public_rows_and_swept_tables_that_moved(command: Command, made: Path) -> None:
+def test_public_rows_and_swept_tables_that_moved(command, made):
     """Owners that a column counts are counted where the tables lie now."""
     for name in ("a", "b"):
         rates(made / f"{name}.csv")
@@ -84,13 +83,13 @@ def test_public_rows_and_swept_tables_that_moved(command: Command, made: Path) -
 
 
 @pytest.mark.parametrize("result", ["r", "s"])
-def test_another_table_is_refused(result: str, command: Command, made: Path) -> None:
+def test_another_table_is_refused(result, command, made):
     rates(made / "other.csv", 1.0)
     line = command.refused("replay", f"old/{result}", "--set", "data.path=other.csv", code=3)
     assert line.startswith(f"old/{result}: not reproduced: the data file differs (")
 
 
-def test_a_place_that_is_named_is_the_only_one_looked_at(command: Command, made: Path) -> None:
+def test_a_place_that_is_named_is_the_only_one_looked_at(command, made):
     """The right table lies beside the result, under the name of the wrong one that is named."""
     (made / "elsewhere").mkdir()
     rates(made / "elsewhere" / "rates.csv", 1.0)
@@ -102,7 +101,7 @@ def test_a_place_that_is_named_is_the_only_one_looked_at(command: Command, made:
     assert line.startswith(f"old/r: data.path: given {nowhere!r}; there is no such file; give")
 
 
-def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path) -> None:
+def test_no_table_is_one_line_that_says_what_to_do(command, made):
     (made / "old" / "rates.csv").unlink()
     line = command.refused("replay", "old/r")
     assert line.startswith(
@@ -111,7 +110,7 @@ def test_no_table_is_one_line_that_says_what_to_do(command: Command, made: Path)
     assert line.endswith("give its place: --set data.path=…")
 
 
-def test_which_parts_others_made_is_said(command: Command, made: Path) -> None:
+def test_which_parts_others_made_is_said(command, made):
     file = made / "old" / "s" / "cell-0001" / "manifest.json"
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace('"numpy": "', '"numpy": "0.'), encoding="utf-8")
@@ -127,7 +126,7 @@ def test_which_parts_others_made_is_said(command: Command, made: Path) -> None:
 
 
 @pytest.mark.usefixtures("made")
-def test_nothing_else_can_be_set(command: Command) -> None:
+def test_nothing_else_can_be_set(command):
     assert command.refused("replay", "old/r", "--set", "run.seed=4") == (
         "old/r: --set: given 'run.seed=4'; settings stay as they are, only files may have moved: "
         "allowed is --set data.path=FILE"

@@ -1,14 +1,11 @@
 """``asyncdp replay`` of a result that another BLAS kernel has made, or one that is not known."""
 
-import json
 import math
-import os
 import shutil
-import subprocess
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -16,12 +13,15 @@ from asyncdp_sim.results.provenance import blas_kernel
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import PROGRAM, Command
+from tests.cli.command import program
 from tests.cli.scenes import SMALL, SWEEP
+from tests.directories import manifest, move_number
+from tests.manifests import changed
 from tests.one_in import one_in
 
 ROUNDED = "reproduced (other linear algebra: equal to "
 AGREES = "reproduced (manifest, scenario and every table agree"
+pytestmark = pytest.mark.usefixtures("here")
 KERNELS = f"made with BLAS kernel Abacus, here {blas_kernel()}"
 
 
@@ -46,22 +46,16 @@ def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def set_kernel(result: str, name: str | None) -> None:
     """Let a manifest name another kernel; None takes the key out, as older manifests lack it."""
-    file = Path(result, "manifest.json")
-    manifest = json.loads(file.read_bytes())
-    manifest["blas_kernel"] = name
-    if name is None:
-        del manifest["blas_kernel"]
-    file.write_text(json.dumps(manifest), encoding="utf-8")
+    with changed(Path(result)) as manifest:
+        manifest["blas_kernel"] = name
+        if name is None:
+            del manifest["blas_kernel"]
 
 
-def plant(file: str, column: str, relative: float, row: int = 1) -> None:
+def plant(file: str, column: str, relative: float) -> None:
     """Move a number by a part of the largest of its column; by 0 it is moved by its last bit."""
-    table = pq.read_table(file)
-    values = table[column].to_pylist()
-    largest = max(map(abs, values))
-    values[row] = values[row] + relative * largest if relative else math.nextafter(values[row], 9e9)
-    place, kind = table.column_names.index(column), table.schema.field(column)
-    pq.write_table(table.set_column(place, kind, pa.array(values, kind.type)), file)
+    largest = max(map(abs, pq.read_table(file)[column].to_pylist()))
+    move_number(file, column, 1, relative * largest if relative else None)
 
 
 OF_MODELS = [
@@ -73,7 +67,6 @@ OF_MODELS = [
 
 
 @one_in(4, ("table", "column"), OF_MODELS)
-@pytest.mark.usefixtures("here")
 def test_models_and_curves_are_compared_to_the_tolerance(table, column, command):
     set_kernel("r", "Abacus")
     plant(f"r/{table}.parquet", column, 1e-13)
@@ -88,7 +81,6 @@ def test_models_and_curves_are_compared_to_the_tolerance(table, column, command)
 
 
 @pytest.mark.parametrize(("table", "column"), OF_MODELS)
-@pytest.mark.usefixtures("here")
 def test_on_the_same_kernel_one_bit_is_a_difference(table, column, command):
     plant(f"r/{table}.parquet", column, 0)
     said = command("replay", "r")
@@ -97,8 +89,7 @@ def test_on_the_same_kernel_one_bit_is_a_difference(table, column, command):
     assert "BLAS kernel" not in said.err
 
 
-@pytest.mark.usefixtures("here")
-def test_of_an_older_result_the_kernel_is_not_known(command: Command) -> None:
+def test_of_an_older_result_the_kernel_is_not_known(command):
     set_kernel("r", None)
     assert AGREES in command.done("replay", "r").out
     plant("r/models.parquet", "theta_L", 0)
@@ -107,8 +98,7 @@ def test_of_an_older_result_the_kernel_is_not_known(command: Command) -> None:
     assert f"made with BLAS kernel not known, here {blas_kernel()}" in said
 
 
-@pytest.mark.usefixtures("here")
-def test_where_no_bit_differs_another_kernel_is_a_note(command: Command) -> None:
+def test_where_no_bit_differs_another_kernel_is_a_note(command):
     set_kernel("r", "Abacus")
     said = command.done("replay", "r")
     assert AGREES in said.out
@@ -126,7 +116,6 @@ def test_where_no_bit_differs_another_kernel_is_a_note(command: Command) -> None
         ("events", "tick"),
     ],
 )
-@pytest.mark.usefixtures("here")
 def test_order_time_and_accounts_are_exact_on_any_kernel(table, column, command):
     set_kernel("r", "Abacus")
     plant(f"r/{table}.parquet", column, 1 if column == "tick" else 0)
@@ -150,26 +139,20 @@ def test_order_time_and_accounts_are_exact_on_any_kernel(table, column, command)
         ("label", 3),
     ],
 )
-@pytest.mark.usefixtures("here")
 def test_figures_of_models_may_have_other_last_digits(key, code, command):
     set_kernel("r", "Abacus")
-    file = Path("r/manifest.json")
-    manifest = json.loads(file.read_bytes())
     *parents, last = key.split(".")
-    table: Any = manifest
-    for parent in parents:
-        table = table[parent]
-    value = table[last]
-    if isinstance(value, float):
-        table[last] = math.nextafter(value, 0.0)
-    else:
-        table[last] = f"{value}x" if isinstance(value, str) else value + 1
-    file.write_text(json.dumps(manifest), encoding="utf-8")
+    with changed(Path("r")) as manifest:
+        table = reduce(getitem, parents, manifest)
+        value = table[last]
+        if isinstance(value, float):
+            table[last] = math.nextafter(value, 0.0)
+        else:
+            table[last] = f"{value}x" if isinstance(value, str) else value + 1
     assert command("replay", "r").code == code
 
 
-@pytest.mark.usefixtures("here")
-def test_a_part_of_a_sweep_is_by_its_own_kernel(command: Command) -> None:
+def test_a_part_of_a_sweep_is_by_its_own_kernel(command):
     set_kernel("s/cell-0001", "Abacus")
     plant("s/cell-0001/curve.parquet", "relative_fitness", 1e-13)
     plant("s/cells.parquet", "psi_final.mean", 1e-13)
@@ -182,34 +165,18 @@ def test_a_part_of_a_sweep_is_by_its_own_kernel(command: Command) -> None:
     assert "not reproduced: cell-0002/curve.parquet relative_fitness, row 1 (" in said.err
 
 
-def program(folder: Path, kernel: str | None, *words: str) -> str:
-    """Run ``asyncdp`` with the linear algebra of a processor, and return what it prints."""
-    named = {} if kernel is None else {"OPENBLAS_CORETYPE": kernel}
-    plain = {key: value for key, value in os.environ.items() if key != "OPENBLAS_CORETYPE"}
-    ended = subprocess.run(
-        [PROGRAM, *words],
-        cwd=folder,
-        env={**plain, **named},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=600,
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("learning", ["replay", "live"])
-def test_a_result_of_haswell_is_reproduced_by_the_kernel_here(learning, tmp_path):
+def test_a_result_of_haswell_is_reproduced_by_the_kernel_here(learning, tmp_path, monkeypatch):
     """Where OpenBLAS knows no Haswell, or has it here, both have the same bits."""
     text = SMALL.replace("features = 2", "features = 9").replace("records = 20", "records = 200")
     text = text.replace("[run]", f'[run]\nlearning = "{learning}"')
     (tmp_path / "scene.toml").write_text(text, encoding="utf-8")
-    program(tmp_path, "Haswell", "run", "scene.toml", "--out", "r")
-    said = program(tmp_path, None, "replay", "r")
-    made = json.loads((tmp_path / "r" / "manifest.json").read_bytes())["blas_kernel"]
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert program("run", "scene.toml", "--out", "r", folder=tmp_path).code == 0
+    monkeypatch.delenv("OPENBLAS_CORETYPE")
+    said = program("replay", "r", folder=tmp_path).out
+    made = manifest(tmp_path / "r")["blas_kernel"]
     other = f"of the largest value, made with BLAS kernel {made}, here "
     assert AGREES in said or (ROUNDED in said and other in said)
     if made == "Haswell" and blas_kernel() == "SkylakeX":

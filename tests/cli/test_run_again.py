@@ -49,7 +49,7 @@ def test_another_scenario_is_refused(changed, told, command, here):
     assert times(here) == before
 
 
-def test_events_that_are_not_there_are_refused(command: Command, here: Path) -> None:
+def test_events_that_are_not_there_are_refused(command, here):
     said = command("run", "small.toml", "--out", "r", "--events")
     assert said.code == 2
     assert said.lines[0].startswith("r: --events: given a finished result without events; ")
@@ -59,7 +59,7 @@ def test_events_that_are_not_there_are_refused(command: Command, here: Path) -> 
     assert (here / "with" / "events.parquet").exists()
 
 
-def test_the_contents_of_the_table_count_and_not_its_place(command: Command, here: Path) -> None:
+def test_the_contents_of_the_table_count_and_not_its_place(command, here):
     rates(here / "rates.csv")
     (here / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
     command.done("run", "table.toml", "--out", "t")
@@ -73,7 +73,7 @@ def test_the_contents_of_the_table_count_and_not_its_place(command: Command, her
     assert "another result (data.sha256 (" in said.lines[0]
 
 
-def test_what_a_killed_run_left_is_removed(command: Command, here: Path) -> None:
+def test_what_a_killed_run_left_is_removed(command, here):
     """Its lock ended with it, so that what it built is nobody's."""
     (here / ".partial-new-0123abcd").mkdir()
     (here / ".partial-new-0123abcd" / "curve.parquet.tmp").write_bytes(b"half")
@@ -84,7 +84,7 @@ def test_what_a_killed_run_left_is_removed(command: Command, here: Path) -> None
     assert sorted(os.listdir(here)) == sorted([*others, "new", "r", "small.toml"])
 
 
-def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
+def test_what_is_being_written_is_left_alone(tmp_path):
     with Writer(tmp_path / "live") as writer:
         remove_leftovers(tmp_path / "live")
         writer.put("it.txt", "whole")

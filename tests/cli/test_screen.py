@@ -1,7 +1,6 @@
 """The screen: nothing is said twice, what matters most is first, and long lines are folded."""
 
 import io
-import json
 import re
 import sys
 
@@ -9,6 +8,7 @@ from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.privacy.label import label
 from tests.cli.scenes import SMALL, SWEEP
+from tests.directories import manifest
 
 LITTLE = ("run.updates=10", "run.replicates=2", "owners.records=300", "data.public_records=200")
 
@@ -42,19 +42,15 @@ def test_long_lines_are_folded_on_a_terminal_alone(monkeypatch):
             assert rest == [line]
 
 
-def test_a_baseline_that_claims_nothing_is_not_told_to_break_its_claim(
-    command, tmp_path, monkeypatch
-):
+def test_a_baseline_that_claims_nothing_is_not_told_to_break_its_claim(command, here):
     """As figures and pages say of it: no privacy is claimed, and the reason is told."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    (here / "small.toml").write_text(SMALL, encoding="utf-8")
+    (here / "sweep.toml").write_text(SWEEP, encoding="utf-8")
     for baseline in (("privacy.epsilon=inf",), ("privacy.epsilon=inf", "privacy.mechanism=none")):
         settings = [word for each in baseline for word in ("--set", each)]
         said = command.done("run", "small.toml", *settings, "--out", f"r{len(settings)}").out
         assert "\nprivate              nothing is claimed (no finite ε)\nbecause  " in said
-        manifest = json.loads((tmp_path / f"r{len(settings)}" / "manifest.json").read_text("utf-8"))
-        assert label([manifest]).text.startswith("No privacy is claimed")
+        assert label([manifest(f"r{len(settings)}")]).text.startswith("No privacy is claimed")
     told = command.done("sweep", "sweep.toml", "--out", "s").out
     assert re.findall(r"(yes|NO|no claim) +\S+$", told, re.M) == ["yes"] * 4 + ["no claim"] * 2
     assert re.findall(r"no claim +(\S+)$", told, re.M) == ["∞"] * 2  # as figures say it

@@ -46,8 +46,8 @@ MARKUP = re.compile(r"<(svg|script|style).*?</\1>|<[^>]*>", re.S)
 
 
 @pytest.mark.long
-def test_a_screen_says_record_only_where_it_means_one(command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("here")
+def test_a_screen_says_record_only_where_it_means_one(command):
     Path("own.toml").write_text(tomli_w.dumps(TUNED))
     screens = {
         "check": command.done("check", "own.toml").out,

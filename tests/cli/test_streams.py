@@ -61,14 +61,14 @@ def closed(*numbers: int) -> Callable[[], None]:
 
 
 @pytest.mark.long
-def test_closed_streams_take_what_is_printed(here: Path) -> None:
+def test_closed_streams_take_what_is_printed(here):
     assert started(COMMANDS["check"], here, closed(1)) == (0, "")
     assert started(COMMANDS["run"], here, closed(0, 1, 2)) == (0, "")
     assert (here / "out" / "manifest.json").exists()
 
 
 @pytest.mark.long
-def test_a_reader_that_has_gone(here: Path) -> None:
+def test_a_reader_that_has_gone(here):
     def into_a_closed_pipe() -> None:
         signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         reading, writing = os.pipe()
@@ -79,7 +79,7 @@ def test_a_reader_that_has_gone(here: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_file_may_become_no_larger(here: Path) -> None:
+def test_a_file_may_become_no_larger(here):
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 

@@ -13,9 +13,8 @@ from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs import RunResult, build
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from tests.cli.command import Command, program
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, TABLE, rates
-from tests.one_in import one_in
+from tests.directories import contents, manifest
 from tests.unit.sweeps.told import interrupted, whole_cells
 
 CELL = {
@@ -45,16 +44,7 @@ FIGURES = [
 FILES = {"sweep.toml": SWEEP}
 
 
-def manifest(directory: Path) -> dict:
-    return json.loads((directory / "manifest.json").read_text(encoding="utf-8"))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
-
-
-def test_the_directory(command: Command, here: Path) -> None:
+def test_the_directory(command, here):
     said = command.done("sweep", "sweep.toml", "--out", "result")
     assert said.out.splitlines()[-5:] == [
         "result in result",
@@ -73,7 +63,7 @@ def test_the_directory(command: Command, here: Path) -> None:
     assert not any(".partial" in name or ".tmp" in name for name in contents(here))
 
 
-def test_cells_that_have_one_network_share_its_traces(command: Command, here: Path) -> None:
+def test_cells_that_have_one_network_share_its_traces(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     table = pq.read_table("result/cells.parquet").to_pydict()
     first, second = table["network"][:2]
@@ -93,7 +83,7 @@ def test_cells_that_have_one_network_share_its_traces(command: Command, here: Pa
         assert shared.read_bytes() == alone
 
 
-def test_cells_parquet(command: Command, here: Path) -> None:
+def test_cells_parquet(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     read = pq.read_table("result/cells.parquet")
     table = read.to_pydict()
@@ -108,32 +98,60 @@ def test_cells_parquet(command: Command, here: Path) -> None:
     for number, median in enumerate(table["psi_final.median"]):
         summary = manifest(here / "result" / f"cell-{number:04d}")["summary"]
         assert summary["psi_final"]["median"] == median
-
-
-def test_cells_parquet_has_the_intervals_of_the_cells(command: Command, here: Path) -> None:
-    command.done("sweep", "sweep.toml", "--out", "result")
-    table = pq.read_table("result/cells.parquet").to_pydict()
-    for number in range(6):
-        intervals = manifest(here / "result" / f"cell-{number:04d}")["summary"]["intervals"]
-        ends = [table[f"throughput_{end}"][number] for end in ("low", "high")]
-        assert ends == intervals["throughput"]
-        assert ends[0] < table["throughput"][number] < ends[1]
+        low, high = (table[f"throughput_{end}"][number] for end in ("low", "high"))
+        assert [low, high] == summary["intervals"]["throughput"]
+        assert low < table["throughput"][number] < high
     made = np.array(table["updates_per_replicate"]) / table["simulated_time"]
     np.testing.assert_allclose(made, table["throughput"], rtol=1e-12)
+    types = {field.name: field.type for field in read.schema}  # by meaning, whatever stands there
+    assert types.items() >= {
+        "cell": pa.int32(), "collision_rate": pa.float64(), "bound_exceeded": pa.bool_(),
+        "psi_final.median": pa.float64(), "network": pa.string(),
+    }.items()  # fmt: skip
 
 
-def test_cells_parquet_types(command: Command, here: Path) -> None:
-    """Types come from meaning, so that the tables of two sweeps can be put together."""
-    command.done("sweep", "sweep.toml", "--out", "result")
-    schema = pq.read_schema(here / "result" / "cells.parquet")
-    assert schema.field("cell").type == pa.int32()
-    assert schema.field("collision_rate").type == pa.float64()
-    assert schema.field("bound_exceeded").type == pa.bool_()
-    assert schema.field("psi_final.median").type == pa.float64()
-    assert schema.field("network").type == pa.string()
+@pytest.mark.usefixtures("here")
+def test_its_table_is_whole_in_a_pipe(command):
+    said = command.done("sweep", "sweep.toml", "--out", "result")
+    assert "…" not in said.out  # no figure is cut
+    rows = [line.split() for line in said.out.splitlines() if line.split()[0].isdigit()]
+    assert [[float(figure) for figure in row[:3]] for row in rows] == [
+        [0, 1, 3], [1, 1, 4], [2, 2.5, 3], [3, 2.5, 4],
+        [4, float("inf"), 3], [5, float("inf"), 4],
+    ]  # fmt: skip
 
 
-def test_a_cell_is_the_run_of_its_own_scenario(command: Command, here: Path) -> None:
+def test_swept_tables_are_json(command, here):
+    compute = [{"kind": "none"}, {"kind": "constant", "value": 0.5}]
+    text = SMALL + '\n[sweep]\ncompute = [{ kind = "none" }, { kind = "constant", value = 0.5 }]\n'
+    (here / "tables.toml").write_text(text, encoding="utf-8")
+    said = command.done("sweep", "tables.toml", "--out", "result")
+    table = pq.read_table("result/cells.parquet")
+    assert [json.loads(cell) for cell in table["compute"].to_pylist()] == compute
+    assert "…" not in said.out
+    for median in table["psi_final.median"].to_pylist():
+        assert f"{median:.3g}" in said.out
+
+
+@pytest.mark.parametrize(
+    ("swept", "epsilons"),
+    [
+        ('"privacy.epsilon" = [1.0, [1.0, 2.0, inf]]', [1.0, [1.0, 2.0, "inf"]]),
+        ('"privacy . epsilon" = [1.0, 2.0]', [1.0, 2.0]),
+    ],
+)
+def test_a_path_takes_numbers_and_lists_and_is_spelled_as_toml_allows(
+    swept, epsilons, command, here
+):
+    (here / "swept.toml").write_text(f"{SMALL}\n[sweep]\n{swept}\n", encoding="utf-8")
+    command.done("sweep", "swept.toml", "--out", "result")
+    column = pq.read_table("result/cells.parquet")["privacy.epsilon"].to_pylist()
+    assert len(set(map(str, column))) == 2
+    cells = [manifest(here / "result" / f"cell-{i:04d}") for i in range(2)]
+    assert [cell["scenario"]["privacy"]["epsilon"] for cell in cells] == epsilons
+
+
+def test_a_cell_is_the_run_of_its_own_scenario(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     command.done(
         "run", "sweep.toml", "--out", "alone", "--set", "privacy.epsilon=2.5", "--seed", "4"
@@ -145,36 +163,7 @@ def test_a_cell_is_the_run_of_its_own_scenario(command: Command, here: Path) -> 
     command.done("replay", "result/cell-0003")
 
 
-def test_swept_tables_are_json(command: Command, here: Path) -> None:
-    text = SMALL + '\n[sweep]\ncompute = [{ kind = "none" }, { kind = "constant", value = 0.5 }]\n'
-    (here / "tables.toml").write_text(text, encoding="utf-8")
-    command.done("sweep", "tables.toml", "--out", "result")
-    column = pq.read_table("result/cells.parquet")["compute"].to_pylist()
-    assert [json.loads(cell) for cell in column] == [
-        {"kind": "none"},
-        {"kind": "constant", "value": 0.5},
-    ]
-
-
-def test_a_path_may_take_numbers_and_lists(command: Command, here: Path) -> None:
-    text = SMALL + '\n[sweep]\n"privacy.epsilon" = [1.0, [1.0, 2.0, inf]]\n'
-    (here / "mixed.toml").write_text(text, encoding="utf-8")
-    command.done("sweep", "mixed.toml", "--out", "result")
-    column = pq.read_table("result/cells.parquet")["privacy.epsilon"].to_pylist()
-    assert len(set(map(str, column))) == 2
-    cells = [manifest(here / "result" / f"cell-{i:04d}") for i in range(2)]
-    assert [cell["scenario"]["privacy"]["epsilon"] for cell in cells] == [1.0, [1.0, 2.0, "inf"]]
-
-
-def test_a_path_may_be_spelled_as_toml_allows(command: Command, here: Path) -> None:
-    text = SMALL + '\n[sweep]\n"privacy . epsilon" = [1.0, 2.0]\n'
-    (here / "spaced.toml").write_text(text, encoding="utf-8")
-    command.done("sweep", "spaced.toml", "--out", "result")
-    cells = [manifest(here / "result" / f"cell-{i:04d}") for i in range(2)]
-    assert [cell["scenario"]["privacy"]["epsilon"] for cell in cells] == [1.0, 2.0]
-
-
-def test_one_path_spelled_twice_is_refused(command: Command, here: Path) -> None:
+def test_one_path_spelled_twice_is_refused(command, here):
     text = SMALL + '\n[sweep]\n"privacy.epsilon" = [1.0]\n"privacy . epsilon" = [2.0]\n'
     (here / "twice.toml").write_text(text, encoding="utf-8")
     said = command("sweep", "twice.toml", "--out", "result")
@@ -183,7 +172,7 @@ def test_one_path_spelled_twice_is_refused(command: Command, here: Path) -> None
     assert not (here / "result").exists()
 
 
-def test_a_large_seed(command: Command, here: Path) -> None:
+def test_a_large_seed(command, here):
     """Any seed that ``run`` takes, ``sweep`` takes."""
     seed = 2**63 + 1
     (here / "seed.toml").write_text(SWEEP.replace("[3, 4]", f"[{seed}]"), encoding="utf-8")
@@ -192,7 +181,7 @@ def test_a_large_seed(command: Command, here: Path) -> None:
     assert run.code == swept.code
 
 
-def test_swept_data_files_leave_no_path_behind(command: Command, here: Path) -> None:
+def test_swept_data_files_leave_no_path_behind(command, here):
     (here / "data").mkdir()
     for shift, name in enumerate(("a.csv", "b.csv")):
         rates(here / "data" / name, 5.0 * shift)
@@ -221,42 +210,6 @@ def test_swept_data_tables_resolve_paths_against_the_file(command, here, monkeyp
     command.done("replay", here / "result" / "cell-0000")
 
 
-@one_in(2, "stop_after", [1, 4])
-def test_an_interrupted_sweep_goes_on_to_the_same_result(stop_after, here, monkeypatch):
-    scenario, _ = load(here / "sweep.toml")
-    written: list[str] = []
-
-    def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
-        if len(written) == stop_after:
-            raise KeyboardInterrupt
-        written.append(directory.name)
-        return build(outcome, directory, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            sweep(scenario, here / "broken")
-    done = {path.parent.name for path in (here / "broken").glob("cell-*/manifest.json")}
-    assert done == set(written)
-    assert len(done) == stop_after
-    assert not (here / "broken" / "manifest.json").exists()
-    (here / "broken" / ".partial-cell-0005").mkdir()  # as a killed process leaves it
-    kept = {path: path.stat().st_mtime_ns for path in (here / "broken").rglob("cell-*/*")}
-
-    stop_after = 6
-    told: list[tuple[float, float]] = []
-    with monkeypatch.context() as patch:
-        patch.setattr("asyncdp_sim.sweeps.batch.build", interrupt)
-        told_of = whole_cells(lambda _, cells, total: told.append((cells, total)))
-        sweep(scenario, here / "broken", progress=told_of)
-    assert len(set(written)) == len(written) == 6  # none was computed twice
-    assert told == [(number, 6) for number in range(len(done), 7)]
-    sweep(scenario, here / "whole")
-    assert contents(here / "broken") == contents(here / "whole")
-    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
-    assert not any(".partial" in str(path) for path in (here / "broken").rglob("*"))
-
-
 def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monkeypatch):
     def interrupt(outcome: RunResult, directory: Path, **options: bool) -> Writer:
         if directory.name == "cell-0003":
@@ -273,11 +226,9 @@ def test_an_interrupted_command_keeps_its_state_and_goes_on(command, here, monke
     assert done > 0
     assert go_on == "to go on: asyncdp sweep sweep.toml --out broken"
     command.done(*go_on.partition("asyncdp ")[2].split())
-    command.done("sweep", "sweep.toml", "--out", "whole")
-    assert contents(here / "broken") == contents(here / "whole")
 
 
-def test_a_half_written_trace_is_replaced(here: Path) -> None:
+def test_a_half_written_trace_is_replaced_and_finished_cells_count_at_once(here):
     scenario, _ = load(here / "sweep.toml")
     sweep(scenario, here / "whole")
     interrupted(scenario, here / "broken")
@@ -286,19 +237,16 @@ def test_a_half_written_trace_is_replaced(here: Path) -> None:
     leftover = here / "broken" / "traces" / f".partial-{network}"
     leftover.mkdir()
     (leftover / "updates.parquet.tmp").write_bytes(b"half")
-    sweep(scenario, here / "broken")
+    done = len(list((here / "broken").glob("cell-*/manifest.json")))
+    told = []
+    tell = whole_cells(lambda _, cells, total: told.append((cells, total)))
+    sweep(scenario, here / "broken", progress=tell)
+    assert told == [(number, 6) for number in range(done, 7)]
     assert contents(here / "broken") == contents(here / "whole")
     assert not leftover.exists()
 
 
-def test_a_finished_sweep_given_again_is_done(command: Command, here: Path) -> None:
-    command.done("sweep", "sweep.toml", "--out", "result")
-    before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
-    command.done("sweep", "sweep.toml", "--out", "result")
-    assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before
-
-
-def test_an_unfinished_sweep_of_another_scenario_is_refused(command: Command, here: Path) -> None:
+def test_an_unfinished_sweep_of_another_scenario_is_refused(command, here):
     command.done("sweep", "sweep.toml", "--out", "result")
     (here / "result" / "manifest.json").unlink()
     before = contents(here)
@@ -306,28 +254,3 @@ def test_an_unfinished_sweep_of_another_scenario_is_refused(command: Command, he
     assert said.code == 2
     assert contents(here) == before
     command.done("sweep", "sweep.toml", "--out", "result")
-
-
-@pytest.mark.long
-def test_quiet_and_whole_in_a_pipe(here: Path) -> None:
-    said = program("sweep", "sweep.toml", "--out", "result", folder=here)
-    assert said.code == 0
-    for stream in (said.out, said.err):
-        assert not any(mark in stream for mark in "\x1b\r━⠋⠙⠹⠸")
-    assert "…" not in said.out  # no figure is cut
-    rows = [line.split() for line in said.out.splitlines() if line.split()[0].isdigit()]
-    assert [[float(figure) for figure in row[:3]] for row in rows] == [
-        [0, 1, 3], [1, 1, 4], [2, 2.5, 3], [3, 2.5, 4],
-        [4, float("inf"), 3], [5, float("inf"), 4],
-    ]  # fmt: skip
-
-
-def test_a_table_of_swept_tables_can_be_read_in_a_pipe(command: Command, here: Path) -> None:
-    values = ", ".join(f'{{ kind = "constant", value = 0.{i} }}' for i in (1, 2))
-    text = SMALL + f"\n[sweep]\ncompute = [{values}]\n"
-    (here / "tables.toml").write_text(text, encoding="utf-8")
-    said = command.done("sweep", "tables.toml", "--out", "result")
-    assert "…" not in said.out
-    medians = pq.read_table("result/cells.parquet")["psi_final.median"].to_pylist()
-    for median in medians:
-        assert f"{median:.3g}" in said.out

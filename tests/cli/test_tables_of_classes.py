@@ -1,6 +1,5 @@
 """From a table whose target is a class to a result beside guessing."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from asyncdp_sim import load
 from asyncdp_sim.data.table_profile import look
 from tests.cli.command import Command
+from tests.directories import manifest
 
 CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
 SPECIES = {"setosa": (5.0, 3.4, 1.5), "versicolor": (5.9, 2.8, 4.3), "virginica": (6.6, 3.0, 5.6)}
@@ -39,8 +39,7 @@ def summary(command: Command, file: Path, *more: object) -> dict[str, object]:
     """Run a scenario; return its summary."""
     out = file.with_suffix("")
     command.done("run", file, "--out", out, *more)
-    found: dict[str, object] = json.loads((out / "manifest.json").read_text("utf-8"))["summary"]
-    return found
+    return manifest(out)["summary"]
 
 
 @pytest.mark.long
@@ -59,7 +58,7 @@ def test_the_shared_cases(command, tmp_path, case, target, kind, said):
     scenario = load(proposed(command, file, target, 300, 5.0))
     assert (scenario.model.kind, scenario.model.intercept) == (kind, True)
     found = summary(command, file.with_suffix(".toml"))
-    assert found["held_out_balanced_accuracy"]["median"] > found["held_out_balanced_accuracy_guess"]  # type: ignore[index,operator]
+    assert found["held_out_balanced_accuracy"]["median"] > found["held_out_balanced_accuracy_guess"]
 
 
 VALUES: dict[str, tuple[list[object], str | None]] = {
@@ -89,7 +88,7 @@ def test_the_model_is_that_of_the_targets_values(command, tmp_path, name):
 
 @pytest.mark.long
 @pytest.mark.usefixtures("coarse")
-def test_flowers_end_beside_guessing(command: Command, tmp_path: Path) -> None:
+def test_flowers_end_beside_guessing(command, tmp_path):
     flowers(400).to_csv(tmp_path / "iris-like.csv", index=False)
     file = proposed(command, tmp_path / "iris-like.csv", "species", 30, 5.0)
     done = command.done("run", file, "--out", tmp_path / "r")
@@ -110,7 +109,7 @@ def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(command, tmp
     curve = pd.read_parquet(tmp_path / "t" / "curve.parquet")
     last = curve.groupby("replicate").tail(1)["held_out_balanced_accuracy"]
     error = np.hypot(last.std() / np.sqrt(len(last)), 0.5 / np.sqrt(held_out))
-    assert last.mean() > found["held_out_balanced_accuracy_guess"] + 3 * error  # type: ignore[operator]
+    assert last.mean() > found["held_out_balanced_accuracy_guess"] + 3 * error
 
 
 @pytest.mark.long
@@ -164,7 +163,7 @@ SPARSE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 @pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", SPARSE)
-def test_what_is_proposed_runs_and_is_reported(command: Command, tmp_path: Path, name: str) -> None:
+def test_what_is_proposed_runs_and_is_reported(command, tmp_path, name):
     """Some scores have no meaning then, such as AUC where held-out rows have one label alone."""
     SPARSE[name](flowers(300)).to_csv(tmp_path / "t.csv", index=False)
     found = summary(command, proposed(command, tmp_path / "t.csv", "species", 100, 50.0))

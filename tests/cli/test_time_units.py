@@ -1,6 +1,5 @@
 """A time unit with a name: every screen and picture prints times in it, and no number changes."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,8 @@ from asyncdp_sim.figures.sweeps import overview
 from asyncdp_sim.reports.numbers import key_numbers
 from asyncdp_sim.results import open_directory
 from asyncdp_sim.scenario import load
-from tests.cli.command import Command
 from tests.cli.scenes import SMALL, SWEEP
+from tests.directories import manifest
 
 DAYS = SMALL.replace("updates = 12", 'updates = 12\ntime_unit = "day"')
 
@@ -30,12 +29,12 @@ pytestmark = pytest.mark.usefixtures("here")
     [("2 h", (2.0, "hour")), ("1 day", (1.0, "day")), ("1.5weeks", (1.5, "week")),
      (" .5 d ", (0.5, "day")), ("90 s", (90.0, "second")), ("3 months", (3.0, "month"))],
 )  # fmt: skip
-def test_durations_are_read(text: str, found: tuple[float, str]) -> None:
+def test_durations_are_read(text, found):
     assert duration(text) == found
 
 
 @pytest.mark.parametrize("text", ["", "day", "0 h", "-1 h", "2", "2 parsecs", "2 h 3 min", "1e3 s"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_what_is_no_duration_is_refused(text):
     with pytest.raises(ValueError, match="allowed is a number > 0 and a unit"):
         duration(text)
 
@@ -52,12 +51,12 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         ("a shorter time unit", "a shorter time unit", "a shorter time unit"),
     ],
 )
-def test_times_are_in_words_of_the_unit(text: str, named: str, unnamed: str) -> None:
+def test_times_are_in_words_of_the_unit(text, named, unnamed):
     assert in_unit(text, "day") == named
     assert in_unit(text, None) == unnamed
 
 
-def test_rounds_of_answers_are_those_of_rate_one_clocks_without_a_name() -> None:
+def test_rounds_of_answers_are_those_of_rate_one_clocks_without_a_name():
     assert counts_rounds(None, {"kind": "poisson", "rate": 1.0})
     assert counts_rounds(None, {"kind": "poisson", "rate": [1.0, 1.0]})
     assert not counts_rounds("day", {"kind": "poisson", "rate": 1.0})
@@ -66,22 +65,22 @@ def test_rounds_of_answers_are_those_of_rate_one_clocks_without_a_name() -> None
 
 
 @pytest.mark.parametrize("name", ["days", "two words", "", "h2"])
-def test_a_name_is_one_word_in_the_singular(name: str) -> None:
+def test_a_name_is_one_word_in_the_singular(name):
     with pytest.raises(SpecError, match=r"run\.time_unit: .* one word in the singular"):
         load(Path("small.toml"), [f'run.time_unit="{name}"'])
 
 
-def test_a_name_changes_no_number(command: Command) -> None:
+def test_a_name_changes_no_number(command):
     named, plain = (load(Path(f"{each}.toml"))[0] for each in ("days", "small"))
     assert named.network == plain.network
     prints = []
     for each in ("days", "small"):
         command.done("run", f"{each}.toml", "--out", each)
-        prints.append(json.loads(Path(each, "manifest.json").read_text("utf-8"))["fingerprints"])
+        prints.append(manifest(each)["fingerprints"])
     assert prints[0] == prints[1]
 
 
-def test_screens_print_times_in_the_unit(command: Command) -> None:
+def test_screens_print_times_in_the_unit(command):
     checked = command.done("check", "days.toml", "--set", "run.until=50.0").out
     assert "T = 12 updates or until 50 days, seed 3" in checked
     assert "network: 3 ticks per day, an exchange takes 0.1 days on average" in checked
@@ -104,7 +103,7 @@ def test_screens_print_times_in_the_unit(command: Command) -> None:
     assert "(days)" in swept
 
 
-def test_without_a_name_time_is_rounds_of_answers(command: Command) -> None:
+def test_without_a_name_time_is_rounds_of_answers(command):
     for said in (
         command.done("run", "small.toml"),
         command.done("forecast", "small.toml", "--details"),
@@ -119,7 +118,7 @@ def _labels(figure: Figure) -> list[str]:
     return [axes.get_xlabel() for axes in figure.axes]
 
 
-def test_pictures_have_an_axis_in_the_unit(command: Command) -> None:
+def test_pictures_have_an_axis_in_the_unit(command):
     for each in ("days", "small"):
         command.done("run", f"{each}.toml", "--out", each)
     named, plain = (
@@ -132,7 +131,7 @@ def test_pictures_have_an_axis_in_the_unit(command: Command) -> None:
     ]
 
 
-def test_axes_of_a_sweep_are_in_the_unit(command: Command) -> None:
+def test_axes_of_a_sweep_are_in_the_unit(command):
     text = f'{DAYS}[sweep]\n"clock.rate" = [1.0, 2.0, 4.0]\n'
     Path("s.toml").write_text(text, encoding="utf-8")
     command.done("sweep", "s.toml", "--out", "swept")
@@ -143,7 +142,7 @@ def test_axes_of_a_sweep_are_in_the_unit(command: Command) -> None:
     assert "time to update $T$\n(days)" in ordinates
 
 
-def test_a_report_has_its_key_figures_in_the_unit(command: Command) -> None:
+def test_a_report_has_its_key_figures_in_the_unit(command):
     command.done("run", "days.toml", "--out", "result")
     units = {each["name"]: each["unit"] for each in key_numbers(open_directory(Path("result")))}
     assert (units["simulated_time"], units["throughput"]) == ("days", "updates / day")
@@ -159,7 +158,7 @@ PROPOSE = ("data", "t.csv", "--target", "days", "--owner", "site", "--public", "
 
 
 @pytest.mark.long
-def test_a_proposal_has_the_clock_that_it_was_given(command: Command) -> None:
+def test_a_proposal_has_the_clock_that_it_was_given(command):
     _table()
     told = ("--every", "12 h", "--exchange", "30 min", "--online", "0.8")
     said = command.done(*PROPOSE, "--epsilon", "5", "--write", "s.toml", *told).out
@@ -188,7 +187,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_times_that_make_no_clock_are_refused(command: Command, why: str) -> None:
+def test_times_that_make_no_clock_are_refused(command, why):
     _table()
     said = command(*PROPOSE, *REFUSED[why])
     assert said.code == 2

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.scenario import load
-from tests.cli.command import Command
-from tests.cli.pages import FOLDER, commands, fenced, missing
+from tests.cli.pages import FOLDER, commands, fenced, hold
 
 PAGE = FOLDER.parent / "tutorial-own-table.md"
 
@@ -19,16 +18,13 @@ def here(here: Path) -> Path:
 
 
 @pytest.mark.documents
-def test_its_commands_print_what_it_shows(command: Command, here: Path) -> None:
+def test_its_commands_print_what_it_shows(command, here):
     told = [
         each for _, text in fenced(PAGE, "console") for each in commands(PAGE.stem, False, text, {})
     ]
     assert len(told) == 8
     for each in told:
-        said = command(*each.arguments)
-        printed = (said.out + said.err).splitlines()
-        assert said.code == each.code, printed
-        assert missing(each.lines, printed) is None, (missing(each.lines, printed), printed)
+        hold(command, each)
     written = (here / "stays.toml").read_text("utf-8")
     lines = [line for line in written.splitlines() if "=" in line]
     assert sum("  # " in line for line in lines) > 0.8 * len(lines)
@@ -58,7 +54,7 @@ def test_private_rows_have_no_say_in_what_is_told_and_written(epsilon, command, 
 
 
 @pytest.mark.long
-def test_a_look_at_private_rows_is_not_for_release(command: Command, here: Path) -> None:
+def test_a_look_at_private_rows_is_not_for_release(command, here):
     asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
     said = command.done(*asked, "--private", "--write", "s.toml")
     assert said.out.startswith("not for release: all rows were read, private ones too\n")
@@ -67,7 +63,7 @@ def test_a_look_at_private_rows_is_not_for_release(command: Command, here: Path)
 
 @pytest.mark.nightly
 @pytest.mark.usefixtures("here")
-def test_what_was_chosen_from_private_rows_is_labelled_so(command: Command) -> None:
+def test_what_was_chosen_from_private_rows_is_labelled_so(command):
     asked = ("data", "stays.csv", "--target", "Days", "--owner", "Clinic", "--public", 400)
     command.done(*asked, "--private", "--write", "s.toml", "--epsilon", 1)
     ran = command.done("run", "s.toml", "--out", "out")
@@ -76,7 +72,7 @@ def test_what_was_chosen_from_private_rows_is_labelled_so(command: Command) -> N
 
 
 @pytest.mark.usefixtures("here")
-def test_without_public_rows_names_and_sizes_are_all(command: Command) -> None:
+def test_without_public_rows_names_and_sizes_are_all(command):
     said = command.done("data", "stays.csv", "--owner", "Clinic", "--charset", "cp1252")
     assert said.lines == []
     assert said.out.splitlines()[2:] == [
@@ -129,7 +125,7 @@ def test_public_rows_of_one_target_are_no_ground_for_a_scenario(command, here):
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("here")
-def test_wrong_options(command: Command, options: tuple[object, ...], line: str) -> None:
+def test_wrong_options(command, options, line):
     said = command("data", "stays.csv", *options)
     assert said.code == 2
     assert said.lines[0].startswith(line.removesuffix("…").rstrip()), said.lines

@@ -93,7 +93,7 @@ def test_without_privacy_answers_are_exact_and_no_number_of_them_is_too_large(bu
 
 @together
 @pytest.mark.parametrize("budget", examples(Budget), ids=said)
-def test_traits_of_a_budget_are_what_it_does(budget: Budget) -> None:
+def test_traits_of_a_budget_are_what_it_does(budget):
     longer = [budget.answers_allowed(N, updates) for updates in (T, 2 * T)]
     assert (longer[0] != longer[1]) is (budget.follows_updates or budget.of_asked)
     assert (budget.prices(N) is None) is (longer[0] is not None)
@@ -104,7 +104,7 @@ def test_traits_of_a_budget_are_what_it_does(budget: Budget) -> None:
 
 @together
 @pytest.mark.parametrize("sensitivity", examples(Sensitivity), ids=said)
-def test_traits_of_a_bound_are_what_it_does(sensitivity: Sensitivity) -> None:
+def test_traits_of_a_bound_are_what_it_does(sensitivity):
     rows, targets = [np.full((4, 3), 100.0)], [np.full(4, 100.0)]
     x, y = sensitivity.confine(rows, targets)
     assert np.array_equal(x[0], rows[0]) is not sensitivity.bounds_records

@@ -84,14 +84,14 @@ def held_to_each_alone(traces: list[Any], cells: list[CellTask], asks: Any = "av
 
 
 @one_in(2, "algorithm", ALGORITHMS, ids=said)
-def test_a_mixed_batch_has_the_bits_of_each_cell_alone(algorithm: AnyAlgorithm) -> None:
+def test_a_mixed_batch_has_the_bits_of_each_cell_alone(algorithm):
     for count in (1, 2, R):
         held_to_each_alone(traces_of(algorithm)[:count], cells_of(algorithm))
 
 
 @together
 @pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
-def test_on_each_of_its_protocols(algorithm: AnyAlgorithm, kind: str) -> None:
+def test_on_each_of_its_protocols(algorithm, kind):
     network = network_of(algorithm, kind)
     traces = [simulate(network, scope) for scope in scopes(2)]
     held_to_each_alone(traces, cells_of(algorithm, network.protocol), network.protocol.asks)
@@ -99,7 +99,7 @@ def test_on_each_of_its_protocols(algorithm: AnyAlgorithm, kind: str) -> None:
 
 @together
 @EACH
-def test_every_number_of_a_step_may_differ(algorithm: AnyAlgorithm) -> None:
+def test_every_number_of_a_step_may_differ(algorithm):
     """But for those by which randomness is drawn, and a solver's."""
     steps = cells_of(algorithm)[0].steps
     fixed = {"start", "begin"} if algorithm.kind == "averaging" else set()  # 0 times any factor

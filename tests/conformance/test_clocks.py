@@ -25,7 +25,7 @@ def ticks(clock: Clock, owner: int, count: int, block: int = 256, seed: int = 1)
 
 @together
 @EACH
-def test_ticks_are_integers_and_never_go_back(clock: Clock) -> None:
+def test_ticks_are_integers_and_never_go_back(clock):
     """A drawn gap may round to no tick at all (gamma, cv = 2: one in a hundred), never to less."""
     for owner in range(N):
         found = ticks(clock, owner, 3000)
@@ -40,7 +40,7 @@ def test_ticks_are_integers_and_never_go_back(clock: Clock) -> None:
 
 @pytest.mark.oracle("long-run rate of ticks")
 @EACH
-def test_the_long_run_rate_is_the_declared_one(clock: Clock) -> None:
+def test_the_long_run_rate_is_the_declared_one(clock):
     """z-test on the mean of 20,000 gaps, |z| < 4; standard error √(s²/n); 10⁻⁹ for rounding."""
     rates = clock.rates(N)
     if rates is None:
@@ -56,7 +56,7 @@ def test_the_long_run_rate_is_the_declared_one(clock: Clock) -> None:
 
 @together
 @EACH
-def test_a_list_of_rates_is_one_per_owner(clock: Clock) -> None:
+def test_a_list_of_rates_is_one_per_owner(clock):
     listed = getattr(clock, "rate", None)
     if isinstance(listed, tuple):
         assert clock.rates(N) == listed
@@ -69,7 +69,7 @@ def test_a_list_of_rates_is_one_per_owner(clock: Clock) -> None:
 
 
 @EACH
-def test_the_block_size_never_changes_the_ticks(clock: Clock) -> None:
+def test_the_block_size_never_changes_the_ticks(clock):
     for owner in range(N):
         whole = ticks(clock, owner, 1000, block=1000)
         for block in (1, 2, 7, 16, 512):
@@ -78,7 +78,7 @@ def test_the_block_size_never_changes_the_ticks(clock: Clock) -> None:
 
 @together
 @EACH
-def test_the_stream_decides_the_ticks(clock: Clock) -> None:
+def test_the_stream_decides_the_ticks(clock):
     """Where it asks for one: another seed gives other ticks, and the same the same."""
     assert ticks(clock, 0, 50) == ticks(clock, 0, 50)
     assert (ticks(clock, 0, 50) != ticks(clock, 0, 50, seed=2)) == draws(clock)
@@ -97,6 +97,6 @@ def draws(clock: Clock) -> bool:
     return len(asked) > 0
 
 
-def test_a_list_was_tried_for_every_clock_that_has_a_rate() -> None:
+def test_a_list_was_tried_for_every_clock_that_has_a_rate():
     listed = {c.kind for c in CLOCKS if isinstance(getattr(c, "rate", None), tuple)}
     assert listed == {c.kind for c in CLOCKS if hasattr(c, "rate")}

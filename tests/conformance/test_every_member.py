@@ -28,7 +28,7 @@ BAD = {
 
 @together
 @pytest.mark.parametrize("family", EVERY)
-def test_every_member_has_a_kind_of_its_own_and_an_example(family: str) -> None:
+def test_every_member_has_a_kind_of_its_own_and_an_example(family):
     union = EVERY[family]
     kinds = [kind_of(member) for member in members(union)]
     assert len(kinds) > 0
@@ -36,7 +36,7 @@ def test_every_member_has_a_kind_of_its_own_and_an_example(family: str) -> None:
     assert all(len(domains.examples_of(member)) > 0 for member in members(union))
 
 
-def test_examples_are_of_classes_that_are_there() -> None:
+def test_examples_are_of_classes_that_are_there():
     named = {member.__name__ for union in EVERY.values() for member in members(union)}
     assert domains.examples().keys() <= named | {GraphsInTurn.__name__}
 
@@ -53,7 +53,7 @@ def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(union, s
 
 @together
 @pytest.mark.parametrize(("union", "spec"), ALL)
-def test_a_member_is_frozen(union: Any, spec: Spec) -> None:  # noqa: ARG001
+def test_a_member_is_frozen(union, spec):  # noqa: ARG001
     for name in type(spec).model_fields:
         with pytest.raises(ValidationError):
             setattr(spec, name, None)
@@ -74,6 +74,12 @@ def test_bad_parameters_are_refused_at_construction(member, bad):
             assert "pydantic" not in str(fault)
 
 
+@together
+@pytest.mark.parametrize("family", ["availability", "channel"])
+def test_examples_fit_three_owners(family):
+    assert all(spec.faults(3) == [] for spec in examples(FAMILIES[family]))
+
+
 def refusal(member: type[Spec], fields: dict[str, Any]) -> Sequence[Fault]:
     """Return what a member has against these fields: nothing, if it takes them."""
     try:
@@ -85,7 +91,7 @@ def refusal(member: type[Spec], fields: dict[str, Any]) -> Sequence[Fault]:
 
 @together
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_wrong_kind_names_the_right_ones(family: str) -> None:
+def test_a_wrong_kind_names_the_right_ones(family):
     union = FAMILIES[family]
     with pytest.raises(SpecError) as caught:
         parse(union, {"kind": "no-such-kind"})

@@ -29,13 +29,13 @@ class Dog(Family):
         return "wow"
 
 
-def test_a_whole_member_is_made() -> None:
+def test_a_whole_member_is_made():
     assert Dog().speak() == "wow"
     assert (members(Dog), members(Annotated[Dog, Field()])) == ((Dog,), (Dog,))
     assert kind_of(Dog) == "dog"
 
 
-def test_a_member_that_leaves_something_open_fails_when_it_is_defined() -> None:
+def test_a_member_that_leaves_something_open_fails_when_it_is_defined():
     with pytest.raises(TypeError, match="Cat leaves open: loud, speak"):
 
         class Cat(Family):

@@ -23,16 +23,17 @@ def drawn(law: Law, count: int, block: int, seed: int = 1) -> list[int]:
     return list(islice(law.durations(generator.generator, block), count))
 
 
-def test_none_gives_none() -> None:
+def test_none_gives_none():
     assert NoTime() in LAWS
     assert NoTime().durations(Streams(1).generator, 16) is None
     assert (NoTime().mean, NoTime().variance) == (0, 0)
+    assert NoTime().biased(Streams(1).generator("biased")) == 0
 
 
 @together
 @pytest.mark.oracle("mean and variance of durations")
 @EACH
-def test_mean_and_variance_against_a_hundred_thousand_draws(law: Law) -> None:
+def test_mean_and_variance_against_a_hundred_thousand_draws(law):
     """z-tests, |z| < 4 (fixed seed).
 
     Standard errors: √(variance/n) for the mean, with the law's own variance; √((m₄ − s⁴)/n) for
@@ -52,7 +53,7 @@ def test_mean_and_variance_against_a_hundred_thousand_draws(law: Law) -> None:
 
 
 @one_in(2, "law", [law for law in LAWS if not law.instant], ids=said)
-def test_length_biased_draws_have_the_exact_mean_and_law(law: Law) -> None:
+def test_length_biased_draws_have_the_exact_mean_and_law(law):
     """z-tests on 10⁵ draws, |z| < 4 (fixed seed): P(biased ≤ x) = E[X; X ≤ x]/E X.
 
     The mean is E X²/E X = mean + variance/mean, from the law's own moments; its standard error is
@@ -78,13 +79,9 @@ def test_length_biased_draws_have_the_exact_mean_and_law(law: Law) -> None:
     assert abs((sample <= limit).mean() - share) <= 4 * spread + 1e-8 / law.mean
 
 
-def test_none_is_biased_to_nothing() -> None:
-    assert NoTime().biased(Streams(1).generator("biased")) == 0
-
-
 @together
 @EACH
-def test_durations_are_integers_from_zero_on(law: Law) -> None:
+def test_durations_are_integers_from_zero_on(law):
     ticks = drawn(law, 5000, 512)
     assert all(type(tick) is int for tick in ticks)
     assert min(ticks) >= 0
@@ -93,7 +90,7 @@ def test_durations_are_integers_from_zero_on(law: Law) -> None:
 
 @together
 @EACH
-def test_the_block_size_never_changes_the_values(law: Law) -> None:
+def test_the_block_size_never_changes_the_values(law):
     whole = drawn(law, 1000, 1000)
     for block in (1, 2, 7, 16, 512):
         assert drawn(law, 1000, block) == whole
@@ -101,7 +98,7 @@ def test_the_block_size_never_changes_the_values(law: Law) -> None:
 
 @together
 @EACH
-def test_the_stream_decides_the_values(law: Law) -> None:
+def test_the_stream_decides_the_values(law):
     assert drawn(law, 50, 16) == drawn(law, 50, 16)
     if law.variance > 0:
         assert drawn(law, 50, 16) != drawn(law, 50, 16, seed=2)
@@ -109,7 +106,7 @@ def test_the_stream_decides_the_values(law: Law) -> None:
 
 @together
 @EACH
-def test_the_stream_is_made_at_the_first_draw(law: Law) -> None:
+def test_the_stream_is_made_at_the_first_draw(law):
     streams = Streams(1)
     law.durations(lambda: streams.generator("lazily"), 16)
     streams.generator("lazily")  # not taken: nothing was drawn

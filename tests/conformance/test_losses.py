@@ -33,7 +33,7 @@ CHAINS, LENGTH = 3000, 6
 
 @together
 @EACH
-def test_a_scenario_writes_it_in_a_form_of_its_own(spec: PacketLoss) -> None:
+def test_a_scenario_writes_it_in_a_form_of_its_own(spec):
     """As plain values, in TOML, and back; no ``kind`` is among them."""
     plain = Ideal(loss=spec.written).model_dump(mode="json")["loss"]
     assert "kind" not in str(plain)
@@ -41,7 +41,7 @@ def test_a_scenario_writes_it_in_a_form_of_its_own(spec: PacketLoss) -> None:
     assert packet_loss(Ideal(loss=again).loss) == spec
 
 
-def test_a_member_that_leaves_something_open_is_refused() -> None:
+def test_a_member_that_leaves_something_open_is_refused():
     left = {"called": "left", "__module__": __name__}
     with pytest.raises(TypeError, match="leaves open: bursty, draws, shares, written"):
         type("Left", (PacketLoss,), left)
@@ -75,12 +75,12 @@ def of_chain(loss: GilbertElliott) -> tuple[float, float]:
 
 @together
 @pytest.mark.parametrize("loss", examples(GilbertElliott), ids=str)
-def test_the_share_is_that_of_the_stationary_chain(loss: GilbertElliott) -> None:
+def test_the_share_is_that_of_the_stationary_chain(loss):
     assert loss.shares(2) == pytest.approx((of_chain(loss)[0],) * 2)
 
 
 @EACH
-def test_shares_and_pairs_are_those_that_are_declared(spec: PacketLoss) -> None:
+def test_shares_and_pairs_are_those_that_are_declared(spec):
     """z-tests, |z| < 4.5 (fixed seed), over 3,000 independent owners, early and late.
 
     Standard errors √(p(1 − p)/3000). A chain that starts in the good state fails at the first
@@ -97,7 +97,7 @@ def test_shares_and_pairs_are_those_that_are_declared(spec: PacketLoss) -> None:
             assert abs(both - pair) <= 4.5 * sqrt(pair * (1 - pair) / CHAINS) + 1e-12
 
 
-def test_never_is_no_iterator_and_nothing_is_drawn() -> None:
+def test_never_is_no_iterator_and_nothing_is_drawn():
     def no_stream() -> np.random.Generator:
         raise AssertionError("nothing to draw")
 
@@ -127,7 +127,7 @@ def lost(trace: Trace, owner: int) -> list[int]:
 
 
 @pytest.mark.parametrize("spec", ALIKE, ids=str)
-def test_an_owners_losses_are_its_own(spec: PacketLoss) -> None:
+def test_an_owners_losses_are_its_own(spec):
     """Neither more owners, nor losses of other messages, nor retransmissions change them."""
     loss = spec.written
     few = traced(loss=loss)
@@ -143,7 +143,7 @@ def test_an_owners_losses_are_its_own(spec: PacketLoss) -> None:
     assert lost(few, 1)[:50] != lost(few, 2)[:50]
 
 
-def test_each_owner_has_its_own_probability() -> None:
+def test_each_owner_has_its_own_probability():
     trace = traced(loss=(0.0, 0.5, 1.0))
     shares = [np.mean(lost(trace, owner)) for owner in (1, 2, 3)]
     assert shares[0] == 0

@@ -88,7 +88,7 @@ def attacked(given: Scenario, problem: Problem) -> Any:
 @ORACLE
 @one_in(2, "epsilon", CHARGES)
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
-def test_a_mechanism_is_sound_at_its_claim(mechanism: MechanismKind, epsilon: float) -> None:
+def test_a_mechanism_is_sound_at_its_claim(mechanism, epsilon):
     """And is seen nearly as far as it goes, so that the attack is worth something."""
     given = under_attack(mechanism, epsilon)
     found = attacked(given, ready(given))
@@ -100,7 +100,7 @@ def test_a_mechanism_is_sound_at_its_claim(mechanism: MechanismKind, epsilon: fl
 @ORACLE
 @one_in(2, "fault", FAULTS)
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
-def test_a_fault_in_a_mechanism_is_refuted(mechanism: MechanismKind, fault: str) -> None:
+def test_a_fault_in_a_mechanism_is_refuted(mechanism, fault):
     given = under_attack(mechanism)
     problem = ready(given)
     found = attacked(given, hidden_by(problem, FAULTS[fault](problem.noise)))
@@ -119,7 +119,7 @@ def squares(noise: Any, of: Any) -> list[Any]:
 
 @pytest.mark.parametrize("epsilon", [1.0, 6.0])
 @pytest.mark.parametrize("mechanism", NOISY, ids=said)
-def test_noise_has_the_variance_that_it_states(mechanism: MechanismKind, epsilon: float) -> None:
+def test_noise_has_the_variance_that_it_states(mechanism, epsilon):
     noise = ready(scenario(mechanism, epsilon)).noise
     require(squares(noise, noise), error=0.05)
     for fault in FAULTS.values():
@@ -141,14 +141,14 @@ class Apart:
 
 
 @pytest.mark.parametrize("mechanism", EACH, ids=said)
-def test_block_sizes_never_change_values(mechanism: MechanismKind) -> None:
+def test_block_sizes_never_change_values(mechanism):
     noise = ready(scenario(mechanism)).noise
     assert np.array_equal(in_blocks(noise, 7), in_blocks(noise, 3, 1, 3))
     assert not np.array_equal(in_blocks(Apart(), 7), in_blocks(Apart(), 3, 1, 3))
 
 
 @pytest.mark.parametrize("mechanism", [*NOISY, SPHERICAL], ids=said)
-def test_coordinates_are_independent_or_said_to_be_drawn_together(mechanism: MechanismKind) -> None:
+def test_coordinates_are_independent_or_said_to_be_drawn_together(mechanism):
     """Squares of coordinates that are independent have no correlation."""
     noise = ready(scenario(mechanism, 6.0)).noise
     owners = np.zeros(RUNS, dtype=np.int64)
@@ -176,7 +176,7 @@ def adds_rows(noise: AnswerNoise) -> bool:
 
 
 @pytest.mark.parametrize("mechanism", EACH, ids=said)
-def test_noise_is_what_its_traits_say(mechanism: MechanismKind) -> None:
+def test_noise_is_what_its_traits_say(mechanism):
     given = scenario(mechanism)
     problem = ready(given)
     noise, accountant = problem.noise, problem.accountant
@@ -201,7 +201,7 @@ def test_the_budget_at_which_noise_is_smaller_is_the_one_that_makes_it_so(mechan
 
 
 @pytest.mark.parametrize("mechanism", NOISY, ids=said)
-def test_a_mechanism_that_states_no_noise_is_never_private(mechanism: MechanismKind) -> None:
+def test_a_mechanism_that_states_no_noise_is_never_private(mechanism):
     given = scenario(mechanism)
     problem, none = ready(given), NoNoise(np.zeros(2))
     for noise, private in ((problem.noise, True), (none, False)):
@@ -241,7 +241,7 @@ def by(mechanism: MechanismKind, answers: int) -> Scenario:
     return given.model_copy(update={"privacy": privacy})
 
 
-def test_a_mechanism_that_nobody_vouches_for_is_not_shown_to_be_private() -> None:
+def test_a_mechanism_that_nobody_vouches_for_is_not_shown_to_be_private():
     given = by(Unproven(), 2)
     problem = ready(given)
     found = guarantee(
@@ -252,7 +252,7 @@ def test_a_mechanism_that_nobody_vouches_for_is_not_shown_to_be_private() -> Non
     assert "the claim rests on code from outside" in found.reasons[0]
 
 
-def test_without_a_textbook_a_mechanism_is_held_to_what_it_says() -> None:
+def test_without_a_textbook_a_mechanism_is_held_to_what_it_says():
     known, own = owed(by(LaplaceMechanism(), 2))[1], owed(by(Unproven(), 2))[1]
     assert own.answers == known.answers == 2
     assert own.of_one() == known.of_one()
@@ -264,7 +264,7 @@ def test_without_a_textbook_a_mechanism_is_held_to_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("name", ["discrete-laplace", {"kind": "discrete-laplace"}, OUTSIDE])
-def test_labels_name_the_noise(name: Any) -> None:
+def test_labels_name_the_noise(name):
     manifest = {
         "scenario": {"privacy": {"mechanism": name, "epsilon": 1.0}, "owners": {"count": 2}},
         "summary": {
@@ -290,7 +290,7 @@ def test_labels_name_the_noise(name: Any) -> None:
         assert named_guarantee([manifest]) == f"ε-DP, pure, {called} noise"
 
 
-def test_a_kind_alone_and_a_table_without_more_are_the_same() -> None:
+def test_a_kind_alone_and_a_table_without_more_are_the_same():
     for each in EACH:
         alone = scenario(type(each)())
         assert alone.plain()["privacy"]["mechanism"] == each.kind
@@ -303,7 +303,7 @@ def test_a_kind_alone_and_a_table_without_more_are_the_same() -> None:
         assert said_so == (fields if len(fields) > 1 else each.kind)
 
 
-def test_a_field_can_be_set_beneath_a_kind_that_stands_alone() -> None:
+def test_a_field_can_be_set_beneath_a_kind_that_stands_alone():
     """And a new kind drops what it lacks."""
     raw = {"data": {"kind": "table", "split": "dirichlet"}}
     assert set_path(Scenario, raw, "data.split.dirichlet", 0.4) == []
@@ -326,7 +326,7 @@ def learning(mechanism: MechanismKind) -> Scenario:
 
 
 @one_in(3, "mechanism", NOISY, ids=said)
-def test_forecasts_by_moments_are_what_runs_come_to(mechanism: MechanismKind) -> None:
+def test_forecasts_by_moments_are_what_runs_come_to(mechanism):
     given = learning(mechanism)
     found = forecast(given)
     curve = run(given).learned.curve

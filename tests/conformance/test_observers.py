@@ -75,7 +75,7 @@ def base(observer: ObserverKind | None) -> dict[str, Any]:
     """Return a scenario that an observer is of."""
     if observer is not None and observer.sees_sums:
         return SUMMED
-    return ROUNDS if observer is not None and observer.kind == "model" else AVERAGING  # type: ignore[attr-defined]
+    return ROUNDS if observer is not None and observer.kind == "model" else AVERAGING
 
 
 def scenario(observer, of=None, **changed):
@@ -100,7 +100,7 @@ def outcome(observer, graph="ring", like=None):
 @pytest.mark.oracle("ε of every owner against an observer")
 @EACH
 @one_in(3, "graph", ["ring", "star", "complete"])
-def test_nobody_learns_more_than_who_hears_all(observer: ObserverKind, graph: str) -> None:
+def test_nobody_learns_more_than_who_hears_all(observer, graph):
     if observer.sees_sums:
         assert_sums_cost_no_more(observer)
         return
@@ -128,7 +128,7 @@ def assert_sums_cost_no_more(observer: ObserverKind) -> None:
 
 
 @EACH
-def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer: ObserverKind) -> None:
+def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer):
     told = manifest(run(scenario(observer)) if observer.sees_sums else outcome(observer))
     words = observer.describe()
     assert f", against {words}" in label([told]).text
@@ -137,7 +137,7 @@ def test_everything_that_states_an_epsilon_says_whom_it_is_against(observer: Obs
 
 
 @EACH
-def test_check_and_forecast_say_it_too(observer: ObserverKind) -> None:
+def test_check_and_forecast_say_it_too(observer):
     asked = scenario(observer)
     assert f"observer: ε is against {observer.describe()}" in describe(asked)
     later = "its ε is known after a run, and is at most that against an observer of all answers"
@@ -174,16 +174,16 @@ def test_check_and_forecast_say_it_too(observer: ObserverKind) -> None:
         ),
     ],
 )
-def test_check_tells_of_sums_what_runs_do(observer: dict[str, Any], told: str) -> None:
+def test_check_tells_of_sums_what_runs_do(observer, told):
     assert told in describe(scenario(type(_SUMS)(**observer)))
 
 
-def test_where_all_are_as_strict_nobody_is_named() -> None:
-    said = describe(scenario(_SUMS, privacy={"epsilon": 1.0}))  # type: ignore[arg-type]
+def test_where_all_are_as_strict_nobody_is_named():
+    said = describe(scenario(_SUMS, privacy={"epsilon": 1.0}))
     assert not any("strictest" in line for line in said)
 
 
-def test_where_no_observer_is_named_nothing_is_said_of_one() -> None:
+def test_where_no_observer_is_named_nothing_is_said_of_one():
     told = manifest(outcome(None))
     assert "against" not in label([told]).text + named_guarantee([told])
     assert "observer" not in told["scenario"]["privacy"]
@@ -193,7 +193,7 @@ def test_where_no_observer_is_named_nothing_is_said_of_one() -> None:
 @pytest.mark.parametrize(
     ("field", "kind"), [("observer", "model"), ("observer", "transcript"), ("budget", "horizon")]
 )
-def test_a_kind_alone_is_its_table_and_keeps_its_digest(field: str, kind: str) -> None:
+def test_a_kind_alone_is_its_table_and_keeps_its_digest(field, kind):
     alone, table = (
         scenario(None, ROUNDS, privacy={"budget": {"kind": "horizon"}, field: value})
         for value in (kind, {"kind": kind})
@@ -210,15 +210,15 @@ def test_a_kind_alone_is_its_table_and_keeps_its_digest(field: str, kind: str) -
         ({"observer": "nobody"}, "privacy.observer: given 'nobody'"),
     ],
 )
-def test_a_kind_alone_that_is_not_complete_is_refused(privacy: Any, refused: str) -> None:
+def test_a_kind_alone_that_is_not_complete_is_refused(privacy, refused):
     with pytest.raises(SpecError, match=refused):
         scenario(None, privacy=privacy)
 
 
-def test_who_differ_are_both_named() -> None:
+def test_who_differ_are_both_named():
     one, two = examples(Observer)[:2]
     text = label([manifest(outcome(one)), manifest(outcome(two))]).text
-    assert f", against {one.describe()} or {two.describe()}" in text  # type: ignore[attr-defined]
+    assert f", against {one.describe()} or {two.describe()}" in text
 
 
 LIVE = {"learning": "live", "target": 0.1}
@@ -280,51 +280,45 @@ FEDBUFF = {
 }  # fmt: skip
 
 
+PUSHED = {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}
+TWICE = "one answer at a time, given fedbuff"
+LATE = {"kind": "broadcast", "interval": 1.0, "answer_at": "after-delay"}
+DIFFERENT = "allowed are different owners from 1 to 6"
+REFUSED = [
+    (_SUMS, {"dropouts": 4, "colluders": 2}, {}, "dropouts", "allowed is n − d − t ≥ 1"),
+    (_SUMS, {}, PUSHED, "dropouts", "allowed is n − d = 4"),
+    (
+        _SUMS,
+        {"dropouts": 2},
+        PUSHED | {"algorithm": FEDBUFF | {"weighting": "polynomial"}},
+        "kind",
+        TWICE,
+    ),
+    (_SUMS, {"dropouts": 2}, PUSHED | {"protocol": {"kind": "request"}}, "kind", TWICE),
+    (
+        _SUMS,
+        {"dropouts": 2},
+        PUSHED | {"protocol": {"kind": "push", "own_tick": "overlap"}},
+        "kind",
+        TWICE,
+    ),
+    (_SUMS, {"dropouts": 2}, PUSHED | {"protocol": LATE}, "kind", TWICE),
+    (_NODE, {"colluding": [7]}, {}, "colluding", DIFFERENT),
+    (_NODE, {"colluding": [2, 2]}, {}, "colluding", DIFFERENT),
+]
+
+
 @together
-@pytest.mark.parametrize(
-    ("observer", "changed", "allowed"),
-    [
-        ({"dropouts": 4, "colluders": 2}, {}, "allowed is n − d − t ≥ 1"),
-        ({}, {"algorithm": FEDBUFF, "protocol": {"kind": "push"}}, "allowed is n − d = 4"),
-    ],
-)
-def test_so_many_have_to_be_left(observer, changed, allowed):
+@pytest.mark.parametrize(("observer", "fields", "changed", "key", "allowed"), REFUSED)
+def test_what_does_not_fit_an_observer_is_one_line(observer, fields, changed, key, allowed):
+    """So many have to be left, and no owner may be twice in a buffer, or among colluders."""
     with pytest.raises(SpecError) as caught:
-        scenario(type(_SUMS)(**observer), **changed)
+        scenario(type(observer)(**fields), **changed)
     [fault] = caught.value.faults
-    assert fault.key == "privacy.observer.dropouts"
+    assert fault.key == f"privacy.observer.{key}"
     assert allowed in fault.allowed
 
 
-@together
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"algorithm": {**FEDBUFF, "weighting": "polynomial"}, "protocol": {"kind": "push"}},
-        {"algorithm": FEDBUFF, "protocol": {"kind": "request"}},
-        {"algorithm": FEDBUFF, "protocol": {"kind": "push", "own_tick": "overlap"}},
-        {
-            "algorithm": FEDBUFF,
-            "protocol": {"kind": "broadcast", "interval": 1.0, "answer_at": "after-delay"},
-        },
-    ],
-)
-def test_a_buffer_in_which_an_owner_may_be_twice_is_refused(changed: dict[str, Any]) -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(type(_SUMS)(dropouts=2), **changed)  # type: ignore[call-arg]
-    [fault] = caught.value.faults
-    assert "one answer at a time, given fedbuff" in fault.allowed
-
-
-def test_canaries_are_not_told_by_sums() -> None:
+def test_canaries_are_not_told_by_sums():
     with pytest.raises(SpecError, match="need single answers, which are not seen here"):
-        first_audit(scenario(_SUMS), canaries=4, confidence=0.9)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("colluding", [[7], [2, 2]])
-def test_colluders_are_different_owners(colluding: list[int]) -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(type(_NODE)(colluding=colluding))  # type: ignore[call-arg,arg-type]
-    [fault] = caught.value.faults
-    assert fault.key == "privacy.observer.colluding"
-    assert fault.allowed == "allowed are different owners from 1 to 6"
+        first_audit(scenario(_SUMS), canaries=4, confidence=0.9)

@@ -207,7 +207,7 @@ WHOLE = [spec for spec in examples(AnyAlgorithm) if spec.kind in REFERENCES and 
 
 
 @ORACLE
-def test_every_algorithm_has_a_reference() -> None:
+def test_every_algorithm_has_a_reference():
     kinds = {kind_of(member) for member in members(AnyAlgorithm)}
     remedy = "write it from its formula into REFERENCES, and its class into the kinds of ORACLE"
     assert kinds == REFERENCES.keys() | ELSEWHERE.keys(), remedy
@@ -220,7 +220,7 @@ def claimed(referred: Iterable[str]) -> set[str]:
     return stated ^ set(referred)
 
 
-def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one() -> None:
+def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one():
     """Not of a new algorithm, which joins the union before anybody has written its formula."""
     referred = REFERENCES.keys() | ELSEWHERE.keys()
     assert claimed(referred) == set()
@@ -239,7 +239,7 @@ def test_an_algorithm_that_is_new_in_the_union_is_not_exact(monkeypatch):
 @together
 @ORACLE
 @pytest.mark.parametrize("algorithm", WHOLE, ids=said)
-def test_without_noise_it_equals_its_reference(algorithm: AnyAlgorithm) -> None:
+def test_without_noise_it_equals_its_reference(algorithm):
     quadratic = Quadratic.from_records(*RECORDS, SIGMA, BOX)
     steps, traces = steps_of(algorithm, quadratic), traces_of(algorithm)
     answers = reply_of(algorithm, quadratic).gradients
@@ -257,7 +257,7 @@ def test_without_noise_it_equals_its_reference(algorithm: AnyAlgorithm) -> None:
 @together
 @pytest.mark.parametrize("algorithm", members(AnyAlgorithm), ids=kind_of)
 @pytest.mark.parametrize("protocol", members(Protocol), ids=kind_of)
-def test_other_protocols_are_refused_by_name(algorithm: Any, protocol: Any) -> None:
+def test_other_protocols_are_refused_by_name(algorithm, protocol):
     if algorithm.runs_on(protocol):
         return
     spec = next(each for each in examples(AnyAlgorithm) if type(each) is algorithm)

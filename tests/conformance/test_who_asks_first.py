@@ -57,7 +57,7 @@ def test_what_comes_of_whom_depends_on_ties_only_where_one_is_heard_at_once(chan
 
 @together
 @pytest.mark.parametrize("channel", SLOTTED, ids=said)
-def test_who_asks_first_within_a_slot_makes_no_difference(channel: Channel) -> None:
+def test_who_asks_first_within_a_slot_makes_no_difference(channel):
     assert not depends_on_who_asks_first(channel)
 
 
@@ -99,7 +99,7 @@ class FirstComes(SlottedAloha):
         return OneCoin(Air(kernel), to_ticks(self.slot), draws)
 
 
-def test_draws_that_depend_on_who_asks_first_are_caught() -> None:
+def test_draws_that_depend_on_who_asks_first_are_caught():
     """With ties and without: no order of events at one tick need ever change."""
     wrong = FirstComes(airtime=0.1, slot=0.1)
     assert depends_on_ties(wrong)

@@ -1,14 +1,13 @@
 """The gallery: each picture with its command and its sentence."""
 
 import runpy
-from pathlib import Path
 
 from tests.documents.parts import ROOT
 
 gallery_page = runpy.run_path(str(ROOT / "docs" / "hooks" / "pages.py"))["gallery_page"]
 
 
-def test_a_picture_has_the_command_of_its_section(tmp_path: Path) -> None:
+def test_a_picture_has_the_command_of_its_section(tmp_path):
     (tmp_path / "pictures").mkdir()
     (tmp_path / "page.md").write_text(
         "# Title\n\n`asyncdp run other`\n\n"
@@ -24,7 +23,7 @@ def test_a_picture_has_the_command_of_its_section(tmp_path: Path) -> None:
     assert second.endswith("```sh\nasyncdp run other\n```\n")  # the page's own
 
 
-def test_every_picture_of_the_docs_is_in_it() -> None:
+def test_every_picture_of_the_docs_is_in_it():
     page = gallery_page(ROOT / "docs")
     for picture in (ROOT / "docs" / "pictures").glob("*.png"):
         _, _, rest = page.partition(f"](pictures/{picture.name})")

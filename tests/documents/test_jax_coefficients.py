@@ -43,7 +43,7 @@ def cost(column: Any) -> float:
 
 
 @pytest.mark.parametrize("bands", [2, 10, 100])
-def test_bands_sensitivity_and_error_are_those_of_the_library(bands: int) -> None:
+def test_bands_sensitivity_and_error_are_those_of_the_library(bands):
     from jax_privacy.matrix_factorization import toeplitz
 
     ours = np.array(Correlation(bands=bands).column)
@@ -57,7 +57,7 @@ def test_bands_sensitivity_and_error_are_those_of_the_library(bands: int) -> Non
         assert share == pytest.approx(left(curvature, tuple(ours), 200))
 
 
-def test_the_page_says_what_optimal_bands_gain() -> None:
+def test_the_page_says_what_optimal_bands_gain():
     from jax_privacy.matrix_factorization import toeplitz
 
     best = toeplitz.optimize_banded_toeplitz(200, 5, max_optimizer_steps=60)
@@ -66,7 +66,7 @@ def test_the_page_says_what_optimal_bands_gain() -> None:
     assert Correlation(coefficients=tuple((best / best[0]).tolist()[1:])).bands is None
 
 
-def test_the_page_says_what_a_blt_costs_and_what_it_leaves(known: dict[str, Any]) -> None:
+def test_the_page_says_what_a_blt_costs_and_what_it_leaves(known):
     blt = np.array(known["blt"].toeplitz_coefs(200))
     root = Correlation(bands=100).column
     costs = [f"{cost(column):.1f}" for column in (blt, blt[:100], blt[:50], root)]
@@ -80,7 +80,7 @@ def test_the_page_says_what_a_blt_costs_and_what_it_leaves(known: dict[str, Any]
         assert f"| {curvature} | {' | '.join(cells)} |" in PAGE
 
 
-def test_a_scenario_runs_with_them(known: dict[str, Any]) -> None:
+def test_a_scenario_runs_with_them(known):
     result, bands = known["result"], {"correlation": {"bands": 100}}
     ours = known["ad"].run(known["scenario"].replace(privacy=bands))
     psi, by_bands = (each.summary.loc["psi_final.mean", "value"] for each in (result, ours))

@@ -15,7 +15,7 @@ HEADINGS = (
 )
 
 
-def test_every_member_has_its_page_and_there_are_no_others() -> None:
+def test_every_member_has_its_page_and_there_are_no_others():
     assert lacking() == []
     pages = expected()
     others = ("README.md", "energy.md")  # of no kind
@@ -25,14 +25,14 @@ def test_every_member_has_its_page_and_there_are_no_others() -> None:
         assert told(path.read_text("utf-8")) == kinds, path.name
 
 
-def test_pages_name_the_oracles_that_the_register_has() -> None:
+def test_pages_name_the_oracles_that_the_register_has():
     pages = [path for path in expected() if path.exists()]  # the test above names the others
     old = [path.name for path in pages if rewritten(text := path.read_text("utf-8")) != text]
     assert old == [], "python -m tests.documents rewrites them"
 
 
 @pytest.mark.parametrize("family", SECTIONS)
-def test_a_page_says_what_it_represents_assumes_and_where_it_ends(family: str) -> None:
+def test_a_page_says_what_it_represents_assumes_and_where_it_ends(family):
     for path in sorted((PARTS / family).glob("*.md")):
         lines = path.read_text("utf-8").splitlines()
         assert lines[0] == f"# {path.stem}"

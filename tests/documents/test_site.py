@@ -32,13 +32,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.mktemp("site"))
 
 
-def test_it_is_built_without_a_warning(site: Path) -> None:
+def test_it_is_built_without_a_warning(site):
     pages = [path for path in site.rglob("*.html") if path.name != "404.html"]
     sources = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
     assert len(pages) == len(sources) + 1 > 60  # the gallery has no source of its own
 
 
-def test_blocks_of_code_and_lists_are_read_as_such(site: Path) -> None:
+def test_blocks_of_code_and_lists_are_read_as_such(site):
     """A block with two words after its ``` is none to the site, nor is a list without a gap."""
     for path in site.rglob("*.html"):
         prose = re.sub(r"<pre.*?</pre>", "", path.read_text("utf-8"), flags=re.S)
@@ -46,7 +46,7 @@ def test_blocks_of_code_and_lists_are_read_as_such(site: Path) -> None:
         assert [each for each in paragraphs if "```" in each or "\n- " in each] == [], path.name
 
 
-def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
+def test_pages_fetch_nothing_from_elsewhere(site):
     fetched = set()
     for path in site.rglob("*.html"):
         page = Fetched()
@@ -58,7 +58,7 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*", styles) == []
 
 
-def test_a_reader_has_light_or_dark_and_can_change_it(site: Path) -> None:
+def test_a_reader_has_light_or_dark_and_can_change_it(site):
     """A visit's choice is kept, so that without a switch a day's light stays at night."""
     page = (site / "index.html").read_text("utf-8")
     medias = re.findall(r'data-md-color-media="([^"]*)" data-md-color-scheme="(\w+)"', page)
@@ -74,7 +74,7 @@ def test_a_reader_has_light_or_dark_and_can_change_it(site: Path) -> None:
     ]
 
 
-def test_a_broken_link_ends_the_build(tmp_path: Path) -> None:
+def test_a_broken_link_ends_the_build(tmp_path):
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
     from mkdocs.exceptions import Abort

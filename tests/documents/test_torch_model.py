@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("default")]
 SCENARIO = ROOT / "docs" / "kinds" / "torch_model.toml"
 
 
-def test_clipped_gradients_are_those_of_the_perceptron() -> None:
+def test_clipped_gradients_are_those_of_the_perceptron():
     import asyncdp_sim as ad
 
     model = ad.load(SCENARIO, allow_code=True).model
@@ -42,7 +42,7 @@ def test_clipped_gradients_are_those_of_the_perceptron() -> None:
             )
 
 
-def test_it_learns_privately_live_as_in_replay() -> None:
+def test_it_learns_privately_live_as_in_replay():
     import asyncdp_sim as ad
 
     scenario = ad.load(SCENARIO, ["run.updates=12"], allow_code=True)
@@ -52,7 +52,7 @@ def test_it_learns_privately_live_as_in_replay() -> None:
     assert live.models.theta_L.tolist() == again.models.theta_L.tolist()
 
 
-def test_a_declared_bound_is_watched() -> None:
+def test_a_declared_bound_is_watched():
     """At every query, by nothing but what a model's records must tell."""
     import asyncdp_sim as ad
 

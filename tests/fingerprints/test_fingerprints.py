@@ -25,14 +25,14 @@ def differ(before: dict, after: dict) -> set[str]:
 
 
 @pytest.mark.long
-def test_an_entry_has_one_fingerprint() -> None:
+def test_an_entry_has_one_fingerprint():
     [cell, *_] = cells("async-02")
     found = recorded("async-02", cell)
     assert set(found) == ALL
     assert recorded("async-02", cell) == found
 
 
-def test_each_layer_notices_its_own() -> None:
+def test_each_layer_notices_its_own():
     assert differ({}, {"run__seed": 12}) >= {"order", "time", "accounts", "models", "curves"}
     privacy = differ({}, {"privacy__epsilon": 1.0})
     assert privacy >= {"accounts", "models", "curves", "figures"}
@@ -52,9 +52,7 @@ def test_each_layer_notices_its_own() -> None:
         ("curve", "fitness", "curves"),
     ],
 )
-def test_two_values_that_change_places_show_in_their_layer(
-    table: str, column: str, layer: str, tmp_path: Path
-) -> None:
+def test_two_values_that_change_places_show_in_their_layer(table, column, layer, tmp_path):
     written(scenario(), tmp_path / "result")
     before = of_tables(tmp_path / "result")
     swap(tmp_path / "result" / f"{table}.parquet", column)
@@ -72,12 +70,12 @@ def swap(file: Path, column: str) -> None:
     pq.write_table(table.set_column(at, column, pa.array(values, table[column].type)), file)
 
 
-def test_a_forecast_shows_in_the_last_digit() -> None:
+def test_a_forecast_shows_in_the_last_digit():
     mild = {"model__theta_max": 1e6, "algorithm__initial": "zeros"}
     assert "forecast" in differ(mild, mild | {"privacy__epsilon": 5.0 + 1e-13})
 
 
-def test_cells_are_spread_over_the_sweep() -> None:
+def test_cells_are_spread_over_the_sweep():
     assert cells("lending-timing") == [0]
     assert cells("async-08") == [0, 1, 2]
     chosen = cells("async-05")
@@ -85,13 +83,11 @@ def test_cells_are_spread_over_the_sweep() -> None:
     assert (chosen[0], chosen[-1]) == (0, 99)
 
 
-def test_a_cell_that_does_not_run_says_why() -> None:
+def test_a_cell_that_does_not_run_says_why():
     assert recorded("async-08", 3) == {"refused": "IndexError: list index out of range"}
 
 
-def test_the_command_lists_every_difference(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_lists_every_difference(tmp_path, monkeypatch, capsys):
     taken = {"b 0000": {"order": "1", "time": "2"}, "a 0001": {"refused": "no such table"}}
     monkeypatch.setattr(command, "taken", lambda *_: taken)
     file = tmp_path / "before.json"
@@ -120,7 +116,7 @@ def test_the_command_lists_every_difference(
     ]
 
 
-def test_every_member_of_every_family_has_a_scenario_that_runs(tmp_path: Path) -> None:
+def test_every_member_of_every_family_has_a_scenario_that_runs(tmp_path):
     found: dict[str, list[bool]] = {}
     for key, raw in kinds.scenarios(tmp_path):
         try:
@@ -137,9 +133,7 @@ def test_every_member_of_every_family_has_a_scenario_that_runs(tmp_path: Path) -
 
 @pytest.mark.long
 @pytest.mark.parametrize("key", ["kind data table 3", "kind observer aggregate 1"])
-def test_a_kind_has_one_fingerprint_and_its_run_without_events_one_besides(
-    key: str, tmp_path: Path
-) -> None:
+def test_a_kind_has_one_fingerprint_and_its_run_without_events_one_besides(key, tmp_path):
     raw = dict(kinds.scenarios(tmp_path))[key]
     found = kinds.recorded(raw, tmp_path)
     assert set(found) == ALL | {"without events"}

@@ -9,6 +9,7 @@ import numpy as np
 from asyncdp_sim.evidence import Oracle, oracles
 from asyncdp_sim.spec.base import members
 from tests.conformance.members import FAMILIES
+from tests.markdown_tables import table
 from tests.nightly.kept import FOLDER, Found, kept
 from tests.nightly.parts import PARTS, about_no_kind
 from tests.nightly.reports import ROOT
@@ -73,8 +74,7 @@ def newest(folder: Path = FOLDER) -> str:
 
 
 def _table(head: Sequence[str], rows: Iterator[Sequence[object]]) -> str:
-    lines = (head, ["---"] * len(head), *rows)
-    return "\n".join(f"| {' | '.join(_cell(each) for each in line)} |" for line in lines) + "\n"
+    return table([*map(_cell, head)], ([*map(_cell, row)] for row in rows)) + "\n"
 
 
 def _cell(value: object) -> str:

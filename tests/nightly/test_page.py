@@ -31,7 +31,7 @@ def aloha(text: str) -> str:
     return found
 
 
-def test_it_is_made_whole_from_what_is_kept() -> None:
+def test_it_is_made_whole_from_what_is_kept():
     """``python -m tests.nightly --only`` writes it anew."""
     for path, text in pages().items():
         assert path.read_text(encoding="utf-8") == text
@@ -41,14 +41,14 @@ def test_it_is_made_whole_from_what_is_kept() -> None:
         dated("", "2026-01-02")
 
 
-def test_it_has_a_row_for_each_oracle() -> None:
+def test_it_has_a_row_for_each_oracle():
     lines = page(FOLDER).splitlines()
     for oracle in oracles():
         start = f"| {oracle.statistic} | {oracle.formula} |".replace("|z|", "\\|z\\|")
         assert any(line.startswith(f"| {oracle.statistic} | ") for line in lines), start
 
 
-def test_what_never_ran_is_named(tmp_path: Path) -> None:
+def test_what_never_ran_is_named(tmp_path):
     text = page(tmp_path)
     assert aloha(text).count("not run") == 1
     for name, part in PARTS.items():
@@ -56,7 +56,7 @@ def test_what_never_ran_is_named(tmp_path: Path) -> None:
         assert f"- {name}, not run: {part.items()[0]}; " in text
 
 
-def test_scores_are_told_by_the_worst(tmp_path: Path) -> None:
+def test_scores_are_told_by_the_worst(tmp_path):
     found = {"passed": [TEST, FRESH], "failed": {}, "scores": {TEST: SCORES[:1], FRESH: SCORES[1:]}}
     keep("oracles", FILE, WHEN | found, tmp_path)
     text = page(tmp_path)
@@ -70,7 +70,7 @@ def test_scores_are_told_by_the_worst(tmp_path: Path) -> None:
     assert "| 2026-01-02 | abc | 7 | 1.00 |" in text
 
 
-def test_tests_that_came_after_the_last_night_are_told(tmp_path: Path) -> None:
+def test_tests_that_came_after_the_last_night_are_told(tmp_path):
     oracle = next(each for each in oracles() if len(each.tests) == 3)
     for file in {test.partition("::")[0] for test in oracle.tests}:
         keep("oracles", file, WHEN | {"passed": [], "failed": {}, "scores": {}}, tmp_path)
@@ -81,7 +81,7 @@ def test_tests_that_came_after_the_last_night_are_told(tmp_path: Path) -> None:
     assert " | 2 passed, 2 not run | " in row
 
 
-def test_what_went_wrong_is_told(tmp_path: Path) -> None:
+def test_what_went_wrong_is_told(tmp_path):
     failed = {"passed": [], "failed": {TEST: "off theory"}, "scores": {}}
     keep("oracles", FILE, WHEN | failed, tmp_path)
     survived = {"noticed_by": None}
@@ -100,7 +100,7 @@ def test_what_went_wrong_is_told(tmp_path: Path) -> None:
     assert said == [[f"  FAILED {TEST}: off theory"], ["  SURVIVED"], ["  FAILED test_x: two"], []]
 
 
-def test_a_part_that_runs_again_replaces_its_item_alone(tmp_path: Path) -> None:
+def test_a_part_that_runs_again_replaces_its_item_alone(tmp_path):
     for item, value in (("b", 1), ("a", 2), ("b", 3)):
         keep("oracles", item, {"value": value}, tmp_path)
     assert kept("oracles", tmp_path) == {"a": {"value": 2}, "b": {"value": 3}}
@@ -109,7 +109,7 @@ def test_a_part_that_runs_again_replaces_its_item_alone(tmp_path: Path) -> None:
     assert found["seed"] == 5
 
 
-def test_every_file_that_is_named_is_there() -> None:
+def test_every_file_that_is_named_is_there():
     files = [*PARTS["oracles"].items(), *PARTS["fuzz"].items()]
     assert [file for file in files if not (ROOT / "tests" / file).exists()] == []
     assert set(files) >= {f"verification/{p.name}" for p in
@@ -119,7 +119,7 @@ def test_every_file_that_is_named_is_there() -> None:
     ]
 
 
-def test_every_test_that_is_said_to_notice_a_mistake_exists() -> None:
+def test_every_test_that_is_said_to_notice_a_mistake_exists():
     """One that was renamed since the last night is a mistake to plant again."""
     named = re.findall(r"`(tests/[^`]*)`", MUTANTS.read_text(encoding="utf-8"))
     assert len(named) > 100
@@ -131,9 +131,7 @@ def test_every_test_that_is_said_to_notice_a_mistake_exists() -> None:
     assert gone == []
 
 
-def test_rows_of_rehearsals_are_read_from_their_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_rehearsals_are_read_from_their_page(tmp_path, monkeypatch):
     name = PARTS["rehearsals"].items()[0]
     other = tmp_path / "page.md"
     other.write_text(f"| {name} | -1 ± 2 | 3 |\n| {name} | 4 ± 5 | 6 |\n", encoding="utf-8")
@@ -143,7 +141,7 @@ def test_rows_of_rehearsals_are_read_from_their_page(
     ]
 
 
-def test_one_number_gives_every_test_a_seed_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_number_gives_every_test_a_seed_of_its_own(monkeypatch):
     def seed(number: str, test: str) -> int:
         monkeypatch.setenv(GIVEN, number)
         monkeypatch.setenv("PYTEST_CURRENT_TEST", f"{test} (call)")
@@ -156,7 +154,7 @@ def test_one_number_gives_every_test_a_seed_of_its_own(monkeypatch: pytest.Monke
 
 
 @pytest.mark.long
-def test_scores_come_back_from_a_run(tmp_path: Path) -> None:
+def test_scores_come_back_from_a_run(tmp_path):
     """Of one small file, through pytest and back."""
     [(item, found)] = Oracles().run(["verification/test_gossip_neighbours.py"], 1)
     assert (item, found["failed"]) == ("verification/test_gossip_neighbours.py", {})
@@ -168,7 +166,7 @@ def test_scores_come_back_from_a_run(tmp_path: Path) -> None:
     assert not tmp_path.joinpath("reports.jsonl").exists()
 
 
-def test_nothing_that_is_kept_names_a_place_of_a_machine() -> None:
+def test_nothing_that_is_kept_names_a_place_of_a_machine():
     """Neither in ids of tests, whose parameters may be paths, nor in why one failed."""
     place = re.compile(r"(?<![\w.:/])/(?:tmp|home|root|work|Users|var|opt)/")
     kept_files = [*FOLDER.glob("*.json"), FOLDER.parents[2] / "docs" / "verification.md"]

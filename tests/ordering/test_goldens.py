@@ -58,7 +58,7 @@ def in_ticks(expected: tuple[Happening, ...]) -> list[tuple[int, int]]:
 
 @together
 @EACH
-def test_what_the_rule_says(case: Case) -> None:
+def test_what_the_rule_says(case):
     trace = run(case)
     assert happenings(trace, EventKind.update_applied) == in_ticks(case.updates)
     assert happenings(trace, EventKind.request_refused) == in_ticks(case.refused)
@@ -88,7 +88,7 @@ def test_what_the_rule_says(case: Case) -> None:
 
 
 @EACH
-def test_golden(case: Case, monkeypatch: pytest.MonkeyPatch, file_regression) -> None:
+def test_golden(case, monkeypatch, file_regression):
     scheduled = count()
     push = kernel.heappush
     monkeypatch.setattr(kernel, "heappush", lambda *args: (next(scheduled), push(*args))[1])
@@ -99,7 +99,7 @@ def test_golden(case: Case, monkeypatch: pytest.MonkeyPatch, file_regression) ->
     file_regression.check(text, encoding="utf-8", fullpath=GOLDEN / f"{case.name}.txt")
 
 
-def test_every_golden_belongs_to_a_case_and_says_its_rule() -> None:
+def test_every_golden_belongs_to_a_case_and_says_its_rule():
     names = [case.name for case in CASES]
     assert len(set(names)) == len(names) >= 20
     assert {path.name for path in GOLDEN.iterdir()} == {f"{name}.txt" for name in names}
@@ -108,7 +108,7 @@ def test_every_golden_belongs_to_a_case_and_says_its_rule() -> None:
         assert text.startswith(case.rule + "\n"), case.name
 
 
-def test_the_words_of_the_goldens_cover_the_vocabulary() -> None:
+def test_the_words_of_the_goldens_cover_the_vocabulary():
     told = "\n".join(path.read_text(encoding="utf-8") for path in GOLDEN.glob("*.txt"))
     for word in [*EventKind.__members__, *ExchangeOutcome.__members__]:
         assert word in told, word

@@ -22,7 +22,7 @@ from asyncdp_sim.network.laws import (
 )
 from asyncdp_sim.network.protocols import Request
 from asyncdp_sim.trace import Ending, EventKind
-from tests.fresh import Record, fresh_seed
+from tests.fresh import fresh_seed
 from tests.ordering.locked_loop import LockedLoop
 
 GRID = (0.25, 0.5, 1.0)
@@ -106,11 +106,11 @@ def compared(first: int, count: int) -> tuple[set[str], set[Ending]]:
 
 
 @pytest.mark.long
-def test_two_hundred_networks() -> None:
+def test_two_hundred_networks():
     assert compared(0, 200) == (EVENTS, {Ending.updates, Ending.spent, Ending.horizon})
 
 
 @pytest.mark.nightly
-def test_three_thousand_networks(record_property: Record) -> None:
+def test_three_thousand_networks(record_property):
     record_property("tried", 3000)
     assert compared(fresh_seed(), 3000)[0] == EVENTS

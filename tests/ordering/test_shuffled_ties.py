@@ -83,7 +83,7 @@ def rows(trace: Trace) -> list[tuple[int, ...]]:
     return [(*row, number) for row, number in zip(plain, k.tolist(), strict=True)]
 
 
-def test_the_dependent_scenarios_are_in_the_catalogue() -> None:
+def test_the_dependent_scenarios_are_in_the_catalogue():
     kinds = (DEPENDENT, UNORDERED, RENUMBERED)
     assert {case.name for case in CASES} > set().union(*kinds)
     assert sum(map(len, kinds)) == len(set().union(*kinds))
@@ -96,13 +96,13 @@ def named(names: set[str]) -> pytest.MarkDecorator:
 
 @together
 @named({case.name for case in CASES} - DEPENDENT - UNORDERED - RENUMBERED)
-def test_order_independent_scenarios_do_not_change(case: Case) -> None:
+def test_order_independent_scenarios_do_not_change(case):
     declared = told(declared_order(case))
     assert all(told(shuffled(case, seed)) == declared for seed in FEW)
 
 
 @named(UNORDERED)
-def test_only_the_notes_of_coming_and_going_change_order(case: Case) -> None:
+def test_only_the_notes_of_coming_and_going_change_order(case):
     def others(trace: Trace) -> tuple[object, ...]:
         rest = trace.events[~np.isin(trace.events["kind"], PRESENCE)].tolist()
         return (trace.exchanges.tolist(), trace.owners.tolist(), rest, trace.end_tick)
@@ -115,7 +115,7 @@ def test_only_the_notes_of_coming_and_going_change_order(case: Case) -> None:
 
 @together
 @named(RENUMBERED)
-def test_only_numbers_and_the_order_of_notes_change(case: Case) -> None:
+def test_only_numbers_and_the_order_of_notes_change(case):
     declared = declared_order(case)
     traces = [shuffled(case, seed) for seed in SEEDS]
     assert all(by_owner(trace) == by_owner(declared) for trace in traces)
@@ -124,19 +124,19 @@ def test_only_numbers_and_the_order_of_notes_change(case: Case) -> None:
 
 @together
 @named(DEPENDENT)
-def test_order_dependent_scenarios_are_exposed(case: Case) -> None:
+def test_order_dependent_scenarios_are_exposed(case):
     first = {tuple(shuffled(case, seed).updates["owner"].tolist()) for seed in SEEDS}
     assert len(first) > 1
 
 
-def test_a_shuffle_is_the_same_for_the_same_seed() -> None:
+def test_a_shuffle_is_the_same_for_the_same_seed():
     case = next(case for case in CASES if case.name == "three_ticks_at_once")
     orders = [shuffled(case, seed).updates["owner"].tolist() for seed in SEEDS]
     assert orders == [shuffled(case, seed).updates["owner"].tolist() for seed in SEEDS]
     assert len({tuple(order) for order in orders}) == 6  # 20 draws find all 3! orders
 
 
-def test_both_orders_of_a_tie_are_about_equally_likely() -> None:
+def test_both_orders_of_a_tie_are_about_equally_likely():
     case = next(case for case in CASES if case.name == "two_ticks_at_once")
     first = sum(int(shuffled(case, seed).updates["owner"][0]) == 1 for seed in range(400))
     assert abs(first - 200) < 40  # four standard errors
@@ -234,7 +234,7 @@ def census(make: Callable[[int], Network], count: int) -> Counter[str]:
 
 
 @pytest.mark.long
-def test_continuous_times_never_depend_on_ties() -> None:
+def test_continuous_times_never_depend_on_ties():
     """But who is noted first, of owners that come and go at one tick, each by itself."""
     for number in range(NUMBER):
         network = off_the_grid(number)
@@ -252,7 +252,7 @@ def noted_first(member: type[AvailabilityKind]) -> str:
 
 
 @pytest.mark.long
-def test_what_depends_on_ties_on_a_grid_is_explained() -> None:
+def test_what_depends_on_ties_on_a_grid_is_explained():
     """Of most networks nothing does but who is noted first, and gets the smaller number."""
     found = census(on_a_grid, NUMBER)
     harmless = found.pop("same") + found.pop("renumbered")
@@ -261,7 +261,7 @@ def test_what_depends_on_ties_on_a_grid_is_explained() -> None:
 
 
 @pytest.mark.parametrize("make", [on_a_grid, off_the_grid])
-def test_the_random_networks_are_of_all_kinds(make: Callable[[int], Network]) -> None:
+def test_the_random_networks_are_of_all_kinds(make):
     networks = [make(number) for number in range(NUMBER)]
     met = {network.protocol.kind for network in networks}
     assert met == {kind_of(member) for member in members(Protocol) if not member.ideal_only}

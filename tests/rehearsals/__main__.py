@@ -16,6 +16,7 @@ from pathlib import Path
 
 from asyncdp_sim.runs.workers import executor
 from tests.machine import machine
+from tests.markdown_tables import rewritten, table
 from tests.rehearsals.agreement import (
     COST_HEAD,
     HEAD,
@@ -28,12 +29,7 @@ from tests.rehearsals.agreement import (
 )
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "rehearsals.md"
-BEGIN, END = "<!-- rehearsals -->", "<!-- end of rehearsals -->"
-
-
-def table(head: Row, rows: Sequence[Row]) -> str:
-    """Return a table in Markdown."""
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+MARKS = ("<!-- rehearsals -->", "<!-- end of rehearsals -->")
 
 
 def content(found: Sequence[Compared], said: str) -> str:
@@ -65,21 +61,6 @@ def _furthest(rows: Sequence[Row]) -> tuple[float, float]:
     return max(abs(value) for value, _ in pairs), max(error for _, error in pairs)
 
 
-def rewritten(text: str, tables: str) -> str:
-    """Return a page with other tables between its markers.
-
-    Raises
-    ------
-    ValueError
-        Unless it has both.
-    """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if begin == "" or end == "":
-        raise ValueError(f"no place for tables: a line {BEGIN} and after it a line {END}")
-    return f"{before}{BEGIN}\n{tables}\n{END}{after}"
-
-
 def main(arguments: Sequence[str]) -> int:
     """Rehearse, and write."""
     options = argparse.ArgumentParser(prog="python -m tests.rehearsals")
@@ -91,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--unit", type=float)
     options.add_argument("--each", type=int)
     given = options.parse_args(arguments)
-    page = rewritten(given.file.read_text(encoding="utf-8"), "")
+    page = rewritten(given.file.read_text(encoding="utf-8"), "", MARKS)
     names = [name for name in SCENARIOS if given.only in name]
     parts = {n: scenes(n, given.updates, given.replicates, given.each) for n in names}
     found = []
@@ -107,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
     if given.only != "":
         sys.stdout.write(f"{tables}\n")
     else:
-        given.file.write_text(rewritten(page, tables), encoding="utf-8")
+        given.file.write_text(rewritten(page, tables, MARKS), encoding="utf-8")
     return 0
 
 

@@ -17,7 +17,7 @@ def rehearsal(unit: float, excess: list[float], time_unit: str | None = None) ->
     )
 
 
-def test_the_machines_time_is_printed_in_milliseconds_and_in_units() -> None:
+def test_the_machines_time_is_printed_in_milliseconds_and_in_units():
     short, long = cost(rehearsal(0.01, [0.002, 0.004])), cost(rehearsal(0.1, [0.002, 0.004], "day"))
     assert short == [
         "a time unit took 0.01 s",
@@ -28,5 +28,5 @@ def test_the_machines_time_is_printed_in_milliseconds_and_in_units() -> None:
     assert long[2] == "this is 0.03 days; a longer --unit makes it smaller"
 
 
-def test_without_an_answer_there_is_no_mean_of_exchanges() -> None:
+def test_without_an_answer_there_is_no_mean_of_exchanges():
     assert len(cost(rehearsal(0.01, []))) == 2

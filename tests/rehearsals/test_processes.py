@@ -5,21 +5,20 @@ import signal
 import subprocess
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from asyncdp_sim.core.errors import MachineError
 from asyncdp_sim.rehearsals.processes import Crew
 from asyncdp_sim.scenario import dump
-from tests.cli.command import PROGRAM, Command
+from tests.cli.command import PROGRAM
 from tests.rehearsals.scenes import order_of, scenario
 
 pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("whose", ["the learner", "owner 2"])
-def test_a_process_that_is_killed_ends_it_with_one_line(whose: str) -> None:
+def test_a_process_that_is_killed_ends_it_with_one_line(whose):
     def kill(_: int) -> None:
         process = working.owners[2] if whose == "owner 2" else working.learner
         os.kill(process.pid or 0, signal.SIGKILL)
@@ -42,7 +41,7 @@ ALL = 8
 starting one, the command would leave a server with half of an order, which says so."""
 
 
-def test_no_process_outlives_the_command(tmp_path: Path) -> None:
+def test_no_process_outlives_the_command(tmp_path):
     file = tmp_path / "long.toml"
     file.write_text(dump(scenario(run={"updates": 10_000, "seed": 3}), tmp_path))
     words = [PROGRAM, "rehearse", file, "--unit", "0.5", "--out", tmp_path / "out"]
@@ -62,7 +61,7 @@ def test_no_process_outlives_the_command(tmp_path: Path) -> None:
     assert note.startswith("note: about ")
 
 
-def test_the_command_writes_what_replay_makes_again(command: Command, tmp_path: Path) -> None:
+def test_the_command_writes_what_replay_makes_again(command, tmp_path):
     file, out = tmp_path / "small.toml", tmp_path / "out"
     file.write_text(dump(scenario(run={"updates": 10, "replicates": 2, "seed": 3}), tmp_path))
     said = command.done("rehearse", file, "--unit", "0.05", "--out", out).out

@@ -1,8 +1,6 @@
 """Whatever cannot be rehearsed is refused by name, all of it, in one line each."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +11,6 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.rehearsals.config import paced, require_rehearsable
 from asyncdp_sim.scenario import dump
 from asyncdp_sim.trace import Ending
-from tests.cli.command import Command
 from tests.rehearsals.scenes import WAYS, scenario
 from tests.tables import table
 from tests.together import together
@@ -23,7 +20,7 @@ REFUSED = table(__file__, "refused.toml")
 
 @together
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_named(name: str) -> None:
+def test_it_is_named(name):
     with pytest.raises(SpecError) as refused:
         require_rehearsable(scenario(**REFUSED[name]["changes"]))
     assert any(said.startswith(REFUSED[name]["line"]) for said in refused.value.lines()), (
@@ -31,14 +28,14 @@ def test_it_is_named(name: str) -> None:
     )
 
 
-def test_what_never_ends_is_not_begun() -> None:
+def test_what_never_ends_is_not_begun():
     network = scenario().network
     stalled = replace(simulate(network, Streams(1).within("replicate", 1)), ending=Ending.stalled)
     with pytest.raises(SpecError, match=r"run\.until: given nothing; .* a time at which it ends"):
         paced([stalled], None)
 
 
-def test_a_rehearsal_sleeps_for_a_minute_and_is_refused_where_it_takes_hours() -> None:
+def test_a_rehearsal_sleeps_for_a_minute_and_is_refused_where_it_takes_hours():
     network = scenario().network
     traces = [simulate(network, Streams(1).within("replicate", each)) for each in (1, 2)]
     units = sum(to_units(trace.end_tick) for trace in traces)
@@ -52,7 +49,7 @@ def test_a_rehearsal_sleeps_for_a_minute_and_is_refused_where_it_takes_hours() -
         paced(traces * 20_000, None)
 
 
-def test_all_is_named_at_once_and_nothing_begins(command: Command, tmp_path: Path) -> None:
+def test_all_is_named_at_once_and_nothing_begins(command, tmp_path):
     changes = REFUSED["channel"]["changes"] | REFUSED["availability"]["changes"]
     file = tmp_path / "both.toml"
     file.write_text(dump(scenario(**changes), tmp_path))
@@ -64,5 +61,5 @@ def test_all_is_named_at_once_and_nothing_begins(command: Command, tmp_path: Pat
 
 @together
 @pytest.mark.parametrize("changes", WAYS.values(), ids=WAYS.keys())
-def test_what_is_rehearsed_in_tests_may_be(changes: dict[str, Any]) -> None:
+def test_what_is_rehearsed_in_tests_may_be(changes):
     require_rehearsable(scenario(**changes))

@@ -7,10 +7,8 @@ timeout, time passes only where it is slept.
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import numpy as np
-import pytest
 
 from asyncdp_sim.learning.acceptance import clipped
 from asyncdp_sim.learning.algorithms import AnswerBatch
@@ -36,13 +34,13 @@ def require_sound(order: Order, found: Rehearsed) -> None:
 
 
 @one_in(4, "changes", WAYS.values(), ids=WAYS.keys())
-def test_every_way_to_talk(changes: dict[str, Any]) -> None:
+def test_every_way_to_talk(changes):
     order = order_of(scenario(**changes))
     require_kept(order, timeless(order))
 
 
 @one_in(5, "way", ["refuse", "queue", "fresh answers", "push", "rounds"])
-def test_whatever_the_pace(way: str) -> None:
+def test_whatever_the_pace(way):
     order = order_of(scenario(**WAYS[way]))
     require_kept(order, rehearsed(order))
 
@@ -69,7 +67,7 @@ STRANGE = {
 }
 
 
-def test_a_connection_without_the_token_is_refused(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_connection_without_the_token_is_refused(caplog):
     async def meddle(port: int) -> None:
         for said in STRANGE.values():
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -85,7 +83,7 @@ def test_a_connection_without_the_token_is_refused(caplog: pytest.LogCaptureFixt
     assert lines == ["rehearse: refused a connection without the token"] * len(STRANGE)
 
 
-def test_the_server_clips_answers_that_arrived() -> None:
+def test_the_server_clips_answers_that_arrived():
     arrived = Arrived(AnswerModel(None, None, acceptance=partial(clipped, np.array([1.0, 2.0]))))
     arrived.last = np.array([3.0, -1.0])
     turn = AnswerBatch(np.array([1]))

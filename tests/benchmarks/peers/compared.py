@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tests.benchmarks.peers.pinned import FIELDS, Field, Ours, Peer
 from tests.benchmarks.peers.timed import NotTimedError, Timed, environment, timed
 from tests.benchmarks.ratio import figure
+from tests.markdown_tables import table
 
 Run = Callable[[Field, Peer | Ours], Timed]
 
@@ -60,29 +61,28 @@ def compared(run: Run = run, fields: Sequence[Field] = FIELDS) -> Compared:
                 continue
             rows.append(_row(field, peer, theirs, ours))
             short += _short(field, peer, theirs, ours)
-        tables.append("\n".join([*_head(field, ours), *rows, *_below(missing)]))
+        below = ["", *missing] if len(missing) > 0 else []
+        tables.append("\n".join([table(_head(field, ours), rows), *below]))
     return Compared("\n\n".join(tables), tuple(short))
 
 
-def _head(field: Field, ours: Sequence[Timed]) -> Iterator[str]:
-    """Yield the head of a field's table, in which our own times stand."""
+def _head(field: Field, ours: Sequence[Timed]) -> list[str]:
+    """Return the head of a field's table, in which our own times stand."""
     ways = [
         f"times ours, {each.how} ({figure(1e3 * time.seconds)} ms)"
         for each, time in zip(field.ours, ours, strict=True)
     ]
-    cells = [field.what, "CPU time", *ways, "it leaves out"]
-    yield _line(cells)
-    yield _line(["---"] * len(cells))
+    return [field.what, "CPU time", *ways, "it leaves out"]
 
 
-def _row(field: Field, peer: Peer, theirs: Timed, ours: Sequence[Timed]) -> str:
+def _row(field: Field, peer: Peer, theirs: Timed, ours: Sequence[Timed]) -> list[str]:
     asked = dict(peer.asked)
     ratios = []
     for each, time in zip(field.ours, ours, strict=True):
         wanted = f" (asked: {asked[each.word]:g})" if each.word in asked else ""
         ratios.append(f"{figure(theirs.seconds / time.seconds)}{wanted}")
     name = f"{peer.name} ({peer.pins[0]})"
-    return _line([name, f"{figure(1e3 * theirs.seconds)} ms", *ratios, peer.lacks])
+    return [name, f"{figure(1e3 * theirs.seconds)} ms", *ratios, peer.lacks]
 
 
 def _short(field: Field, peer: Peer, theirs: Timed, ours: Sequence[Timed]) -> Iterator[str]:
@@ -91,11 +91,3 @@ def _short(field: Field, peer: Peer, theirs: Timed, ours: Sequence[Timed]) -> It
         ratio = theirs.seconds / time.seconds
         if ratio < asked.get(each.word, 0.0):
             yield f"{each.how}: {figure(ratio)} of {peer.name}; asked is {asked[each.word]:g}"
-
-
-def _below(missing: Sequence[str]) -> list[str]:
-    return ["", *missing] if len(missing) > 0 else []
-
-
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
