@@ -4,7 +4,6 @@ Standard errors are those that the fit states; scores are of one long run each, 
 """
 
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +13,10 @@ from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
 from asyncdp_sim.imports.fitted import FittedRounds, fit_law, fit_presence
 from asyncdp_sim.imports.measured import fit, import_trace
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
+from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.latency import Latency
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal
+from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.scenario import load
 from tests.unit.imports.measure import client_log, measured
@@ -34,7 +33,7 @@ PROTOCOLS = {
 }
 
 
-def network(protocol: Push | Request, availability: Availability, until: float) -> Network:
+def network(protocol, availability, until):
     return Network(
         answers_allowed=(10**8,) * len(RATES),
         updates=10**8,
@@ -47,7 +46,7 @@ def network(protocol: Push | Request, availability: Availability, until: float) 
     )
 
 
-def scores(trace: MeasuredTrace, away: bool) -> np.ndarray:
+def scores(trace, away):
     """Scores of each owner's rate and, of those who come and go, of their periods."""
     found = fit_presence(*trace.gaps(), share=trace.free_share)
     assert found.always != away
@@ -75,11 +74,11 @@ class LockForgotten(MeasuredTrace):
     """Takes the time in which requests are refused, and unseen, for time in which none came."""
 
     @property
-    def unseen(self) -> bool:
+    def unseen(self):
         return False
 
 
-def test_a_lock_that_is_forgotten_is_noticed(tmp_path: Path) -> None:
+def test_a_lock_that_is_forgotten_is_noticed(tmp_path):
     file = measured(network(Request(busy="refuse"), Always(), 4000.0), tmp_path / "t.csv")
     trace = read_trace(file)
     columns = (getattr(trace, name) for name in ("owner", "request", "read", "release", "end"))
@@ -94,7 +93,7 @@ LAWS = [Exponential(mean=0.3), Lognormal(mean=0.3, cv=0.7), Gamma(mean=0.3, cv=0
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
-def test_a_law_is_found_again(law: Law) -> None:
+def test_a_law_is_found_again(law):
     seen, later = (law.draw(np.random.default_rng(seed), 4000) for seed in (1, 2))
     found = fit_law(seen, later)
     assert found.law.kind == law.kind
@@ -104,7 +103,7 @@ def test_a_law_is_found_again(law: Law) -> None:
     assert found.p > 1e-3
 
 
-def test_no_law_of_two_humps_is_made_smooth() -> None:
+def test_no_law_of_two_humps_is_made_smooth():
     draws = np.random.default_rng(1)
     seen = draws.choice([0.1, 0.5], 2000) * draws.lognormal(0, 0.02, 2000)
     assert fit_law(seen, seen[::-1]).law == Empirical(values=tuple(seen.tolist()))
@@ -155,7 +154,7 @@ def test_who_takes_part_in_rounds_is_found(shares, form, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["seconds", "iso", "nvflare", "flower"])
-def test_a_log_of_clients_that_come_and_go_is_found(form: str, tmp_path: Path) -> None:
+def test_a_log_of_clients_that_come_and_go_is_found(form, tmp_path):
     file = client_log(network(Push(), AWAY, 4000.0), tmp_path / "log.csv", form)
     trace = read_measured(file)
     assert not trace.in_rounds
@@ -167,7 +166,7 @@ def test_a_log_of_clients_that_come_and_go_is_found(form: str, tmp_path: Path) -
         assert abs(values.mean() - mean) < 4 * values.std() / len(values) ** 0.5 + 1e-3
 
 
-def test_rounds_with_a_pause_predict_their_second_half(tmp_path: Path) -> None:
+def test_rounds_with_a_pause_predict_their_second_half(tmp_path):
     rounds = Network(
         answers_allowed=(10**8,) * 5,
         updates=1000,

@@ -15,15 +15,13 @@ import pytest
 from scipy.special import ndtr
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
-from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
+from asyncdp_sim.learning.algorithms import Wrapped
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
-from asyncdp_sim.trace import Trace
 from tests import scenes
 
 from .zscores import LIMIT
@@ -50,7 +48,7 @@ TRIED = [
 
 
 @cache
-def setting(graph: str) -> tuple[Problem, Trace]:
+def setting(graph):
     """Six owners with one number each, and a trace short enough that not all becomes known."""
     fields: dict[str, Any] = scenes.fields(
         run={"seed": 12, "updates": 9},
@@ -74,12 +72,12 @@ def setting(graph: str) -> tuple[Problem, Trace]:
 class Seen(Wrapped):
     """Averaging, in which some nodes note what they are sent, and what they put in themselves."""
 
-    def __init__(self, steps: AveragingSteps, members: set[int]) -> None:
+    def __init__(self, steps, members):
         super().__init__(steps)
         self._members = members
         self.noted: list[Any] = []
 
-    def apply(self, state: AveragingState, turn: AnswerBatch, points: Any, answers: Any) -> None:
+    def apply(self, state, turn, points, answers):
         """Note the vector that a member hears or sends, and its own as it hears."""
         super().apply(state, turn, points, answers)
         assert turn.peers is not None
@@ -90,15 +88,15 @@ class Seen(Wrapped):
             self.noted.append(state.vectors[:, peer - 1, 0].copy())
 
 
-def scores(graph: str, owner: int, members: set[int], moved: float) -> Any:
+def scores(graph, owner, members, moved):
     """Return (runs, seen) numbers that members have, where a record moves an owner's gradient."""
     problem, trace = setting(graph)
-    steps = Seen(problem.task.steps, members)  # type: ignore[arg-type]
+    steps = Seen(problem.task.steps, members)
     reply = problem.task.reply
     gradients = reply.gradients
 
     class Moved:
-        def gradient(self, owners: Any, points: Any) -> Any:
+        def gradient(self, owners, points):
             shift = np.where(owners == owner - 1, moved, 0.0)
             return gradients.gradient(owners, points) + shift[:, None]
 
@@ -108,10 +106,10 @@ def scores(graph: str, owner: int, members: set[int], moved: float) -> Any:
     return np.array(steps.noted).T
 
 
-def told_apart(graph: str, owner: int, members: set[int]) -> tuple[float, float]:
+def told_apart(graph, owner, members):
     """Return the advantage of the attack, and its standard error."""
     problem, _ = setting(graph)
-    reach = 2 * problem.xi / problem.task.objective.records[owner - 1]  # type: ignore[operator]
+    reach = 2 * problem.xi / problem.task.objective.records[owner - 1]
     first, second = (scores(graph, owner, members, shift) for shift in (0.0, reach))
     half = RUNS // 2
     within = (np.cov(first[:half].T) + np.cov(second[:half].T)) / 2
@@ -123,7 +121,7 @@ def told_apart(graph: str, owner: int, members: set[int]) -> tuple[float, float]
     return float(sum(right) - 1), float(error)
 
 
-def claimed(observer: NodeObserver, graph: str, owner: int, node: int) -> float:
+def claimed(observer, graph, owner, node):
     """Return the advantage of the best test of one node on an owner, both from 1."""
     problem, trace = setting(graph)
     multiplier = problem.accountant.multiplier
@@ -132,7 +130,7 @@ def claimed(observer: NodeObserver, graph: str, owner: int, node: int) -> float:
     return float(2 * ndtr(np.sqrt(squared) / 2) - 1)
 
 
-def off(graph: str, owner: int, members: set[int], claim: float) -> float:
+def off(graph, owner, members, claim):
     """Return how many standard errors the attack is above what is claimed."""
     found, error = told_apart(graph, owner, members)
     assert error < 0.01
@@ -147,7 +145,7 @@ def test_an_attack_reaches_what_is_claimed_and_no_more(graph, owner, members):
     assert abs(off(graph, owner, members, claim)) <= LIMIT
 
 
-def test_most_of_these_views_are_neither_nothing_nor_all() -> None:
+def test_most_of_these_views_are_neither_nothing_nor_all():
     """Else they would show little."""
     between = 0
     for graph, owner, members in TRIED:
