@@ -61,8 +61,6 @@ LOSSY = {
     "channel": {"kind": "ideal", "loss": 0.5, "retransmissions": 3, "resend": "fresh"},
 }
 SOUND = {
-    "laplace": {"privacy": {}},
-    "gaussian": {"privacy": {"mechanism": "gaussian", "delta": 1e-5}},
     "discrete laplace": {"privacy": {"mechanism": "discrete-laplace"}},
     "a bounded domain": {
         "privacy": {"sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}}
@@ -72,19 +70,10 @@ SOUND = {
     "a price per answer": {"privacy": {"budget": {"kind": "until-spent", "per_answer": 0.5}}},
     "shared records": {"owners": {"count": 2, "records": 20}, "privacy": {"overlap": 2}},
 }
+"""Beside Laplace and Gaussian noise, which test_audit_faults attacks by more answers."""
 
 
-BY_FAULTS = ("laplace", "gaussian")
-"""Attacked by default in test_audit_faults, by more answers."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.nightly] if name in BY_FAULTS else [])
-        for name in SOUND
-    ],
-)
+@pytest.mark.parametrize("name", SOUND)
 def test_what_is_sound_is_not_refuted(name):
     found = audited(scenario(**SOUND[name]), answers=20_000, runs=200)
     assert not found.exceeded, found.lines()

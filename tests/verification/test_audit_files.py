@@ -12,35 +12,12 @@ from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Number, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.scenario import load
+from tests import scenes
 from tests.unit.data.discharges import many as discharges
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 PUBLIC, RECORDS = 40, 600
-SCENARIO = """schema = 1
-id = "files"
-[run]
-seed = 1
-updates = 6
-[owners]
-count = 2
-records = {records}
-[data]
-kind = "{kind}"
-path = "{name}"
-features = {features}
-public_records = {public}
-{more}
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 20.0
-[privacy]
-epsilon = 1.0
-sensitivity = {{ kind = "clip", bound = 1.0 }}
-"""
 FORMS = ["csv", pytest.param("parquet", marks=pytest.mark.nightly)]
 
 
@@ -52,18 +29,27 @@ def flags(folder, form):
     flag[-PUBLIC:] = True
     table = pd.DataFrame({"flag": flag, "x": draw.normal(size=rows)})
     table["y"] = 2.0 * flag + table["x"]
-    return written(folder, table, form, "table", 2, 'target = "y"\npreprocessing = "none"')
+    data = {"kind": "table", "features": 2, "target": "y", "preprocessing": "none"}
+    return written(folder, table, form, data)
 
 
-def written(folder, table, form, *how):
-    kind, features, more = how
+def written(folder, table, form, data, **owners):
     if form == "csv":
         table.to_csv(folder / "t.csv", index=False)
     else:
         table.to_parquet(folder / "t.parquet", index=False)
-    filled = {"records": RECORDS, "public": PUBLIC, "kind": kind, "features": features}
-    (folder / "s.toml").write_text(SCENARIO.format(name=f"t.{form}", more=more, **filled))
+    text = scenes.text(
+        id="files",
+        run={"seed": 1, "updates": 6},
+        owners={"count": 2, "records": RECORDS} | owners,
+        data=data | {"path": f"t.{form}", "public_records": PUBLIC},
+        model={"regularisation": 1e-2},
+    )
+    (folder / "s.toml").write_text(text)
     return folder / "s.toml"
+
+
+HOSPITAL = {"kind": "hospital", "features": 4}
 
 
 def audited(path):
@@ -100,13 +86,7 @@ def without_rows(frame, name, *_):
     ],
 )
 def test_a_loader_that_asks_all_rows_is_refuted(
-    tmp_path,
-    form,
-    where,
-    name,
-    planted,
-    monkeypatch,
-    command,
+    tmp_path, form, where, name, planted, monkeypatch, command
 ):
     monkeypatch.setattr(where, name, planted)
     said = command("audit", flags(tmp_path, form), "--thorough", "--runs", 120, "--answers", 100)
@@ -134,9 +114,8 @@ def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path):
     table = discharges(2 * RECORDS + PUBLIC).rename(
         columns={"Facility Id": "Permanent.Facility.Id"}
     )
-    path = written(tmp_path, table, "csv", "hospital", 4, 'split = {column = "Facility Id"}')
-    text = path.read_text().replace(f"records = {RECORDS}\n", "").replace("count = 2", "count = 3")
-    path.write_text(text)
+    data = HOSPITAL | {"split": {"column": "Facility Id"}}
+    path = written(tmp_path, table, "csv", data, count=3, records=None)
     found = neighbours(load(path)[0])
     assert found.error is None
     assert "of the file" not in found.words
@@ -144,6 +123,6 @@ def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path):
 
 def test_dropping_rows_as_published_is_refuted(tmp_path):
     table = discharges(2 * RECORDS + PUBLIC)
-    more = 'encoding = "as-published"\npreprocessing = "pca"'
-    found = audited(written(tmp_path, table, "csv", "hospital", 4, more))
+    data = HOSPITAL | {"encoding": "as-published", "preprocessing": "pca"}
+    found = audited(written(tmp_path, table, "csv", data))
     assert found.exceeded, found.lines()
