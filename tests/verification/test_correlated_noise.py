@@ -272,25 +272,26 @@ def test_an_audit_refutes_no_correlated_noise(bands):
     assert max(check.epsilon for check in found.checks) > 0
 
 
-def _unpaid(self, noise):
+def unpaid(self, noise):
     return replace(noise, column=self.column)
-
-
-def _again(self, generator):
-    past = self._kept.get(generator)
-    return past[0] if past is not None and len(past) == 1 else _ROUND(self, generator)
 
 
 _ROUND = Filtered._round
 
 
+def again(self, generator):
+    past = self._kept.get(generator)
+    return past[0] if past is not None and len(past) == 1 else _ROUND(self, generator)
+
+
+FAULTS = {"not paid for": (Correlation, "applied", unpaid),
+          "noise of the round before again": (Filtered, "_round", again)}  # fmt: skip
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("planted", ["not paid for", "noise of the round before again"])
+@pytest.mark.parametrize("planted", FAULTS)
 def test_an_audit_refutes_planted_faults(planted, monkeypatch):
-    if planted == "not paid for":
-        monkeypatch.setattr(Correlation, "applied", _unpaid)
-    else:
-        monkeypatch.setattr(Filtered, "_round", _again)
+    monkeypatch.setattr(*FAULTS[planted])
     of = scenario(privacy={"correlation": {"bands": 12}, "participation": {"most": 1, "apart": 12}})
     assert audit(of, answers=40_000, runs=400, confidence=0.999).exceeded
 
