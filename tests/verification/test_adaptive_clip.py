@@ -45,7 +45,6 @@ def walk(law, norms, rounds, runs=1):
         turns = [AnswerBatch(np.full(runs, owner)) for owner in range(len(norms))]
         taken.append([answers.give(turn, points)[:, 0] for turn in turns])
         answers.end_round(None)
-    assert answers.bounds is not None
     return answers.bounds.path, np.array(taken)
 
 
@@ -128,7 +127,6 @@ def heard(reply, side):
         given = [answers.give(AnswerBatch(np.full(RUNS, owner)), points) for owner in range(3)]
         sums.append(sum(n * each[:, 0] for n, each in zip(RECORDS, given, strict=True)))
         answers.end_round(None)
-    assert answers.bounds is not None
     return np.stack(sums, axis=1), answers.bounds.path
 
 
@@ -149,7 +147,6 @@ def losses(pull, changed=lambda reply: reply):
     """Compare the loss of all sums and counts, under each population, with its exact law."""
     of, sides = replies(pull)
     z, halved = of.accountant.multiplier, of.privacy.adjacency == "added-or-removed"
-    assert z is not None
     moved = 1.0 if halved else 2.0
     count_noise = z[0] * (moved / 2) / SHARE**0.5
     mu = K * (MOVES[pull][0] ** 2 * (1 - SHARE) + MOVES[pull][1] ** 2 * SHARE) / z[0] ** 2
@@ -174,7 +171,6 @@ def test_losses_of_sums_and_counts_have_their_exact_law(pull):
 
 
 def _bare_counts(reply):
-    assert reply.bound is not None
     return replace(reply, bound=replace(reply.bound, noise=0.0))
 
 

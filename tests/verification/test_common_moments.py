@@ -53,7 +53,6 @@ def test_where_budgets_end_common_moments_say_how_little_they_know():
     assert abs(common.psi - mean) <= common.psi_half_width + 4 * error
     assert common.psi_half_width < 1.5 * mean
     known = population(chosen, "common", private=False)
-    assert known.objective is not None
     bare = given(known, [known.objective], orders(chosen.network, 125, 1).owners)
     assert not isinstance(bare, Unknown)
     assert abs(bare.psi[-1] - mean) > bare.half_width + 20 * error
@@ -98,7 +97,6 @@ def test_a_budget_that_ends_is_said_whatever_else_is_doubted():
 def test_splits_leave_the_fitness_as_it_is():
     known = population(scenario(shift=0.3), "common", private=False)
     objectives, _ = unlike(known, None)
-    assert known.objective is not None
     for each in objectives:
         assert each.hessian == pytest.approx(known.objective.hessian, rel=1e-9)
         assert each.free_optimum == pytest.approx(known.objective.free_optimum, rel=1e-8)
@@ -112,7 +110,6 @@ def test_how_far_apart_truths_are_is_found():
     found, real = [], []
     for seed in range(25):
         known = population(scenario(seed, 0.2), "common", private=False)
-        assert known.objective is not None
         least, share = known.objective.least, known.objective.weights
         spread = 0.2**2 * (1 - share @ share) * np.trace(known.objective.hessian)
         found.append(unlike(known, None)[1])
@@ -151,7 +148,5 @@ def test_a_grid_by_common_moments_has_its_interval():
     )
     for common, own in zip(grid(chosen, moments="common"), grid(chosen), strict=True):
         assert own.half_width == 0
-        assert common.psi is not None
-        assert own.psi is not None
         assert abs(common.psi - own.psi) <= common.half_width
         assert 0 < common.half_width < 1.5 * own.psi

@@ -138,30 +138,26 @@ CASES = [
     (way, model, PRIVATE[place % len(PRIVATE)])
     for place, (way, model) in enumerate(product(WAYS, MODELS))
 ]
+ONE_EACH = [
+    pytest.param(way, list(MODELS)[place % len(MODELS)], PRIVATE[place % len(PRIVATE)], id=way)
+    for place, way in enumerate(WAYS)
+]
+"""One model for each way to talk and learn; all of them nightly."""
 
 
-def met_everywhere(way, model, privacy):
+@one_in(4, ("way", "model", "privacy"), ONE_EACH)
+def test_the_pruned_pass_is_the_brute_force_one(way, model, privacy):
     outcome = run(scenario(**WAYS[way], model=model, privacy=privacy))
     met = outcome.learned.met
-    assert met is not None
     assert met.largest.tolist() == brute_force(outcome).tolist()
     assert met.queries == len(queries(outcome.scenario))
     assert outcome.summary["queries_unseen"] == 0
-    return outcome
-
-
-@one_in(4, "way", WAYS)
-def test_the_pruned_pass_is_the_brute_force_one(way):
-    """One model for each way to talk and learn; all of them nightly."""
-    model = list(MODELS)[list(WAYS).index(way) % len(MODELS)]
-    privacy = PRIVATE[list(WAYS).index(way) % len(PRIVATE)]
-    met_everywhere(way, model, privacy)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("way", "model", "privacy"), CASES)
 def test_the_pruned_pass_is_the_brute_force_one_for_all(way, model, privacy):
-    met_everywhere(way, model, privacy)
+    test_the_pruned_pass_is_the_brute_force_one(way, model, privacy)
 
 
 def kinds(union):
@@ -231,7 +227,6 @@ def test_live_learning_meets_what_its_replay_does():
     parts = {"latency": LATE, "channel": LOSSY, "trigger": trigger}
     live = run(scenario(**parts, run={"updates": 25, "until": 40.0, "learning": "live"}))
     met = live.learned.met
-    assert met is not None
     assert met.largest.tolist() == brute_force(live).tolist()
     fates = {fate for *_, fate in queries(live.scenario)}
     assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
@@ -469,7 +464,6 @@ def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is():
     assert "True ε" not in told
     [rests] = [said for said in outcome.warnings if "rests on the declared bound" in said]
     met = outcome.learned.met
-    assert met is not None
     assert f"exceeded it at {met.queries} answered queries" in rests
     assert all(values.max() <= 1000.0 for values in places(outcome).values())
     x = np.array([[1e6, 0.0, 0.0]])

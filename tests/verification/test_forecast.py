@@ -225,10 +225,8 @@ def test_the_value_alone_is_the_sampling_term():
             model={"kind": "ridge", "regularisation": 1e-3},
         )
         known = population(given, "own", private=False)
-        assert known.objective is not None
         alone.append(value_alone(known, known.objective, 0.0))
     common = population(given, "common", private=False)
-    assert common.objective is not None
     expected = value_alone(common, common.objective, 0.0)
     error = np.std(alone, axis=0, ddof=1) / len(alone) ** 0.5
     assert expected == pytest.approx([3 * (1 / n - 1 / 2000) for n in sizes], rel=0.02)
@@ -291,7 +289,6 @@ def test_many_owners_are_forecast_exactly():
     )
     known = population(given, "own", private=False)
     law = answering(known)
-    assert known.objective is not None
     assert not isinstance(law, Unknown)
     tracemalloc.start()
     began = time.process_time()
