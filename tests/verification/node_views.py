@@ -24,15 +24,19 @@ class Seen(Wrapped):
 
     def __init__(self, steps: AveragingSteps, pool: set[int]) -> None:
         super().__init__(steps)
-        self._pool, self._first = pool, 0 if steps.learner else 1
+        self.pool, self._first = pool, 0 if steps.learner else 1
         self.noted: list[Any] = []
+
+    def nodes(self, owner: int, peer: int) -> list[int]:
+        """Return whose vectors are noted of a meeting."""
+        met = {owner, peer}
+        return sorted(met) if met & self.pool else []
 
     def apply(self, state: AveragingState, turn: AnswerBatch, points: Any, answers: Any) -> None:
         """Note the vectors, once they are put in."""
         super().apply(state, turn, points, answers)
         assert turn.peers is not None
-        met = {int(turn.owners[0]) + 1, int(turn.peers[0])}
-        for node in sorted(met) if met & self._pool else ():
+        for node in self.nodes(int(turn.owners[0]) + 1, int(turn.peers[0])):
             self.noted.append(state.vectors[:, node - self._first, 0].copy())
 
 
@@ -58,30 +62,35 @@ def attack_on_views(scenario: Scenario, doubt: float) -> list[Check]:
     delta = problem.accountant.delta
     claim = Claim(float(gaussian_epsilons(known[owner, node], delta)), delta, gaussian=True)
     pool = {node + 1} | colluding
-    sides = [scores(problem, trace, owner, pool, moved, scenario.run.seed) for moved in (0, 1)]
+    steps, seed = problem.task.steps, scenario.run.seed
+    assert isinstance(steps, AveragingSteps)
+    sides = [
+        scores(problem, trace, Seen(steps, pool), owner, moved, seed, LEARN + RUNS)
+        for moved in (0, 1)
+    ]
     test = best_test(*(each[:LEARN] for each in sides))
     first, second = (each[LEARN:] @ test for each in sides)
     found = attack({"view": (first, second)}, claim, doubt)
     return [Check("a view", owner + 1, claim, found, RUNS, most_shown(claim, RUNS, doubt))]
 
 
-def scores(problem, trace, owner, pool, moved, seed):
-    """Return (runs, seen) numbers that a pool has, where a record moves an owner's gradient."""
-    assert isinstance(problem.task.steps, AveragingSteps)
-    assert problem.xi is not None
-    steps, reply = Seen(problem.task.steps, pool), problem.task.reply
-    gradients = reply.gradients
+def scores(problem, trace, seen, owner, moved, seed, runs):
+    """Return (runs, noted) numbers that nodes have seen, where a record moves an owner's gradient.
+
+    ``owner`` counts from 0; ``moved`` is 0 or 1.
+    """
+    reply = problem.task.reply
     reach = moved * 2 * problem.xi / problem.task.objective.records[owner]
 
     class Moved:
-        def gradient(self, owners: Any, points: Any) -> Any:
-            found = np.array(gradients.gradient(owners, points))
+        def gradient(self, owners, points):
+            found = np.array(reply.gradients.gradient(owners, points))
             found[:, 0] += np.where(owners == owner, reach, 0.0)
             return found
 
-    scopes = [Streams(seed).within("view", moved, r) for r in range(LEARN + RUNS)]
-    replay([trace] * len(scopes), steps, replace(reply, gradients=Moved()), scopes, 10**6)
-    return np.array(steps.noted).T
+    scopes = [Streams(seed).within("view", moved, r) for r in range(runs)]
+    replay([trace] * runs, seen, replace(reply, gradients=Moved()), scopes, 10**6)
+    return np.array(seen.noted).T
 
 
 def best_test(first: Any, second: Any) -> Any:

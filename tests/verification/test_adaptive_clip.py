@@ -1,6 +1,5 @@
 """Adaptive clipping: how the bound moves, and the exact law of what sums and counts tell."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +19,7 @@ from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
 
-from .zscores import LIMIT, Score, require, score
+from .zscores import LIMIT, require, score
 
 pytestmark = pytest.mark.oracle("path of an adaptive clip bound, and ε of sums and counts")
 
@@ -30,10 +29,10 @@ RUNS = 4000
 class Constant:
     """Owners that answer the same to every query, along one coordinate."""
 
-    def __init__(self, norms: Sequence[float]) -> None:
+    def __init__(self, norms):
         self._norms = np.array(norms)
 
-    def gradient(self, owners: Any, points: Any) -> Any:  # noqa: ARG002
+    def gradient(self, owners, points):  # noqa: ARG002
         return np.stack([self._norms[owners], np.zeros(len(owners))], axis=1)
 
 
@@ -46,7 +45,6 @@ def walk(law, norms, rounds, runs=1):
         turns = [AnswerBatch(np.full(runs, owner)) for owner in range(len(norms))]
         taken.append([answers.give(turn, points)[:, 0] for turn in turns])
         answers.end_round(None)
-    assert answers.bounds is not None
     return answers.bounds.path, np.array(taken)
 
 
@@ -72,7 +70,7 @@ def test_without_noise_the_bound_goes_to_the_quantile_at_a_geometric_rate(start,
 
 
 @one_in(2, ("start", "votes"), [(1e-6, -0.5), (1e9, 0.5)])
-def test_far_from_all_norms_the_bound_is_a_gaussian_walk(start: float, votes: float) -> None:
+def test_far_from_all_norms_the_bound_is_a_gaussian_walk(start, votes):
     rate, quantile, noise, rounds = 0.2, 0.3, 3.0, 25
     path, _ = walk(AdaptiveBound(start, quantile, rate, noise, "l2"), NORMS, rounds, RUNS)
     logs = np.log(path[-1] / start)
@@ -84,7 +82,7 @@ def test_far_from_all_norms_the_bound_is_a_gaussian_walk(start: float, votes: fl
     assert abs(wrong.z) > 1.5 * LIMIT
 
 
-def test_what_is_nothing_or_not_finite_has_no_vote() -> None:
+def test_what_is_nothing_or_not_finite_has_no_vote():
     law = AdaptiveBound(1.0, 0.5, 0.2, 0.0, "l2")
     answers = np.array([[0.0, 0.0], [np.nan, 1.0], [0.6, 0.8], [0.6, 0.81], [1e-9, 0.0]])
     clipped, votes = law.clip(answers, np.ones(5))
@@ -104,7 +102,7 @@ MOVES = {"two ways": (1.0, 0.0), "long or short": (0.5, 1.0), "there or not": (1
 """Of the sensitivity of the sum, and of the count; to one part in a million."""
 
 
-def scenario(adjacency: str) -> Scenario:
+def scenario(adjacency):
     bound = {
         "kind": "adaptive-clip", "start": 0.5, "share": SHARE, "rate": RATE, "quantile": QUANTILE,
     }  # fmt: skip
@@ -112,7 +110,7 @@ def scenario(adjacency: str) -> Scenario:
     return parse(Scenario, WHOLE_OWNERS | {"privacy": WHOLE_OWNERS["privacy"] | privacy})
 
 
-def replies(pull: str) -> tuple[Scenario, list[AnswerModel]]:
+def replies(pull):
     adjacency, *records = PULLS[pull]
     of = scenario(adjacency)
     data, places = build_dataset(of), [(OWNER, place) for place in range(RECORDS[OWNER])]
@@ -120,7 +118,7 @@ def replies(pull: str) -> tuple[Scenario, list[AnswerModel]]:
     return of, [each.task.reply for each in problems]
 
 
-def heard(reply: AnswerModel, side: int) -> tuple[np.ndarray, np.ndarray]:
+def heard(reply, side):
     """Return sums of n_i Q_i (runs, K), of their first number, and bounds (K + 1, runs)."""
     scopes = [Streams(4).within("adaptive", side, run) for run in range(RUNS)]
     answers, sums = BoundedAnswers(reply, scopes, 2), []
@@ -129,11 +127,10 @@ def heard(reply: AnswerModel, side: int) -> tuple[np.ndarray, np.ndarray]:
         given = [answers.give(AnswerBatch(np.full(RUNS, owner)), points) for owner in range(3)]
         sums.append(sum(n * each[:, 0] for n, each in zip(RECORDS, given, strict=True)))
         answers.end_round(None)
-    assert answers.bounds is not None
     return np.stack(sums, axis=1), answers.bounds.path
 
 
-def exact(reply: AnswerModel, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def exact(reply, bounds):
     """Return the sums (runs, K) and counts (runs, K) of such bounds, without noise, found anew."""
     sums, counts = np.zeros((2, bounds.shape[1], K))
     for k in range(K):
@@ -146,11 +143,10 @@ def exact(reply: AnswerModel, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return sums, counts
 
 
-def losses(pull: str, changed: Any = lambda reply: reply) -> list[Score]:
+def losses(pull, changed=lambda reply: reply):
     """Compare the loss of all sums and counts, under each population, with its exact law."""
     of, sides = replies(pull)
     z, halved = of.accountant.multiplier, of.privacy.adjacency == "added-or-removed"
-    assert z is not None
     moved = 1.0 if halved else 2.0
     count_noise = z[0] * (moved / 2) / SHARE**0.5
     mu = K * (MOVES[pull][0] ** 2 * (1 - SHARE) + MOVES[pull][1] ** 2 * SHARE) / z[0] ** 2
@@ -170,16 +166,15 @@ def losses(pull: str, changed: Any = lambda reply: reply) -> list[Score]:
 
 
 @one_in(3, "pull", PULLS)
-def test_losses_of_sums_and_counts_have_their_exact_law(pull: str) -> None:
+def test_losses_of_sums_and_counts_have_their_exact_law(pull):
     require(losses(pull), error=0.1)
 
 
-def _bare_counts(reply: AnswerModel) -> AnswerModel:
-    assert reply.bound is not None
+def _bare_counts(reply):
     return replace(reply, bound=replace(reply.bound, noise=0.0))
 
 
-def _whole_budget(reply: AnswerModel) -> AnswerModel:
+def _whole_budget(reply):
     assert isinstance(reply.noise, GaussianNoise)
     return replace(reply, noise=replace(reply.noise, scale=reply.noise.scale * (1 - SHARE) ** 0.5))
 
@@ -194,5 +189,5 @@ def _whole_budget(reply: AnswerModel) -> AnswerModel:
         ("two ways", _whole_budget),
     ],
 )
-def test_planted_faults_are_far_from_the_law(pull: str, planted: Any) -> None:
+def test_planted_faults_are_far_from_the_law(pull, planted):
     assert max(abs(each.z) for each in losses(pull, planted)) > 1.5 * LIMIT

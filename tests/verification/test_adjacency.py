@@ -12,12 +12,12 @@ XI, K, EPSILON = 1.0, 5, 1.0
 OWNER = np.zeros(1, dtype=np.int64)
 
 
-def mean_gradient(x: np.ndarray, y: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def mean_gradient(x, y, theta):
     records = Ridge(regularisation=0.1).records([np.asfortranarray(x)], [y], XI, "l1")
     return records.gradient(OWNER, theta[None])[0]
 
 
-def test_adding_a_record_moves_the_mean_by_less_than_replacing_one() -> None:
+def test_adding_a_record_moves_the_mean_by_less_than_replacing_one():
     """By at most 2Ξ/(n + 1), which is reached; replacing one moves it by 2Ξ/n."""
     rng = np.random.default_rng(1)
     for n in (1, 2, 5, 20):
@@ -33,12 +33,12 @@ def test_adding_a_record_moves_the_mean_by_less_than_replacing_one() -> None:
         assert np.abs(reached).sum() == pytest.approx(2 * XI / (n + 1))
 
 
-def noise_of(n: int):
+def noise_of(n):
     privacy = Privacy(epsilon=EPSILON, sensitivity=Clip(bound=XI))
     return privacy.noise_for(np.array([n]), K, XI, 2)
 
 
-def test_noise_scaled_by_the_number_of_records_tells_it_beyond_every_epsilon() -> None:
+def test_noise_scaled_by_the_number_of_records_tells_it_beyond_every_epsilon():
     """The log-likelihood ratio of a far answer grows at ε/(2ΞK) a unit: without end."""
     gradient = np.full((1, 2), 0.1)
     far = [np.array([[size, 0.0]]) for size in (1e3, 1e4)]
@@ -55,7 +55,7 @@ def test_noise_scaled_by_the_number_of_records_tells_it_beyond_every_epsilon() -
     assert (ratios[1] - ratios[0]) / 9e3 == pytest.approx(EPSILON / (2 * XI * K))
 
 
-def test_the_number_of_records_is_estimated_from_the_noise_alone() -> None:
+def test_the_number_of_records_is_estimated_from_the_noise_alone():
     """With a relative standard deviation of 1/√(Kp), by the mean of |w|."""
     rng, answers, repeats = np.random.default_rng(2), 50, 4000
     noise = noise_of(20)

@@ -21,8 +21,8 @@ from asyncdp_sim.privacy.accountants.own import UPWARDS
 from asyncdp_sim.privacy.mechanisms import RecordSensitivity
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
 from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares
-from asyncdp_sim.runs import RunResult, run
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.rounds import mean_round
@@ -67,14 +67,14 @@ MISSED = {
 UNEQUAL = [0.5, 1.0, 1.0, 2.0, 2.0, 3.0]
 
 
-def scenario(observer: dict[str, Any] | None, *, epsilon: Any = 1.0, **parts: Any) -> Scenario:
+def scenario(observer, *, epsilon=1.0, **parts):
     privacy = {**EQUAL["privacy"], "epsilon": epsilon, **parts.pop("privacy", {})}
     if observer is not None:
         privacy["observer"] = {"kind": "aggregate", **observer}
     return parse(Scenario, {**EQUAL, **parts, "privacy": privacy})
 
 
-def noise_part(observer: dict[str, Any] | None, seed: int, runs: int) -> Any:
+def noise_part(observer, seed, runs):
     """Return ψ at the end less ψ without noise, run by run."""
     asked = scenario(observer)
     problem = prepare(asked, build_dataset(asked))
@@ -88,7 +88,7 @@ def noise_part(observer: dict[str, Any] | None, seed: int, runs: int) -> Any:
     return ends[0] - ends[1]
 
 
-def ratio(apart: Any, summed: Any, exact: float) -> Score:
+def ratio(apart, summed, exact):
     """Compare the ratio of two means with its value, by the delta method."""
     left, right = apart.mean(), exact * summed.mean()
     error = sqrt((apart.var(ddof=1) + exact**2 * summed.var(ddof=1)) / len(apart))
@@ -96,7 +96,7 @@ def ratio(apart: Any, summed: Any, exact: float) -> Score:
 
 
 @shared
-def falls(runs: int, owners: int = 8) -> Score:
+def falls(runs, owners=8):
     """Return the fall of the noise part of E ψ, which is to be ``owners``-fold."""
     apart, summed = noise_part(None, 1, runs), noise_part({}, 2, runs)
     return ratio(apart, summed, float(owners))
@@ -105,18 +105,18 @@ def falls(runs: int, owners: int = 8) -> Score:
 @pytest.mark.parametrize(
     ("runs", "error"), [(1_000, 0.06), pytest.param(20_000, 0.012, marks=pytest.mark.long)]
 )
-def test_the_noise_part_of_psi_falls_n_fold(runs: int, error: float) -> None:
+def test_the_noise_part_of_psi_falls_n_fold(runs, error):
     require([falls(runs)], error=error)
 
 
 @pytest.mark.long
-def test_a_fall_of_one_less_would_be_seen() -> None:
+def test_a_fall_of_one_less_would_be_seen():
     """Planted fault: noise as if one owner's share were not needed."""
     assert seen([falls(20_000, 7)]) > LIMIT
 
 
 @pytest.mark.long
-def test_a_forecast_says_how_far_it_falls() -> None:
+def test_a_forecast_says_how_far_it_falls():
     apart, summed = (forecast(scenario(observer)) for observer in (None, {}))
     assert apart.noise_free == pytest.approx(summed.noise_free, rel=1e-12)
     parts = [found.psi - found.noise_free for found in (apart, summed)]
@@ -127,19 +127,19 @@ def test_a_forecast_says_how_far_it_falls() -> None:
 
 
 @cache
-def missed(d: int = 2, t: int = 1) -> tuple[RunResult, Problem]:
+def missed(d=2, t=1):
     asked = scenario({"dropouts": d, "colluders": t}, epsilon=UNEQUAL, **MISSED)
     return run(asked), prepare(asked, build_dataset(asked))
 
 
-def in_sums(result: RunResult) -> Any:
+def in_sums(result):
     """Return how many answers each opened sum has, of all replicates."""
     return np.concatenate(
         [np.bincount(trace.updates["k"])[1:] for trace in result.traces if trace.n_updates > 0]
     )
 
 
-def test_with_as_many_drop_outs_as_are_tolerated_epsilon_is_its_closed_form() -> None:
+def test_with_as_many_drop_outs_as_are_tolerated_epsilon_is_its_closed_form():
     """μ² = m (2Ξ + γ√p)²/((n − d − t) σ²), σ² being the variance of a share that is drawn."""
     (result, problem), d, t, n = missed(), 2, 1, 6
     noise = problem.noise
@@ -158,7 +158,7 @@ def test_with_as_many_drop_outs_as_are_tolerated_epsilon_is_its_closed_form() ->
     assert each == pytest.approx(strictest, rel=3e-6)  # UPWARDS, and a root that is not below
 
 
-def test_no_budget_is_exceeded_and_sums_that_are_not_opened_are_charged() -> None:
+def test_no_budget_is_exceeded_and_sums_that_are_not_opened_are_charged():
     result, _ = missed()
     assert np.all(result.ledger.spent <= np.array(UNEQUAL))
     used = np.stack(
@@ -174,7 +174,7 @@ def test_no_budget_is_exceeded_and_sums_that_are_not_opened_are_charged() -> Non
 @pytest.mark.parametrize(
     "parts", [MISSED, {**BUFFERED, "owners": MISSED["owners"]}], ids=["rounds", "fedbuff"]
 )
-def test_live_learning_is_its_replay(parts: dict[str, Any]) -> None:
+def test_live_learning_is_its_replay(parts):
     observer = {"dropouts": 1, "colluders": 1}
     one, other = (
         run(scenario(observer, **{**parts, "run": {**parts["run"], "learning": how}}))
@@ -184,7 +184,7 @@ def test_live_learning_is_its_replay(parts: dict[str, Any]) -> None:
     assert all(trace.n_updates > 0 for trace in one.traces)
 
 
-def test_an_owner_is_in_a_buffers_sum_once() -> None:
+def test_an_owner_is_in_a_buffers_sum_once():
     result = run(scenario({"dropouts": 3}, **BUFFERED))
     for trace in result.traces:
         owners = trace.updates["owner"].reshape(trace.n_updates, 5)
@@ -195,7 +195,7 @@ def test_an_owner_is_in_a_buffers_sum_once() -> None:
     assert any(twice)  # where answers are read one by one, some are
 
 
-def test_sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same() -> None:
+def test_sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same():
     _, problem = missed()
     noise, rng = problem.noise, np.random.default_rng(5)
     assert isinstance(noise, GaussianShares)
@@ -219,14 +219,14 @@ def test_sums_have_the_variance_that_is_accounted_and_modulo_they_are_the_same()
     require([score("sum", total[:, 0] - mean[0], 0.0, sqrt(variance))], error=0.01)
 
 
-def test_a_sum_that_could_wrap_is_refused() -> None:
+def test_a_sum_that_could_wrap_is_refused():
     (_, problem), influence = missed(), RecordSensitivity(1.0, np.full(6, 1e14), 3)
     with pytest.raises(SpecError, match="could wrap"):
         in_shares(problem.noise, influence, 3)
     assert in_shares(problem.noise, replace(influence, records=np.full(6, 1e3)), 3).grid == 2.0**-20
 
 
-def test_shares_of_which_nothing_is_proven_are_refused() -> None:
+def test_shares_of_which_nothing_is_proven_are_refused():
     """And the proof's sum over whole numbers is as small as the page says where it begins."""
     (_, problem), influence = missed(), RecordSensitivity(1.0, np.full(6, 1e3), 3)
     least = np.full(6, 104 * sqrt(3) * 2.0**-20 / 1e3)  # of three shares, on a grid of 2⁻²⁰
@@ -243,7 +243,7 @@ def test_shares_of_which_nothing_is_proven_are_refused() -> None:
         assert (m - 1) * np.log(one) - rate * (1 - 1 / m) / 2 < -50_000
 
 
-def test_whole_numbers_are_as_far_from_equal_as_the_proof_says() -> None:
+def test_whole_numbers_are_as_far_from_equal_as_the_proof_says():
     for m in (2, 3, 4, 5):
         for k in product(range(-3, 4), repeat=m - 1):
             if any(k):
@@ -253,7 +253,7 @@ def test_whole_numbers_are_as_far_from_equal_as_the_proof_says() -> None:
 
 
 @shared
-def trips(d: int) -> Score:
+def trips(d):
     """Return the time of rounds whose answers take Exp(1), and of their trips, which do too."""
     answer = {"latency": {"answer": {"kind": "exponential", "mean": 1.0}}}
     asked = scenario({"dropouts": d}, run={"seed": 8, "updates": 400, "replicates": 40}, **answer)
@@ -269,11 +269,11 @@ def trips(d: int) -> Score:
 
 
 @pytest.mark.long
-def test_a_sum_takes_the_trip_that_opens_it() -> None:
+def test_a_sum_takes_the_trip_that_opens_it():
     require([trips(0), trips(3)], error=0.01)
 
 
-def test_messages_take_time_by_what_they_hold() -> None:
+def test_messages_take_time_by_what_they_hold():
     """A query, the answer, and the trip, each over 1,000 bytes a time unit."""
     rate = {"latency": {"rate_bytes": 1000.0}}
     sizes = {"key_bytes": 10, "share_bytes": 5}
@@ -284,7 +284,7 @@ def test_messages_take_time_by_what_they_hold() -> None:
     assert scenario(sizes, **rate).network.opening_bytes == (41, 75)
 
 
-def test_a_forecast_sets_sums_beside_answers_and_models() -> None:
+def test_a_forecast_sets_sums_beside_answers_and_models():
     rows = {each.name: each for each in forecast(scenario(None)).observers}
     assert rows["transcript"].quieter == pytest.approx(1, rel=1e-6)
     assert rows["aggregate"].quieter == pytest.approx(8**-0.5, rel=1e-5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.audits.check import Claim, Pair, attack
+from asyncdp_sim.audits.check import Claim, attack
 from asyncdp_sim.privacy.accountants.attacker import delta_of, epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from tests.together import together
@@ -18,7 +18,7 @@ TRUTH = Claim(EPSILON)
 REPEATS = 200
 
 
-def randomised_responses(rng: np.random.Generator, runs: int) -> dict[str, Pair]:
+def randomised_responses(rng, runs):
     """Eight scores, each of which is worth exactly ε: the hardest that a true claim can be hit."""
     honest = np.exp(EPSILON) / (1 + np.exp(EPSILON))
     return {
@@ -30,19 +30,19 @@ def randomised_responses(rng: np.random.Generator, runs: int) -> dict[str, Pair]
     }
 
 
-def false_alarms(seed: int) -> int:
+def false_alarms(seed):
     rng = np.random.default_rng(seed)
     found = [attack(randomised_responses(rng, 400), TRUTH, DOUBT) for _ in range(REPEATS)]
     return sum(each.epsilon > EPSILON for each in found)
 
 
-def too_many(count: int) -> bool:
+def too_many(count):
     """Whether so many of 200 are improbable (1e-6) if each happens with probability ``DOUBT``."""
     return bool(binom.sf(count - 1, REPEATS, DOUBT) < 1e-6)
 
 
 @pytest.mark.long
-def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
+def test_many_scores_refute_the_truth_no_more_often_than_stated():
     """The event is chosen among all scores on one half of the runs, and measured on the other."""
     count = false_alarms(1)
     assert not too_many(count)
@@ -52,7 +52,7 @@ def test_many_scores_refute_the_truth_no_more_often_than_stated() -> None:
 @together
 @pytest.mark.parametrize("epsilon", [1e-3, 0.3, 1.0, 8.0, 300.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.2])
-def test_the_textbooks_gaussian_is_the_accountants(epsilon: float, delta: float) -> None:
+def test_the_textbooks_gaussian_is_the_accountants(epsilon, delta):
     """Two ways to the same numbers, of which the accountant's is rounded up."""
     mu = mu_of(epsilon, delta)
     assert delta_of(epsilon, mu) == pytest.approx(delta, rel=1e-9)
@@ -61,7 +61,7 @@ def test_the_textbooks_gaussian_is_the_accountants(epsilon: float, delta: float)
     assert gaussian_epsilon(1 / mu, delta) == pytest.approx(epsilon, rel=3e-6)
 
 
-def test_no_noise_and_no_claim_are_the_ends() -> None:
+def test_no_noise_and_no_claim_are_the_ends():
     assert epsilon_of(np.inf, 1e-5) == np.inf
     assert mu_of(np.inf, 1e-5) == np.inf
     assert epsilon_of(0.0, 1e-5) == 0

@@ -4,7 +4,7 @@ Each is planted where it could be made: in the mechanism, the accountant, the bu
 answers their noise, the ledger, replay. The audit is given nothing else than the command line is.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 import asyncdp_sim.learning.replay as replay_module
-from asyncdp_sim.audits import Audit, audit
+from asyncdp_sim.audits import audit
 from asyncdp_sim.learning import answers as learning_answers
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.reply import PoissonSample
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.sums import Sums
@@ -35,7 +34,6 @@ from asyncdp_sim.privacy.observers import NodeObserver, aggregate, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
-from tests.cli.command import Command
 from tests.verification.optimism import forgotten, rounded_down
 
 pytestmark = [
@@ -71,32 +69,32 @@ Patch = pytest.MonkeyPatch
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_kept() -> Iterator[None]:
+def _nothing_is_kept():
     yield
     forgotten()
 
 
-def scaled(where: Any, name: str, factor: float) -> Callable[[Patch], None]:
+def scaled(where, name, factor):
     """Plant a function of the package that returns so many times what it should."""
 
-    def plant(patch: Patch) -> None:
+    def plant(patch):
         right = getattr(where, name)
         patch.setattr(where, name, lambda *given: factor * right(*given))
 
     return plant
 
 
-def thirty_deltas(patch: Patch) -> None:
+def thirty_deltas(patch):
     right = gaussian_mechanism.gaussian_multiplier
     patch.setattr(gaussian_mechanism, "gaussian_multiplier", lambda e, delta: right(e, 30 * delta))
 
 
-def one_row(patch: Patch) -> None:
+def one_row(patch):
     """All answers of a run have the noise of the first."""
     right = learning_answers._Rows.following
     kept: dict[int, Any] = {}
 
-    def following(self: Any, rows: Any) -> Any:
+    def following(self, rows):
         if id(self) not in kept:
             kept[id(self)] = self, right(self, rows).copy()
         return kept[id(self)][1]
@@ -104,17 +102,17 @@ def one_row(patch: Patch) -> None:
     patch.setattr(learning_answers._Rows, "following", following)
 
 
-def exact_where_lost(patch: Patch) -> None:
-    def unused(self: Answers, turn: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
+def exact_where_lost(patch):
+    def unused(self, turn, points, source):  # noqa: ARG001
         return self._reply.gradients.gradient(turn.owners, points)
 
     patch.setattr(Answers, "unused", unused)
 
 
-def lost_and_used_alike(patch: Patch) -> None:
+def lost_and_used_alike(patch):
     """Lost answers have the noise of those that are used, row by row."""
 
-    def unused(self: Answers, turn: Any, points: Any, source: Any) -> Any:  # noqa: ARG001
+    def unused(self, turn, points, source):  # noqa: ARG001
         exact = self._reply.gradients.gradient(turn.owners, points)
         rows = self._noise._kept[: len(turn.owners), 0]
         return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
@@ -122,17 +120,17 @@ def lost_and_used_alike(patch: Patch) -> None:
     patch.setattr(Answers, "unused", unused)
 
 
-def one_record_more(patch: Patch) -> None:
+def one_record_more(patch):
     """Noise for n_i + 1 records."""
     right = Privacy.noise_for
     patch.setattr(Privacy, "noise_for", lambda self, n, *rest: right(self, n + 1, *rest))
 
 
-def mean_over_one_less(patch: Patch) -> None:
+def mean_over_one_less(patch):
     """Gradients are sums over n_i records, divided by n_i − 1."""
     right = LinearRecords.gradient
 
-    def gradient(self: LinearRecords, owners: Any, points: Any) -> Any:
+    def gradient(self, owners, points):
         held = np.array([len(y) for y in self.targets])[owners]
         share = np.where(held > 1, held / np.maximum(held - 1, 1), 1.0)
         return right(self, owners, points) * share[:, None]
@@ -141,16 +139,16 @@ def mean_over_one_less(patch: Patch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def books_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def books_are_not_checked(monkeypatch):
     """A run with broken books is ended by its invariants: here the audit has to see them."""
     monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
 
 
-def quota_given_back(patch: Patch) -> None:
+def quota_given_back(patch):
     """An answer that is lost does not count."""
     right = Learner.drop
 
-    def drop(self: Learner, exchange: Any, outcome: ExchangeOutcome) -> None:
+    def drop(self, exchange, outcome):
         if outcome is ExchangeOutcome.lost:
             self.answers_left[exchange.owner] += 1
             self.active.add(exchange.owner)
@@ -159,18 +157,18 @@ def quota_given_back(patch: Patch) -> None:
     patch.setattr(Learner, "drop", drop)
 
 
-def charged_at_delivery(patch: Patch) -> None:
-    def released(self: Trace) -> Any:
+def charged_at_delivery(patch):
+    def released(self):
         return np.bincount(self.updates["owner"], minlength=self.n_owners + 1)[1:]
 
     patch.setattr(Trace, "released", property(released))
 
 
-def another_replay(patch: Patch) -> None:
+def another_replay(patch):
     """What runs publish comes from another noise than the answers that were attacked."""
     right = replay_module.fold
 
-    def fold(*given: Any, **how: Any) -> list[Trajectory]:
+    def fold(*given, **how):
         found = right(*given, **how)
         for path in found:
             path.final[:] *= 0.9
@@ -179,33 +177,33 @@ def another_replay(patch: Patch) -> None:
     patch.setattr(replay_module, "fold", fold)
 
 
-def accounted_with_its_square(patch: Patch) -> None:
+def accounted_with_its_square(patch):
     """Noise is scaled as if records were in with q², and sums are over q n_i."""
     pure, gaussian = privacy_spec.bare, privacy_spec.sampled_gaussian
     patch.setattr(privacy_spec, "bare", lambda e, q: pure(e, q * q))
     patch.setattr(privacy_spec, "sampled_gaussian", lambda q: gaussian(q * q))
 
 
-def drawn_more_often(patch: Patch) -> None:
+def drawn_more_often(patch):
     right = LinearRecords.included
 
-    def included(self: LinearRecords, owners: Any, points: Any, draws: Any, q: float) -> Any:
+    def included(self, owners, points, draws, q):
         return right(self, owners, points, draws * q**0.5, q)
 
-    def gradient(self: PoissonSample, owners: Any, points: Any, draws: Any) -> Any:
+    def gradient(self, owners, points, draws):
         assert isinstance(self.records, LinearRecords)
         return included(self.records, owners, points, draws, self.probability)
 
     patch.setattr(PoissonSample, "gradient", gradient)
 
 
-def only_the_first_step_is_noised(patch: Patch) -> None:
+def only_the_first_step_is_noised(patch):
     right = Answers.sent
 
-    def sent(self: Answers, turn: Any, points: Any) -> Any:
+    def sent(self, turn, points):
         noisy, asked = self.noisy, []
 
-        def once(turn: Any, at: Any) -> Any:
+        def once(turn, at):
             asked.append(at)
             return noisy(turn, at) if len(asked) == 1 else self._exact(turn, at)
 
@@ -216,14 +214,14 @@ def only_the_first_step_is_noised(patch: Patch) -> None:
     patch.setattr(Answers, "sent", sent)
 
 
-def one_noise_for_all_steps(patch: Patch) -> None:
+def one_noise_for_all_steps(patch):
     right = Answers.sent
 
-    def sent(self: Answers, turn: Any, points: Any) -> Any:
+    def sent(self, turn, points):
         kept: list[Any] = []
 
         class Same:
-            def following(_, rows: Any) -> Any:  # noqa: N805
+            def following(_, rows):  # noqa: N805
                 kept.append(drawn.following(rows).copy() if len(kept) == 0 else kept[0])
                 return kept[0]
 
@@ -235,73 +233,73 @@ def one_noise_for_all_steps(patch: Patch) -> None:
     patch.setattr(Answers, "sent", sent)
 
 
-def noise_for_one_gradient_of_each(patch: Patch) -> None:
+def noise_for_one_gradient_of_each(patch):
     """Noise is scaled as if an answer were one gradient."""
     right = Privacy.noise_for
     patch.setattr(Privacy, "noise_for", lambda *given: right(*given[:5]))
 
 
-def only_the_first_step_is_charged(patch: Patch) -> None:
+def only_the_first_step_is_charged(patch):
     patch.setattr(Converted, "spent", lambda self, released: self.single.spent(released))
 
 
-def shares_of_all(patch: Patch) -> None:
+def shares_of_all(patch):
     """Nobody makes up for the shares of those that drop out: noise is scaled for all n of them."""
     right = aggregate.shared
     patch.setattr(aggregate, "shared", lambda noise, influence, _: right(noise, influence, 4))
 
 
-def opened_anyhow(patch: Patch) -> None:
+def opened_anyhow(patch):
     """A sum is opened however few are in it."""
     right = Sums.open
 
-    def opened(self: Sums) -> Any:
+    def opened(self):
         self._aggregation = self._aggregation.model_copy(update={"least": 1})
         yield from right(self) if len(self._gathered) > 0 else ()
 
     patch.setattr(Sums, "open", opened)
 
 
-def colluders_forgotten(patch: Patch) -> None:
+def colluders_forgotten(patch):
     """What nodes learn is worked out as if nobody put together what they see."""
     right = NodeObserver.squared
 
-    def squared(self: NodeObserver, *given: Any) -> Any:
+    def squared(self, *given):
         return right(self.model_copy(update={"colluding": None}), *given)
 
     patch.setattr(NodeObserver, "squared", squared)
 
 
-def noise_of_absent_owners(patch: Patch) -> None:
+def noise_of_absent_owners(patch):
     """The noise in a round's sum is counted of all owners, whoever answered."""
     right = model.in_rounds
 
-    def in_rounds(trace: Trace, weights: Any, multiplier: Any) -> Any:
+    def in_rounds(trace, weights, multiplier):
         found = right(trace, weights, multiplier)
         return replace(found, noise=np.full_like(found.noise, np.square(multiplier).sum()))
 
     patch.setattr(model, "in_rounds", in_rounds)
 
 
-def parts_at_one_price(patch: Patch) -> None:
+def parts_at_one_price(patch):
     """What has a larger part is charged an equal one."""
     patch.setattr(BudgetSchedule, "equal", lambda _, released: np.asarray(released, dtype=float))
 
 
-def parts_given_back(patch: Patch) -> None:
+def parts_given_back(patch):
     """A lost answer's part goes to the next one."""
 
-    def before(self: Trace) -> Any:
+    def before(self):
         used = self.came_to(ExchangeOutcome.applied)
         owners = self.exchanges["owner"]
         return np.array([np.sum(used[:j] & (owners[:j] == i)) for j, i in enumerate(owners)])
 
-    def release(self: LiveLearning, owner: int, message: int) -> None:
+    def release(self, owner, message):
         self._numbers[message] = self._released.get(owner, 0)
 
     right = LiveLearning.apply
 
-    def apply(self: LiveLearning, owner: int, message: int, peer: int = 0) -> None:
+    def apply(self, owner, message, peer=0):
         right(self, owner, message, peer)
         self._released[owner] = self._released.get(owner, 0) + 1
 
@@ -432,31 +430,16 @@ FAULTS = {
         parts_given_back, ("has the part of another one",), (100, 10), 0.8, 1.6, settings=UNEVEN
     ),
 }
-ASKED_FOR = (
-    "accounted with q²",
-    "a drop-out's share not repaired",
-    "count threshold ignored",
-    "losses rounded down",
-    "colluders forgotten",
-    "noise counted of owners that are absent",
-)
-"""Faults of observers, samples and accountants."""
 
 
-def refuting(lines: str) -> list[str]:
+def refuting(lines):
     """Return lines of single attacks and facts that refute a claim."""
     return [line for line in lines.splitlines() if "EXCEEDED" in line or line.endswith(": REFUTED")]
 
 
-def attacked(settings: tuple[str, ...], size: tuple[int, int], scene: Path = SCENE) -> Audit:
+def attacked(settings, size, scene=SCENE):
     answers, runs = size
     return audit(load(scene, settings)[0], answers=answers, runs=runs, confidence=0.999)
-
-
-def bounds_are_true(planted: Planted, found: Audit) -> None:
-    one, *runs = found.checks
-    assert one.finding.epsilon <= planted.one * (1 + 1e-9)
-    assert all(run.finding.epsilon <= planted.whole * (1 + 1e-9) for run in runs)
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -467,7 +450,9 @@ def test_a_planted_fault_is_caught_and_no_bound_exceeds_its_truth(name, monkeypa
     said = refuting("\n".join(found.lines()))
     assert len(said) > 0
     assert all(any(words in line for line in said) for words in planted.shows), said
-    bounds_are_true(planted, found)
+    one, *runs = found.checks
+    assert one.finding.epsilon <= planted.one * (1 + 1e-9)
+    assert all(run.finding.epsilon <= planted.whole * (1 + 1e-9) for run in runs)
 
 
 @pytest.mark.no_evidence
@@ -486,24 +471,31 @@ def test_a_planted_fault_is_caught_at_the_default_size_within_a_minute(name, mon
 
 
 @pytest.mark.no_evidence
-def test_composed_answers_are_not_refuted_where_losses_are_rounded_up() -> None:
+def test_composed_answers_are_not_refuted_where_losses_are_rounded_up():
     found = attacked(COMPOSING, (100, 10))
     assert not found.exceeded, found.lines()
     assert any(COMPOSED in fact.describe() for fact in found.facts)
 
 
+def sound(settings, size=(300_000, 100), scene=SCENE, check=0, share=0.8):
+    """Return the audit of what nothing is planted in, which shows such a share of a claim."""
+    found = attacked(settings, size, scene)
+    assert not found.exceeded, found.lines()
+    attack = found.checks[check]
+    assert attack.finding.epsilon > share * attack.claim.epsilon  # it does look
+    return found
+
+
 @pytest.mark.parametrize(
     "settings", [(), GAUSSIAN, SAMPLED], ids=["laplace", "gaussian", "over samples"]
 )
-def test_the_scenario_itself_is_not_refuted(settings: tuple[str, ...]) -> None:
-    found = attacked(settings, (300_000, 10))
-    assert not found.exceeded, found.lines()
-    assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
+def test_the_scenario_itself_is_not_refuted(settings):
+    found = sound(settings, (300_000, 10))
     assert all("not refuted" in fact.describe() for fact in found.facts)
 
 
 @pytest.mark.no_evidence
-def test_parts_of_answers_that_wait_for_an_update_in_vain_are_not_refuted() -> None:
+def test_parts_of_answers_that_wait_for_an_update_in_vain_are_not_refuted():
     """Of five answers or so, three make an update."""
     gathered = 'algorithm={kind="fedbuff",step=0.1,server_step=1.0,buffer=3}'
     found = attacked((*UNEVEN, gathered), (100, 10))
@@ -511,46 +503,25 @@ def test_parts_of_answers_that_wait_for_an_update_in_vain_are_not_refuted() -> N
 
 
 @pytest.mark.parametrize("settings", [(), SAMPLED], ids=["all records", "over samples"])
-def test_local_steps_themselves_are_not_refuted(settings: tuple[str, ...]) -> None:
-    found = attacked(settings, (300_000, 100), LOCAL)
-    assert not found.exceeded, found.lines()
-    assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
+def test_local_steps_themselves_are_not_refuted(settings):
+    found = sound(settings, scene=LOCAL)
     assert found.checks[0].claim.epsilon == pytest.approx(1 / 6)
     assert "gradients of owner 1 in a run: up to 6 sent, 6 claimed: not refuted" in found.lines()
 
 
-def test_sums_themselves_are_not_refuted() -> None:
-    found = attacked((), (300_000, 100), SUMMED)
-    assert not found.exceeded, found.lines()
-    assert found.checks[0].finding.epsilon > 0.8 * found.checks[0].claim.epsilon  # it does look
+def test_sums_themselves_are_not_refuted():
+    found = sound((), scene=SUMMED)
     assert "sums opened: of 2 answers or more, 2 claimed: not refuted" in found.lines()
 
 
 @pytest.mark.no_evidence
-def test_views_themselves_are_not_refuted() -> None:
-    found = attacked((), (300_000, 100), VIEWS)
-    assert not found.exceeded, found.lines()
-    view = found.checks[-1]
-    assert view.what.startswith("the view that owner ")
+def test_views_themselves_are_not_refuted():
+    found = sound((), scene=VIEWS, check=-1, share=0.7)
+    assert found.checks[-1].what.startswith("the view that owner ")
     assert any(f"{ANEW}: not refuted" in line for line in found.lines())
-    assert view.finding.epsilon > 0.7 * view.claim.epsilon  # it does look
 
 
-@pytest.mark.no_evidence
-def test_every_fault_that_was_asked_for_is_planted_here() -> None:
-    assert set(ASKED_FOR) <= set(FAULTS)
-
-
-@pytest.mark.no_evidence
-def test_a_planted_fault_exits_with_3(monkeypatch: Patch, command: Command) -> None:
-    quota_given_back(monkeypatch)
-    said = command("audit", SCENE, "--thorough", "--answers", "100", "--runs", "100")
-    assert said.code == 3
-    assert "claimed, ε = " in said.out
-    assert "verdict: REFUTED" in said.out
-
-
-def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch: Patch) -> None:
+def test_what_replay_publishes_is_compared_with_what_was_attacked(monkeypatch):
     another_replay(monkeypatch)
     plain = 'privacy.sensitivity={kind="domain",row_norm=1.0,target_max=1.0}'
     found = attacked((plain,), (100, 10))

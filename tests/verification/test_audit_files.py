@@ -1,13 +1,10 @@
 """The audit reads neighbouring files by the scenario's own loader: a recoding one is refuted."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.audits import Audit, audit
+from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import neighbours
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.data.tables import encoded_columns, table_data
@@ -15,40 +12,16 @@ from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Number, Ordinal
 from asyncdp_sim.data.tables.text_columns import cells
 from asyncdp_sim.scenario import load
-from tests.cli.command import Command
+from tests import scenes
 from tests.unit.data.discharges import many as discharges
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
 PUBLIC, RECORDS = 40, 600
-SCENARIO = """schema = 1
-id = "files"
-[run]
-seed = 1
-updates = 6
-[owners]
-count = 2
-records = {records}
-[data]
-kind = "{kind}"
-path = "{name}"
-features = {features}
-public_records = {public}
-{more}
-[model]
-kind = "ridge"
-regularisation = 1e-2
-[algorithm]
-kind = "async-gossip"
-rho = 20.0
-[privacy]
-epsilon = 1.0
-sensitivity = {{ kind = "clip", bound = 1.0 }}
-"""
 FORMS = ["csv", pytest.param("parquet", marks=pytest.mark.nightly)]
 
 
-def flags(folder: Path, form: str) -> Path:
+def flags(folder, form):
     """Return a scenario on true and false: all true in public rows, and telling of the target."""
     draw = np.random.default_rng(3)
     rows = 2 * RECORDS + PUBLIC
@@ -56,32 +29,41 @@ def flags(folder: Path, form: str) -> Path:
     flag[-PUBLIC:] = True
     table = pd.DataFrame({"flag": flag, "x": draw.normal(size=rows)})
     table["y"] = 2.0 * flag + table["x"]
-    return written(folder, table, form, "table", 2, 'target = "y"\npreprocessing = "none"')
+    data = {"kind": "table", "features": 2, "target": "y", "preprocessing": "none"}
+    return written(folder, table, form, data)
 
 
-def written(folder: Path, table: pd.DataFrame, form: str, *how: Any) -> Path:
-    kind, features, more = how
+def written(folder, table, form, data, **owners):
     if form == "csv":
         table.to_csv(folder / "t.csv", index=False)
     else:
         table.to_parquet(folder / "t.parquet", index=False)
-    filled = {"records": RECORDS, "public": PUBLIC, "kind": kind, "features": features}
-    (folder / "s.toml").write_text(SCENARIO.format(name=f"t.{form}", more=more, **filled))
+    text = scenes.text(
+        id="files",
+        run={"seed": 1, "updates": 6},
+        owners={"count": 2, "records": RECORDS} | owners,
+        data=data | {"path": f"t.{form}", "public_records": PUBLIC},
+        model={"regularisation": 1e-2},
+    )
+    (folder / "s.toml").write_text(text)
     return folder / "s.toml"
 
 
-def audited(path: Path) -> Audit:
+HOSPITAL = {"kind": "hospital", "features": 4}
+
+
+def audited(path):
     return audit(load(path)[0], answers=100, runs=120, confidence=0.999)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_loader_that_asks_public_rows_alone_is_not_refuted(tmp_path: Path, form: str) -> None:
+def test_a_loader_that_asks_public_rows_alone_is_not_refuted(tmp_path, form):
     found = audited(flags(tmp_path, form))
     assert not found.exceeded, found.lines()
     assert "in every cell" not in found.pair
 
 
-def over_all_rows(frame: Any, names: Any, declared: Any, first_public: int, decimal: str) -> Any:
+def over_all_rows(frame, names, declared, first_public, decimal):
     """Encode a column as one of texts where any cell is one, a private one too."""
     del declared
     texts = {name: cells(frame[name], decimal)[1].any() for name in names}
@@ -89,7 +71,7 @@ def over_all_rows(frame: Any, names: Any, declared: Any, first_public: int, deci
     return encoded(frame, names, chosen, first_public, decimal)
 
 
-def without_rows(frame: Any, name: str, *_: Any) -> Any:
+def without_rows(frame, name, *_):
     """Return targets of a loader that lets the rows that have none slip out of their places."""
     values, _ = cells(frame[name])
     return np.concatenate([values[~np.isnan(values)], values[np.isnan(values)]]), ()
@@ -104,14 +86,8 @@ def without_rows(frame: Any, name: str, *_: Any) -> Any:
     ],
 )
 def test_a_loader_that_asks_all_rows_is_refuted(
-    tmp_path: Path,
-    form: str,
-    where: Any,
-    name: str,
-    planted: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    command: Command,
-) -> None:
+    tmp_path, form, where, name, planted, monkeypatch, command
+):
     monkeypatch.setattr(where, name, planted)
     said = command("audit", flags(tmp_path, form), "--thorough", "--runs", 120, "--answers", 100)
     assert said.code == 3, said.out
@@ -122,7 +98,7 @@ def test_a_loader_that_asks_all_rows_is_refuted(
 def test_a_loader_that_refuses_a_private_cell_is_refuted(tmp_path, monkeypatch, command):
     encode = encoded_columns.encode
 
-    def strict(column: Any, *rest: Any) -> Any:
+    def strict(column, *rest):
         if (column.astype(str) == "maybe").any():
             raise DataError([Fault("data.path", "'maybe'", "allowed is a number")])
         return encode(column, *rest)
@@ -133,21 +109,20 @@ def test_a_loader_that_refuses_a_private_cell_is_refuted(tmp_path, monkeypatch, 
     assert "changing one record stops the run: data.path: given 'maybe'" in said.out
 
 
-def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path: Path) -> None:
+def test_who_owns_a_row_is_public_whatever_the_column_is_called(tmp_path):
     """Else a row without a hospital would be one owner's less, and a sound file be refuted."""
     table = discharges(2 * RECORDS + PUBLIC).rename(
         columns={"Facility Id": "Permanent.Facility.Id"}
     )
-    path = written(tmp_path, table, "csv", "hospital", 4, 'split = {column = "Facility Id"}')
-    text = path.read_text().replace(f"records = {RECORDS}\n", "").replace("count = 2", "count = 3")
-    path.write_text(text)
+    data = HOSPITAL | {"split": {"column": "Facility Id"}}
+    path = written(tmp_path, table, "csv", data, count=3, records=None)
     found = neighbours(load(path)[0])
     assert found.error is None
     assert "of the file" not in found.words
 
 
-def test_dropping_rows_as_published_is_refuted(tmp_path: Path) -> None:
+def test_dropping_rows_as_published_is_refuted(tmp_path):
     table = discharges(2 * RECORDS + PUBLIC)
-    more = 'encoding = "as-published"\npreprocessing = "pca"'
-    found = audited(written(tmp_path, table, "csv", "hospital", 4, more))
+    data = HOSPITAL | {"encoding": "as-published", "preprocessing": "pca"}
+    found = audited(written(tmp_path, table, "csv", data))
     assert found.exceeded, found.lines()

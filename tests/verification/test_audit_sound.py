@@ -11,7 +11,7 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
-from asyncdp_sim.privacy.observers import Observer, ObserverKind
+from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.domains import examples_of
@@ -68,7 +68,7 @@ SOUND = {
     "name",
     [pytest.param("lending-sound", marks=pytest.mark.nightly), "hospital-sound", "fraud-svm"],
 )
-def test_a_sound_scenario_is_not_refuted(name: str) -> None:
+def test_a_sound_scenario_is_not_refuted(name):
     found = audit(
         entry(name).scenario((*LOSSY, *SOUND[name])), answers=2000, runs=100, confidence=0.999
     )
@@ -77,7 +77,7 @@ def test_a_sound_scenario_is_not_refuted(name: str) -> None:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", SOUND)
-def test_a_sound_scenario_is_not_refuted_by_many_runs(name: str) -> None:
+def test_a_sound_scenario_is_not_refuted_by_many_runs(name):
     scenario = entry(name).scenario((*LOSSY, *SOUND[name]))
     found = audit(scenario, answers=10**6, runs=10**5, confidence=0.999, workers=2)
     print("\n".join(found.lines()))
@@ -109,11 +109,11 @@ BUDGETS: list[dict[str, Any]] = [
 ]
 
 
-def drawn(number: int) -> Scenario:
+def drawn(number):
     """Return a sound scenario: every mechanism with every budget, protocol and bound, by chance."""
     rng = np.random.default_rng(number)
 
-    def one(options: list[Any]) -> Any:
+    def one(options):
         return options[int(rng.integers(len(options)))]
 
     model = one(["ridge", "ridge", "logistic", "svm"])
@@ -152,7 +152,7 @@ LOCAL: list[dict[str, Any]] = [
 ]
 
 
-def of_several_gradients(number: int) -> Scenario:
+def of_several_gradients(number):
     """Return a drawn scenario whose owners make local steps, some of them over samples."""
     scenario, rng = drawn(number), np.random.default_rng([number, 1])
     algorithm = LOCAL[number % len(LOCAL)] | {"local_steps": int(rng.integers(2, 5))}
@@ -167,7 +167,7 @@ def of_several_gradients(number: int) -> Scenario:
     return scenario.replace(**parts)
 
 
-def test_claims_of_local_steps_are_what_the_accountant_says_of_gradients() -> None:
+def test_claims_of_local_steps_are_what_the_accountant_says_of_gradients():
     met = set()
     for number in range(MANY):
         scenario = of_several_gradients(number)
@@ -183,7 +183,7 @@ def test_claims_of_local_steps_are_what_the_accountant_says_of_gradients() -> No
 
 
 @pytest.mark.parametrize("number", range(LEAST))
-def test_a_random_scenario_with_local_steps_is_not_refuted(number: int) -> None:
+def test_a_random_scenario_with_local_steps_is_not_refuted(number):
     found = audit(of_several_gradients(number), answers=10_000, runs=30, confidence=0.999)
     assert not found.exceeded, found.lines()
 
@@ -196,7 +196,7 @@ def test_a_random_scenario_with_local_steps_is_not_refuted_at_the_default_size(n
     assert not found.exceeded
 
 
-def test_claims_by_textbook_are_what_the_accountant_says() -> None:
+def test_claims_by_textbook_are_what_the_accountant_says():
     """Two ways to how many answers a budget holds, to what one costs, and to what all cost."""
     for number in range(MANY):
         scenario = drawn(number)
@@ -209,7 +209,7 @@ def test_claims_by_textbook_are_what_the_accountant_says() -> None:
             assert due == pytest.approx(accountant.spent(count), rel=3e-6), number
 
 
-def test_claims_of_the_catalogue_are_what_the_accountant_says() -> None:
+def test_claims_of_the_catalogue_are_what_the_accountant_says():
     """Of the first cell of each entry: budgets that protocols have a say in are there."""
     met = set()
     for each in catalogue():
@@ -246,14 +246,14 @@ def test_claims_under_pld_are_what_the_accountant_says(mechanism, delta, budget)
             assert claim.cost(count) * (1 - claim.slack) <= charged <= claim.cost(count) * 1.01
 
 
-def against(number: int) -> ObserverKind:
+def against(number):
     """Return an observer: all kinds are as frequent, and their examples take turns."""
     kinds = members(Observer)
     ways = examples_of(kinds[number % len(kinds)])
-    return ways[number // len(kinds) % len(ways)]  # type: ignore[no-any-return]
+    return ways[number // len(kinds) % len(ways)]
 
 
-def shown(scenario: Scenario) -> tuple[float, bool, list[str]]:
+def shown(scenario):
     """Attack one of so many random scenarios; return shown/claimed at most, whether refuted, words.
 
     All of them together are held to 99.9 %: each may be refuted by chance with 0.001/SCENARIOS.
@@ -269,13 +269,13 @@ def shown(scenario: Scenario) -> tuple[float, bool, list[str]]:
 
 
 @pytest.mark.parametrize("number", range(len(members(Observer))))
-def test_a_random_sound_scenario_is_not_refuted(number: int) -> None:
+def test_a_random_sound_scenario_is_not_refuted(number):
     _, refuted, lines = shown(sound(31 + number, against(number)))
     assert not refuted, lines
 
 
 @pytest.mark.nightly
-def test_no_claim_of_many_random_sound_scenarios_is_refuted() -> None:
+def test_no_claim_of_many_random_sound_scenarios_is_refuted():
     """Over all observers, mechanisms, accountants, samples and budgets that are registered."""
     seed = fresh_seed()
     ratios, wrong = [], []

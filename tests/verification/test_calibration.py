@@ -17,7 +17,7 @@ WIDEST = {"by default": 0.1, "by common moments": 0.5}
 """Half-widths over what runs gave that the median of a mode's intervals may have at most."""
 
 
-def summary(found: list[Check]) -> list[str]:
+def summary(found):
     """Return the figures of all checks, and print them one by one."""
     for each in found:
         print(each.describe())
@@ -33,33 +33,33 @@ def summary(found: list[Check]) -> list[str]:
     return told
 
 
-def random(found: list[Check]) -> list[Check]:
+def random(found):
     """Return what is exact, of figures that differ from run to run."""
     return [each for each in found if each.exact and each.error > 0]
 
 
-def rms(found: list[Check]) -> float:
+def rms(found):
     return float(np.sqrt(np.mean([each.z**2 for each in random(found)])))
 
 
-def exact_ones_hold(found: list[Check]) -> None:
+def exact_ones_hold(found):
     wrong = [each.describe() for each in found if each.exact and not abs(each.z) <= 4]
     assert wrong == []
 
 
-def intervals_cover(found: list[Check]) -> None:
+def intervals_cover(found):
     inexact = [each for each in found if not each.exact]
     covered = sum(each.covered for each in inexact)
     assert covered >= binom.ppf(0.01, len(inexact), 0.95), summary(inexact)
 
 
-def test_every_algorithm_can_be_drawn() -> None:
+def test_every_algorithm_can_be_drawn():
     drawn = [each.algorithm.kind for each in scenarios(SEED, 2 * len(KINDS))]
     assert drawn == 2 * [algorithm for _, algorithm in KINDS]
 
 
 @cache
-def eight() -> list[Check]:
+def eight():
     return [
         each
         for number, given in enumerate(scenarios(SEED, 8), start=1)
@@ -68,7 +68,7 @@ def eight() -> list[Check]:
 
 
 @pytest.mark.long
-def test_eight_small_forecasts() -> None:
+def test_eight_small_forecasts():
     assert len(eight()) >= 16
     assert len(random(eight())) >= 3
     exact_ones_hold(eight())
@@ -76,10 +76,10 @@ def test_eight_small_forecasts() -> None:
 
 
 @pytest.mark.long
-def test_forecasts_that_are_off_are_seen() -> None:
+def test_forecasts_that_are_off_are_seen():
     """Planted: 15 % too low where they are exact."""
 
-    def wrong(each: Check) -> Check:
+    def wrong(each):
         value = 0.85 * each.claim.value
         return replace(each, z=(each.mean - value) / each.error)
 
@@ -88,7 +88,7 @@ def test_forecasts_that_are_off_are_seen() -> None:
 
 
 @pytest.mark.nightly
-def test_sixty_scenarios() -> None:
+def test_sixty_scenarios():
     """Every scenario, and the same under three other seeds: other records and networks."""
     print(f"seed {SEED}")
     found: list[Check] = []

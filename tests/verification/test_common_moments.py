@@ -22,7 +22,7 @@ CAPPED = {"kind": "per-owner-cap", "answers": 15}
 Fields = dict[str, Any]
 
 
-def scenario(seed: int = 1, shift: float = 0.0, **parts: Any) -> Scenario:
+def scenario(seed=1, shift=0.0, **parts):
     """Five owners whose budgets end long before T, if they are capped; hardly any noise."""
     fields: Fields = scenes.fields(
         run={"seed": seed, "updates": 100, "replicates": 200, "record_every": 100},
@@ -37,14 +37,14 @@ def scenario(seed: int = 1, shift: float = 0.0, **parts: Any) -> Scenario:
     return parse(Scenario, fields)
 
 
-def simulated(chosen: Scenario) -> tuple[float, float]:
+def simulated(chosen):
     curve = run(chosen).learned.curve
     last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
     psi = curve["relative_fitness"][last]
     return float(psi.mean()), float(psi.std(ddof=1) / len(psi) ** 0.5)
 
 
-def test_where_budgets_end_common_moments_say_how_little_they_know() -> None:
+def test_where_budgets_end_common_moments_say_how_little_they_know():
     """One truth for all owners alone is some hundred times too low here, and was told so."""
     chosen = scenario(privacy={"budget": CAPPED})
     mean, error = simulated(chosen)
@@ -53,13 +53,12 @@ def test_where_budgets_end_common_moments_say_how_little_they_know() -> None:
     assert abs(common.psi - mean) <= common.psi_half_width + 4 * error
     assert common.psi_half_width < 1.5 * mean
     known = population(chosen, "common", private=False)
-    assert known.objective is not None
     bare = given(known, [known.objective], orders(chosen.network, 125, 1).owners)
     assert not isinstance(bare, Unknown)
     assert abs(bare.psi[-1] - mean) > bare.half_width + 20 * error
 
 
-def test_own_moments_are_the_default_where_there_is_nothing_to_hide(tmp_path: Any) -> None:
+def test_own_moments_are_the_default_where_there_is_nothing_to_hide(tmp_path):
     chosen = scenario()
     assert forecast(chosen).moments == "synthetic records"
     assert forecast(chosen).doubts == ()
@@ -77,14 +76,14 @@ def test_own_moments_are_the_default_where_there_is_nothing_to_hide(tmp_path: An
 
 
 @pytest.mark.parametrize("budget", [CAPPED, {"kind": "horizon"}])
-def test_a_budget_that_may_end_is_said(budget: Fields) -> None:
+def test_a_budget_that_may_end_is_said(budget):
     chosen = scenario(privacy={"budget": budget})
     found = forecast(chosen, moments="common")
     assert any(BUDGETS_END in doubt for doubt in found.doubts) is (budget is CAPPED)
     assert any("25 random splits" in doubt for doubt in found.doubts)
 
 
-def test_a_budget_that_ends_is_said_whatever_else_is_doubted() -> None:
+def test_a_budget_that_ends_is_said_whatever_else_is_doubted():
     """Where nobody knows whose update is next, the simulated networks show it."""
     waiting: Fields = {
         "protocol": {"kind": "request", "busy": "queue"},
@@ -95,10 +94,9 @@ def test_a_budget_that_ends_is_said_whatever_else_is_doubted() -> None:
     assert BUDGETS_END not in forecast(scenario(**waiting)).doubts
 
 
-def test_splits_leave_the_fitness_as_it_is() -> None:
+def test_splits_leave_the_fitness_as_it_is():
     known = population(scenario(shift=0.3), "common", private=False)
     objectives, _ = unlike(known, None)
-    assert known.objective is not None
     for each in objectives:
         assert each.hessian == pytest.approx(known.objective.hessian, rel=1e-9)
         assert each.free_optimum == pytest.approx(known.objective.free_optimum, rel=1e-8)
@@ -107,12 +105,11 @@ def test_splits_leave_the_fitness_as_it_is() -> None:
     assert np.ptp([each.moment[0, 0] for each in objectives]) > 0
 
 
-def test_how_far_apart_truths_are_is_found() -> None:
+def test_how_far_apart_truths_are_is_found():
     """Mean of τ² as found over 25 populations, against E δᵀHδ/f* as it is in each."""
     found, real = [], []
     for seed in range(25):
         known = population(scenario(seed, 0.2), "common", private=False)
-        assert known.objective is not None
         least, share = known.objective.least, known.objective.weights
         spread = 0.2**2 * (1 - share @ share) * np.trace(known.objective.hessian)
         found.append(unlike(known, None)[1])
@@ -125,7 +122,7 @@ def test_how_far_apart_truths_are_is_found() -> None:
     ) < 0.1 * np.mean(found)
 
 
-def _covered(seeds: range, **parts: Any) -> tuple[int, list[float]]:
+def _covered(seeds, **parts):
     hits, widths = 0, []
     for seed in seeds:
         chosen = scenario(seed, 0.05, **parts)
@@ -137,21 +134,19 @@ def _covered(seeds: range, **parts: Any) -> tuple[int, list[float]]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("budget", [CAPPED, {"kind": "horizon"}])
-def test_the_interval_covers_what_own_moments_say_of_many_populations(budget: Fields) -> None:
+def test_the_interval_covers_what_own_moments_say_of_many_populations(budget):
     hits, widths = _covered(range(100, 250), privacy={"budget": budget})
     print(f"{hits} of 150 covered, median half-width {np.median(widths):.2f} ψ")
     assert hits >= binom.ppf(0.01, 150, 0.95)
     assert np.median(widths) <= 1.3
 
 
-def test_a_grid_by_common_moments_has_its_interval() -> None:
+def test_a_grid_by_common_moments_has_its_interval():
     sweep = {"privacy.epsilon": [1e3, 1e5]}
     chosen = parse(
         Scenario, scenario(run={"updates": 40}, algorithm={"rho": 5.0}).plain() | {"sweep": sweep}
     )
     for common, own in zip(grid(chosen, moments="common"), grid(chosen), strict=True):
         assert own.half_width == 0
-        assert common.psi is not None
-        assert own.psi is not None
         assert abs(common.psi - own.psi) <= common.half_width
         assert 0 < common.half_width < 1.5 * own.psi

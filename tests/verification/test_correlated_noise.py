@@ -22,27 +22,27 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import delta_of
-from asyncdp_sim.privacy.mechanisms import AnswerNoise, Correlation, LearnerNoise, NoNoise
+from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
 from asyncdp_sim.privacy.mechanisms.correlated import Filtered
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.whole_owners import WHOLE_OWNERS
 
-from .zscores import LIMIT, Score, require, score
+from .zscores import LIMIT, require, score
 
 pytestmark = pytest.mark.oracle(
     "sensitivity of sums to an owner that takes part rarely, law of the noise, ε, ψ of the noise"
 )
 
 
-def matrix(column: tuple[float, ...], rounds: int) -> np.ndarray:
+def matrix(column, rounds):
     """Return C whole, (T, T)."""
     lag = np.subtract.outer(np.arange(rounds), np.arange(rounds))
     padded = np.append(column, 0.0)
     return padded[np.where((lag >= 0) & (lag < len(column)), lag, len(column))]
 
 
-def moved_most(column: tuple[float, ...], rounds: int, most: int, apart: int) -> float:
+def moved_most(column, rounds, most, apart):
     """Return the longest Σ ±C e_t over all rounds that an owner may be in."""
     whole = matrix(column, rounds)
     patterns = [
@@ -65,13 +65,13 @@ def test_no_pattern_of_rounds_moves_sums_more_than_is_paid_for(bands, most, apar
     assert moved_most(column, 9, most, apart) == pytest.approx(most**0.5 * length, rel=1e-12)
 
 
-def test_answers_less_far_apart_would_move_sums_more() -> None:
+def test_answers_less_far_apart_would_move_sums_more():
     column = Correlation(bands=4).column
     length = LearnerNoise(np.ones(1), 1, column).length
     assert moved_most(column, 9, 2, 3) > 1.05 * 2**0.5 * length
 
 
-def test_coefficients_are_those_of_the_root_of_prefix_sums() -> None:
+def test_coefficients_are_those_of_the_root_of_prefix_sums():
     root = matrix(Correlation(bands=12).column, 12)
     assert root @ root == pytest.approx(np.tril(np.ones((12, 12))), rel=1e-12)
 
@@ -87,17 +87,17 @@ BASE: dict[str, Any] = WHOLE_OWNERS | {
 K, XI, PARTS, ROUNDS, RUNS = 2, 0.5, 2, 12, 4000
 
 
-def scenario(**changes: Any) -> Scenario:
+def scenario(**changes):
     return parse(Scenario, BASE | {k: BASE[k] | v for k, v in changes.items()})
 
 
-def noise_of(scenario: Scenario) -> LearnerNoise:
+def noise_of(scenario):
     noise = scenario.noise_for(np.full(scenario.owners.count, 6))
     assert isinstance(noise, LearnerNoise)
     return noise
 
 
-def drawn(noise: LearnerNoise, rounds: int, runs: int) -> np.ndarray:
+def drawn(noise, rounds, runs):
     """Return the noise of rounds' sums of n_i Q_i, (runs, T): along one coordinate."""
     draw = noise.drawing(1)
     sources = [Streams(7).within("rounds", run).generator("noise") for run in range(runs)]
@@ -105,7 +105,7 @@ def drawn(noise: LearnerNoise, rounds: int, runs: int) -> np.ndarray:
     return 6 * noise.scale[0] * rows.reshape(runs, rounds, noise.parts).sum(axis=2)
 
 
-def law(noise: LearnerNoise, column: tuple[float, ...]) -> list[Score]:
+def law(noise, column):
     """Compare variances of rounds and covariances of neighbours with (CᵀC)⁻¹."""
     inverse = np.linalg.inv(matrix(column, ROUNDS))
     exact = (6 * noise.scale[0]) ** 2 * noise.parts * inverse @ inverse.T
@@ -117,18 +117,18 @@ def law(noise: LearnerNoise, column: tuple[float, ...]) -> list[Score]:
     ]
 
 
-def test_the_noise_of_rounds_has_its_covariance() -> None:
+def test_the_noise_of_rounds_has_its_covariance():
     noise = noise_of(scenario())
     require(law(noise, noise.column), error=0.05)
 
 
-def test_noise_of_another_matrix_is_far_from_the_law() -> None:
+def test_noise_of_another_matrix_is_far_from_the_law():
     noise = noise_of(scenario())
     planted = replace(noise, column=(1.0, *(-c for c in noise.column[1:])))
     assert max(abs(each.z) for each in law(planted, noise.column)) > 4 * LIMIT
 
 
-def multiplier() -> float:
+def multiplier():
     """Return the least z of K answers at (ε, δ), by a search that knows the exact curve alone."""
     low, high = 1e-3, 1e3
     for _ in range(200):
@@ -137,7 +137,7 @@ def multiplier() -> float:
     return high
 
 
-def losses(noise: LearnerNoise) -> list[Score]:
+def losses(noise):
     """Compare the loss of an owner that is in rounds 1 and 5, as far as it may move, with its law.
 
     The loss is by whole matrices: dᵀ Σ⁻¹ (x − d/2), Σ the covariance of the rounds.
@@ -157,17 +157,17 @@ def losses(noise: LearnerNoise) -> list[Score]:
     ]
 
 
-def test_losses_have_the_law_that_is_charged() -> None:
+def test_losses_have_the_law_that_is_charged():
     require(losses(noise_of(scenario())), error=0.1)
 
 
-def test_noise_that_is_not_paid_for_is_far_from_the_law() -> None:
+def test_noise_that_is_not_paid_for_is_far_from_the_law():
     noise = noise_of(scenario())
     planted = replace(noise, scale=noise.scale / noise.length)
     assert max(abs(each.z) for each in losses(planted)) > 2 * LIMIT
 
 
-def test_rounds_that_share_noise_are_refused() -> None:
+def test_rounds_that_share_noise_are_refused():
     with pytest.raises(SpecError, match="apart to 4 or more, given 3"):
         scenario(privacy={"participation": {"most": 2, "apart": 3}})
 
@@ -181,13 +181,13 @@ def test_rounds_that_share_noise_are_refused() -> None:
         ({"bands": 1}, "privacy.correlation.bands: given 1"),
     ],
 )
-def test_what_is_no_matrix_is_refused(said: dict[str, Any], line: str) -> None:
+def test_what_is_no_matrix_is_refused(said, line):
     with pytest.raises(SpecError) as refusal:
         scenario(privacy={"correlation": said})
     assert line in str(refusal.value)
 
 
-def test_an_answer_costs_what_it_costs_with_independent_noise() -> None:
+def test_an_answer_costs_what_it_costs_with_independent_noise():
     correlated = scenario()
     privacy = {k: v for k, v in BASE["privacy"].items() if k != "correlation"}
     plain = parse(Scenario, BASE | {"privacy": privacy})
@@ -200,14 +200,14 @@ def test_an_answer_costs_what_it_costs_with_independent_noise() -> None:
 PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "owner.md"
 
 
-def left(curvature: float, column: tuple[float, ...], rounds: int = 300) -> float:
+def left(curvature, column, rounds=300):
     """Return the share of the noise in the last model that is left, of one curvature γλ."""
     kept = (1 - curvature) ** np.arange(rounds - 1, -1, -1)
     felt = np.linalg.solve(matrix(column, rounds).T, kept)
     return float(np.square(column).sum() * np.square(felt).sum() / np.square(kept).sum())
 
 
-def test_the_page_says_what_is_left_of_the_noise() -> None:
+def test_the_page_says_what_is_left_of_the_noise():
     rows = re.findall(r"^\| (0\.\d+) \|((?: [\d.]+ \|){4})$", PAGE.read_text("utf-8"), re.MULTILINE)
     assert [float(curvature) for curvature, _ in rows] == [0.01, 0.03, 0.1, 0.3]
     for curvature, cells in rows:
@@ -219,7 +219,7 @@ def test_the_page_says_what_is_left_of_the_noise() -> None:
 STEP, UPDATES, FEATURES = 0.1, 40, 3
 
 
-def excesses(bands: int | None, runs: int, claimed: int | None) -> Score:
+def excesses(bands, runs, claimed):
     """Compare E f(θ_T) − f* of owners that have equal records with its exact value.
 
     Clipping does not act. Rounds of two of 24 owners; noise of a matrix with ``bands``, held
@@ -237,7 +237,7 @@ def excesses(bands: int | None, runs: int, claimed: int | None) -> Score:
     setting = Setting(objective.weights, FEATURES, UPDATES, 0.1, None)
     steps = ParameterServer(step=STEP).steps(setting)
 
-    def finals(noise: AnswerNoise, count: int) -> np.ndarray:
+    def finals(noise, count):
         scopes = [Streams(5).within("replicate", number) for number in range(count)]
         reply = AnswerModel(objective, noise)
         return replay([trace] * count, steps, reply, scopes, UPDATES, "central").final
@@ -255,42 +255,43 @@ def excesses(bands: int | None, runs: int, claimed: int | None) -> Score:
 
 
 @pytest.mark.long
-def test_what_the_noise_costs_is_exact() -> None:
+def test_what_the_noise_costs_is_exact():
     require([excesses(None, 3000, None), excesses(5, 3000, 5)], error=0.03)
 
 
-def test_noise_that_is_independent_costs_much_more() -> None:
+def test_noise_that_is_independent_costs_much_more():
     assert excesses(None, 3000, 5).z > 4 * LIMIT
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("bands", [2, 4])
-def test_an_audit_refutes_no_correlated_noise(bands: int) -> None:
+def test_an_audit_refutes_no_correlated_noise(bands):
     of = scenario(privacy={"correlation": {"bands": bands}})
     found = audit(of, answers=40_000, runs=400, confidence=0.999)
     assert not found.exceeded
     assert max(check.epsilon for check in found.checks) > 0
 
 
-def _unpaid(self: Correlation, noise: LearnerNoise) -> LearnerNoise:
+def unpaid(self, noise):
     return replace(noise, column=self.column)
-
-
-def _again(self: Filtered, generator: np.random.Generator) -> np.ndarray:
-    past = self._kept.get(generator)
-    return past[0] if past is not None and len(past) == 1 else _ROUND(self, generator)
 
 
 _ROUND = Filtered._round
 
 
+def again(self, generator):
+    past = self._kept.get(generator)
+    return past[0] if past is not None and len(past) == 1 else _ROUND(self, generator)
+
+
+FAULTS = {"not paid for": (Correlation, "applied", unpaid),
+          "noise of the round before again": (Filtered, "_round", again)}  # fmt: skip
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("planted", ["not paid for", "noise of the round before again"])
-def test_an_audit_refutes_planted_faults(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if planted == "not paid for":
-        monkeypatch.setattr(Correlation, "applied", _unpaid)
-    else:
-        monkeypatch.setattr(Filtered, "_round", _again)
+@pytest.mark.parametrize("planted", FAULTS)
+def test_an_audit_refutes_planted_faults(planted, monkeypatch):
+    monkeypatch.setattr(*FAULTS[planted])
     of = scenario(privacy={"correlation": {"bands": 12}, "participation": {"most": 1, "apart": 12}})
     assert audit(of, answers=40_000, runs=400, confidence=0.999).exceeded
 

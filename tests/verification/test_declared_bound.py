@@ -6,7 +6,6 @@ answers; the run under test learns over traces, and prunes.
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -26,10 +25,9 @@ from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.learning.watch import GradientMonitor, Observed
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results.summary import result_lines
-from asyncdp_sim.runs import RunResult, manifest, run, write
+from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.account import judge, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.warnings import warnings
@@ -84,24 +82,24 @@ def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
 class Noting(LiveLearning):
     """Notes every query as it is formed, by the number of its message."""
 
-    def __init__(self, *how: Any, **more: Any) -> None:
+    def __init__(self, *how, **more):
         super().__init__(*how, **more)
         self.noted: dict[int, np.ndarray] = {}
 
-    def read(self, owner: int, message: int, peer: int = 0) -> None:
+    def read(self, owner, message, peer=0):
         super().read(owner, message, peer)
         self.noted[message] = self._asked[message][0][0].copy()
 
-    def take(self, owner: int, message: int, sent: Any) -> None:
+    def take(self, owner, message, sent):
         super().take(owner, message, sent)
         self.noted[message] = self._asked[message][0][0].copy()
 
-    def again(self, message: int, former: int) -> None:
+    def again(self, message, former):
         super().again(message, former)
         self.noted[message] = self.noted[former]
 
 
-def queries(asked: Scenario) -> list[tuple[int, np.ndarray, ExchangeOutcome]]:
+def queries(asked):
     """Every query whose answer was transmitted or withheld: its owner from 0, where, its fate."""
     task, streams = prepare(asked, build_dataset(asked)).task, Streams(asked.run.seed)
     found = []
@@ -117,7 +115,7 @@ def queries(asked: Scenario) -> list[tuple[int, np.ndarray, ExchangeOutcome]]:
     return found
 
 
-def every_record(outcome: RunResult, owner: int, points: np.ndarray) -> float:
+def every_record(outcome, owner, points):
     """The largest gradient of an owner's records at any of the points, pair by pair."""
     records = outcome.problem.records
     count = len(records.targets[owner])
@@ -125,7 +123,7 @@ def every_record(outcome: RunResult, owner: int, points: np.ndarray) -> float:
     return float(records.lengths_at(owner, rows, points[places]).max())
 
 
-def brute_force(outcome: RunResult, *, of: Any = None) -> np.ndarray:
+def brute_force(outcome, *, of=None):
     """The largest gradient per owner, of all queries or of those with a fate among ``of``."""
     met = queries(outcome.scenario)
     found = np.zeros(outcome.scenario.owners.count)
@@ -140,38 +138,34 @@ CASES = [
     (way, model, PRIVATE[place % len(PRIVATE)])
     for place, (way, model) in enumerate(product(WAYS, MODELS))
 ]
+ONE_EACH = [
+    pytest.param(way, list(MODELS)[place % len(MODELS)], PRIVATE[place % len(PRIVATE)], id=way)
+    for place, way in enumerate(WAYS)
+]
+"""One model for each way to talk and learn; all of them nightly."""
 
 
-def met_everywhere(way: str, model: str, privacy: Parts) -> RunResult:
+@one_in(4, ("way", "model", "privacy"), ONE_EACH)
+def test_the_pruned_pass_is_the_brute_force_one(way, model, privacy):
     outcome = run(scenario(**WAYS[way], model=model, privacy=privacy))
     met = outcome.learned.met
-    assert met is not None
     assert met.largest.tolist() == brute_force(outcome).tolist()
     assert met.queries == len(queries(outcome.scenario))
     assert outcome.summary["queries_unseen"] == 0
-    return outcome
-
-
-@one_in(4, "way", WAYS)
-def test_the_pruned_pass_is_the_brute_force_one(way: str) -> None:
-    """One model for each way to talk and learn; all of them nightly."""
-    model = list(MODELS)[list(WAYS).index(way) % len(MODELS)]
-    privacy = PRIVATE[list(WAYS).index(way) % len(PRIVATE)]
-    met_everywhere(way, model, privacy)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("way", "model", "privacy"), CASES)
 def test_the_pruned_pass_is_the_brute_force_one_for_all(way, model, privacy):
-    met_everywhere(way, model, privacy)
+    test_the_pruned_pass_is_the_brute_force_one(way, model, privacy)
 
 
-def kinds(union: Any) -> set[str]:
+def kinds(union):
     """The kinds of a discriminated union."""
     return {member.model_fields["kind"].default for member in get_args(get_args(union)[0])}
 
 
-def test_ways_are_all_that_the_unions_have() -> None:
+def test_ways_are_all_that_the_unions_have():
     """No algorithm, protocol or model that can declare a bound is left out of the property.
 
     Two algorithms cannot: one releases no gradients, the other adds no noise. A third asks every
@@ -185,7 +179,7 @@ def test_ways_are_all_that_the_unions_have() -> None:
 
 
 @pytest.mark.parametrize(("bound", "holds"), [(1e-3, False), (1e3, True)])
-def test_averaging_looks_at_the_only_query_of_each(bound: float, holds: bool) -> None:
+def test_averaging_looks_at_the_only_query_of_each(bound, holds):
     once = {"mechanism": "gaussian", "delta": 1e-6}
     once |= {"budget": {"kind": "per-owner-cap", "answers": 1}}
     gossip = {"kind": "gossip", "graph": {"kind": "ring"}, "clock": {"kind": "poisson"}}
@@ -198,7 +192,7 @@ def test_averaging_looks_at_the_only_query_of_each(bound: float, holds: bool) ->
 
 
 @pytest.mark.parametrize("part", ["request", "request, losses"])
-def test_the_fold_meets_the_same(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fold_meets_the_same(part, monkeypatch):
     """Also where queries wait for a shorter or longer time before they are measured."""
     slow = {} if part == "request" else {"channel": LOSSY}
     outcome = run(scenario(**slow))
@@ -216,7 +210,7 @@ def test_the_fold_meets_the_same(part: str, monkeypatch: pytest.MonkeyPatch) -> 
         }
 
 
-def test_no_bit_of_what_is_learned_depends_on_being_watched() -> None:
+def test_no_bit_of_what_is_learned_depends_on_being_watched():
     for parts in (WAYS["request"], WAYS["request, losses"], WAYS["push"], WAYS["gossip, ring"]):
         outcome = run(scenario(**parts))
         task = replace(outcome.problem.task, watched=None)
@@ -228,12 +222,11 @@ def test_no_bit_of_what_is_learned_depends_on_being_watched() -> None:
         assert path.final.tobytes() == unseen.learned.models.tobytes()
 
 
-def test_live_learning_meets_what_its_replay_does() -> None:
+def test_live_learning_meets_what_its_replay_does():
     trigger = {"kind": "large-gradient", "threshold": 1.0}
     parts = {"latency": LATE, "channel": LOSSY, "trigger": trigger}
     live = run(scenario(**parts, run={"updates": 25, "until": 40.0, "learning": "live"}))
     met = live.learned.met
-    assert met is not None
     assert met.largest.tolist() == brute_force(live).tolist()
     fates = {fate for *_, fate in queries(live.scenario)}
     assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
@@ -246,7 +239,7 @@ def test_live_learning_meets_what_its_replay_does() -> None:
 LOSSES = {"ridge": SQUARED, "logistic": LogisticLoss(), "svm": Hinge(), "huber": HuberLoss(0.7)}
 
 
-def of_many(seed: int, model: str, norm: str, size: int, *, spread: float) -> tuple[Any, Any]:
+def of_many(seed, model, norm, size, *, spread):
     """Records of unequal size, and points around a far centre, some of them far outliers."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(size, 4)) * np.exp(rng.normal(size=(size, 1)))
@@ -307,7 +300,7 @@ def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
         assert largest_of_all(records, far, np.zeros(1)) == [expected]
 
 
-def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient() -> None:
+def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient():
     """∇ℓ by central differences of φ(z, y), for every model and norm."""
     for model, norm in product([*LOSSES, "mlp"], ["l1", "l2"]):
         records, points = of_many(7, model, norm, 12, spread=0.3)
@@ -315,7 +308,7 @@ def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient() -> None:
         for row in range(12):
             x, y = records.features[0][row], records.targets[0][row]
 
-            def value(theta: np.ndarray, x: Any = x, y: Any = y, records: Any = records) -> float:
+            def value(theta, x=x, y=y, records=records):
                 if isinstance(records, PerceptronRecords):
                     units, weights, threshold = records.net.parts(theta)
                     z = np.tanh(units @ x) @ weights + threshold[0]
@@ -332,14 +325,14 @@ def test_a_pair_by_itself_is_the_norm_of_a_difference_quotient() -> None:
             assert found == pytest.approx(length, rel=1e-5, abs=1e-6)
 
 
-def test_few_of_all_pairs_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_of_all_pairs_are_looked_at(monkeypatch):
     """A pass over 20,000 records for 3,000 queries looks at less than one pair in 300."""
     rng = np.random.default_rng(1)
     x = np.asfortranarray(rng.normal(size=(20_000, 5)))
     records = LinearRecords([x], [rng.normal(size=20_000)])
     looked, plain = [], LinearRecords.ceilings
 
-    def counted(self: Any, owner: int, rows: Any, centres: np.ndarray, radius: float) -> Any:
+    def counted(self, owner, rows, centres, radius):
         found = plain(self, owner, rows, centres, radius)
         looked.append(found.size)
         return found
@@ -351,7 +344,7 @@ def test_few_of_all_pairs_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None
     assert sum(looked) < 20_000 * 3_000 / 300
 
 
-def places(outcome: RunResult) -> dict[str, np.ndarray]:
+def places(outcome):
     """Per owner the largest gradient by brute force: of queries, and elsewhere."""
     learned = outcome.learned
     ends = {"start": learned.starts, "final": learned.models,
@@ -364,7 +357,7 @@ def places(outcome: RunResult) -> dict[str, np.ndarray]:
     return found | {"queries": brute_force(outcome)}
 
 
-def exceeded(found: dict[str, np.ndarray], xi: float) -> set[str]:
+def exceeded(found, xi):
     """Where the bound is exceeded."""
     return {place for place, values in found.items() if values.max() > xi}
 
@@ -384,7 +377,7 @@ AT_ITS_START = of_one_run(7, 1000.0, 1.0, 3, 55.0, algorithm=AT_START)
 IN_WHAT_WAS_LOST = of_one_run(26, 50.0, 30.0, 40, 80.0, channel=LOSSY)
 
 
-def judged(outcome: RunResult) -> Guarantee:
+def judged(outcome):
     return judge(
         outcome.scenario, outcome.dataset, outcome.problem, outcome.traces, outcome.learned,
         outcome.ledger,
@@ -407,7 +400,7 @@ def test_a_bound_that_is_exceeded_in_one_place_alone_is_exceeded(asked, where):
     assert summary["epsilon_at_least"] is True
 
 
-def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded() -> None:
+def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded():
     outcome = run(IN_WHAT_WAS_LOST)
     xi = outcome.problem.xi
     elsewhere = places(outcome) | {
@@ -422,7 +415,7 @@ def test_a_bound_that_only_a_lost_answer_exceeds_is_exceeded() -> None:
 
 
 @pytest.mark.no_evidence
-def test_what_is_left_out_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_would_be_noticed(monkeypatch):
     """Planted bugs: without queries, final models, starts, or lost answers the bound holds."""
     for asked, left_out in ((AT_ITS_END, "models"), (AT_ITS_START, "starts")):
         outcome = run(asked)
@@ -439,7 +432,7 @@ def test_what_is_left_out_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> N
     assert run(IN_WHAT_WAS_LOST).summary["private"] is True
 
 
-def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Path) -> None:
+def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path):
     """Here a run of which nothing was looked at: the count is that of all answers released."""
     outcome = run(scenario(bound=1000.0, channel=LOSSY, run={"updates": 25, "replicates": 2}))
     assert outcome.summary["private"] is True
@@ -462,7 +455,7 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path: Pat
     assert models[b"asyncdp.private"] == b"none"
 
 
-def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is() -> None:
+def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is():
     """The table's own records: for one that is in no table the same answers tell more."""
     outcome = run(scenario(bound=1000.0))
     told = label([manifest(outcome)]).text
@@ -471,7 +464,6 @@ def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is() -> 
     assert "True ε" not in told
     [rests] = [said for said in outcome.warnings if "rests on the declared bound" in said]
     met = outcome.learned.met
-    assert met is not None
     assert f"exceeded it at {met.queries} answered queries" in rests
     assert all(values.max() <= 1000.0 for values in places(outcome).values())
     x = np.array([[1e6, 0.0, 0.0]])

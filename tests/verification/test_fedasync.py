@@ -36,23 +36,33 @@ def problem():
     return Quadratic.from_records(features, targets, SIGMA, None)
 
 
-def measure(seed):
-    """Return scores of every coordinate of the final model."""
-    objective, streams = problem(), Streams(seed)
-    algorithm = FedAsync(step=STEP, mixing=MIXING)
-    net = network(N, UPDATES)
-    scopes = [streams.within("replicate", number) for number in range(1, RUNS + 1)]
+def finals(algorithm, objective, scales, seed, updates, runs, buffer=1):
+    """Return final models over the request protocol, shape (runs, p)."""
+    n_owners, used = len(scales), buffer * updates
+    parts = {"answers_allowed": (used,) * n_owners, "answers_per_update": buffer}
+    net, streams = network(n_owners, updates, **parts), Streams(seed)
+    scopes = [streams.within("replicate", number) for number in range(1, runs + 1)]
     traces = [simulate(net, scope) for scope in scopes]
-    steps = algorithm.steps(Setting(objective.weights, P, UPDATES, SIGMA, None))
-    noise = LaplaceNoise(np.full(N, 0.05))
-    final = replay(traces, steps, AnswerModel(objective, noise), scopes, UPDATES).final
-    zero = np.zeros((1, P))
-    slope = gradient(objective, zero)
+    steps = algorithm.steps(Setting(objective.weights, objective.n_features, updates, SIGMA, None))
+    reply = AnswerModel(objective, LaplaceNoise(scales))
+    return replay(traces, steps, reply, scopes, updates).final
+
+
+def descended(final, objective, rate, updates):
+    """Return scores of every coordinate of final models against descent on the whole objective."""
+    slope = gradient(objective, np.zeros((1, P)))
     hessian = np.stack([gradient(objective, row[None]) - slope for row in np.eye(P)]).T
     best = -np.linalg.solve(hessian, slope)
-    shrunk = np.linalg.matrix_power(np.eye(P) - MIXING * STEP * hessian, UPDATES)
+    shrunk = np.linalg.matrix_power(np.eye(P) - rate * hessian, updates)
     exact = best - shrunk @ best
     return [score(f"θ_{j}", final[:, j], exact[j]) for j in range(P)]
+
+
+def measure(seed):
+    """Return scores of every coordinate of the final model."""
+    objective, algorithm = problem(), FedAsync(step=STEP, mixing=MIXING)
+    final = finals(algorithm, objective, np.full(N, 0.05), seed, UPDATES, RUNS)
+    return descended(final, objective, MIXING * STEP, UPDATES)
 
 
 def gradient(objective, point):

@@ -9,49 +9,24 @@ mean of B draws, so that with one owner whose gradients are zero the variance of
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms import FedBuff, Setting
-from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
-from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.learning.algorithms import FedBuff
 
-from .networks import network
 from .shared import shared
-from .test_fedasync import SIGMA, N, P, gradient, problem
+from .test_fedasync import SIGMA, N, descended, finals, problem
 from .zscores import require, score
 
 pytestmark = pytest.mark.oracle("the mean model, and the noise of an update")
 
 BUFFER, UPDATES, RUNS = 3, 40, 500
 STEP, SERVER_STEP = 0.1, 0.6
+ALGORITHM = FedBuff(step=STEP, server_step=SERVER_STEP, buffer=BUFFER)
 
 
 def measure(seed):
     """Return scores of every coordinate of the final model."""
     objective = problem()
-    final = finals(seed, objective, N, np.full(N, 0.05))
-    slope = gradient(objective, np.zeros((1, P)))
-    hessian = np.stack([gradient(objective, row[None]) - slope for row in np.eye(P)]).T
-    best = -np.linalg.solve(hessian, slope)
-    shrunk = np.linalg.matrix_power(np.eye(P) - SERVER_STEP * STEP * hessian, UPDATES)
-    exact = best - shrunk @ best
-    return [score(f"θ_{j}", final[:, j], exact[j]) for j in range(P)]
-
-
-def finals(seed, objective, n_owners, scales):
-    """Return final models over the request protocol, shape (RUNS, p)."""
-    streams = Streams(seed)
-    algorithm = FedBuff(step=STEP, server_step=SERVER_STEP, buffer=BUFFER)
-    used = BUFFER * UPDATES
-    parts = {"answers_allowed": (used,) * n_owners, "answers_per_update": BUFFER}
-    net = network(n_owners, UPDATES, **parts)
-    scopes = [streams.within("replicate", number) for number in range(1, RUNS + 1)]
-    traces = [simulate(net, scope) for scope in scopes]
-    steps = algorithm.steps(Setting(objective.weights, objective.n_features, UPDATES, SIGMA, None))
-    return replay(
-        traces, steps, AnswerModel(objective, LaplaceNoise(scales)), scopes, UPDATES
-    ).final
+    final = finals(ALGORITHM, objective, np.full(N, 0.05), seed, UPDATES, RUNS, BUFFER)
+    return descended(final, objective, SERVER_STEP * STEP, UPDATES)
 
 
 class Bowl:
@@ -70,7 +45,7 @@ def spread(seed):
     Here q = 1 − η_g η_l σ.
     """
     scale, rate = 0.5, SERVER_STEP * STEP
-    final = finals(seed, Bowl(), 1, np.full(1, scale))
+    final = finals(ALGORITHM, Bowl(), np.full(1, scale), seed, UPDATES, RUNS, BUFFER)
     shrink = (1 - rate * SIGMA) ** 2
     exact = rate**2 * 2 * scale**2 / BUFFER * (1 - shrink**UPDATES) / (1 - shrink)
     return [score("θ²", np.mean(final**2, axis=1), exact)]

@@ -4,7 +4,6 @@ Standard errors are those that the fit states; scores are of one long run each, 
 """
 
 from math import log
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,14 +12,15 @@ from asyncdp_sim.imports.client_log import read_measured
 from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
 from asyncdp_sim.imports.fitted import FittedRounds, fit_law, fit_presence
 from asyncdp_sim.imports.measured import fit, import_trace
-from asyncdp_sim.network import Network
-from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
+from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.latency import Latency
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal
+from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Lognormal
 from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.scenario import load
 from tests.unit.imports.measure import client_log, measured
+
+from . import networks
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 
@@ -34,10 +34,10 @@ PROTOCOLS = {
 }
 
 
-def network(protocol: Push | Request, availability: Availability, until: float) -> Network:
-    return Network(
-        answers_allowed=(10**8,) * len(RATES),
-        updates=10**8,
+def network(protocol, availability, until):
+    return networks.network(
+        len(RATES),
+        10**8,
         until=until,
         clock=PoissonClock(rate=RATES),
         availability=availability,
@@ -47,7 +47,7 @@ def network(protocol: Push | Request, availability: Availability, until: float) 
     )
 
 
-def scores(trace: MeasuredTrace, away: bool) -> np.ndarray:
+def scores(trace, away):
     """Scores of each owner's rate and, of those who come and go, of their periods."""
     found = fit_presence(*trace.gaps(), share=trace.free_share)
     assert found.always != away
@@ -75,11 +75,11 @@ class LockForgotten(MeasuredTrace):
     """Takes the time in which requests are refused, and unseen, for time in which none came."""
 
     @property
-    def unseen(self) -> bool:
+    def unseen(self):
         return False
 
 
-def test_a_lock_that_is_forgotten_is_noticed(tmp_path: Path) -> None:
+def test_a_lock_that_is_forgotten_is_noticed(tmp_path):
     file = measured(network(Request(busy="refuse"), Always(), 4000.0), tmp_path / "t.csv")
     trace = read_trace(file)
     columns = (getattr(trace, name) for name in ("owner", "request", "read", "release", "end"))
@@ -94,7 +94,7 @@ LAWS = [Exponential(mean=0.3), Lognormal(mean=0.3, cv=0.7), Gamma(mean=0.3, cv=0
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.kind)
-def test_a_law_is_found_again(law: Law) -> None:
+def test_a_law_is_found_again(law):
     seen, later = (law.draw(np.random.default_rng(seed), 4000) for seed in (1, 2))
     found = fit_law(seen, later)
     assert found.law.kind == law.kind
@@ -104,25 +104,27 @@ def test_a_law_is_found_again(law: Law) -> None:
     assert found.p > 1e-3
 
 
-def test_no_law_of_two_humps_is_made_smooth() -> None:
+def test_no_law_of_two_humps_is_made_smooth():
     draws = np.random.default_rng(1)
     seen = draws.choice([0.1, 0.5], 2000) * draws.lognormal(0, 0.02, 2000)
     assert fit_law(seen, seen[::-1]).law == Empirical(values=tuple(seen.tolist()))
     assert fit_law(np.full(9, 0.25), np.full(9, 0.25)).law == Constant(value=0.25)
 
 
+def second_half_is_predicted(told, quantities):
+    """To five times the spread of a half: both halves are drawn, and so is the fit."""
+    begin = next(i for i, line in enumerate(told) if "second half" in line) + 1
+    for line in told[begin : begin + quantities]:
+        was, foretold, spread = (float(cell) for cell in line[line.index("  ", 15) :].split()[:3])
+        assert abs(was - foretold) <= 5 * spread, line
+
+
 @pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("availability", [Always(), AWAY], ids=["always", "on-off"])
 def test_the_first_half_predicts_the_second(name, availability, tmp_path):
-    """To five times the spread of a half: both halves are drawn, and so is the fit."""
     protocol, refused = PROTOCOLS[name]
     file = measured(network(protocol, availability, 2000.0), tmp_path / "t.csv", refused=refused)
-    told = import_trace(file, tmp_path / "fitted.toml", 1)
-    begin = next(i for i, line in enumerate(told) if "second half" in line)
-    for line in told[begin + 1 : begin + 5]:
-        numbers = [float(cell) for cell in line[line.index("  ", 15) :].split()]
-        was, foretold, spread = numbers[:3]
-        assert abs(was - foretold) <= 5 * spread, line
+    second_half_is_predicted(import_trace(file, tmp_path / "fitted.toml", 1), 4)
     scenario, _ = load(tmp_path / "fitted.toml")
     assert scenario.protocol.kind == protocol.kind
     assert scenario.owners.count == 5
@@ -131,18 +133,22 @@ def test_the_first_half_predicts_the_second(name, availability, tmp_path):
 SHARES = (0.15, 0.3, 0.5, 0.7, 0.9)
 
 
+def in_rounds(shares, updates, compute):
+    return networks.network(
+        len(shares),
+        updates,
+        answers_per_update=None,
+        availability=Bernoulli(probability=shares),
+        compute=compute,
+        protocol=Rounds(),
+    )
+
+
 @pytest.mark.parametrize("form", ["seconds", "iso", "nvflare"])
 @pytest.mark.parametrize("shares", [SHARES, (0.2, 0.4)], ids=["five", "two"])
 def test_who_takes_part_in_rounds_is_found(shares, form, tmp_path):
     """Of two owners, 48 % of the rounds are empty and leave no trace."""
-    rounds = Network(
-        answers_allowed=(10**8,) * len(shares),
-        updates=4000,
-        answers_per_update=None,
-        availability=Bernoulli(probability=shares),
-        compute=Lognormal(mean=20.0, cv=0.8),
-        protocol=Rounds(),
-    )
+    rounds = in_rounds(shares, 4000, Lognormal(mean=20.0, cv=0.8))
     trace = read_measured(client_log(rounds, tmp_path / "log.csv", form))
     found = fit(trace, trace)
     assert found.protocol == Rounds()
@@ -155,7 +161,7 @@ def test_who_takes_part_in_rounds_is_found(shares, form, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["seconds", "iso", "nvflare", "flower"])
-def test_a_log_of_clients_that_come_and_go_is_found(form: str, tmp_path: Path) -> None:
+def test_a_log_of_clients_that_come_and_go_is_found(form, tmp_path):
     file = client_log(network(Push(), AWAY, 4000.0), tmp_path / "log.csv", form)
     trace = read_measured(file)
     assert not trace.in_rounds
@@ -167,21 +173,10 @@ def test_a_log_of_clients_that_come_and_go_is_found(form: str, tmp_path: Path) -
         assert abs(values.mean() - mean) < 4 * values.std() / len(values) ** 0.5 + 1e-3
 
 
-def test_rounds_with_a_pause_predict_their_second_half(tmp_path: Path) -> None:
-    rounds = Network(
-        answers_allowed=(10**8,) * 5,
-        updates=1000,
-        answers_per_update=None,
-        availability=Bernoulli(probability=SHARES),
-        compute=Gamma(mean=20.0, cv=0.5),
-        protocol=Rounds(),
-    )
+def test_rounds_with_a_pause_predict_their_second_half(tmp_path):
+    rounds = in_rounds(SHARES, 1000, Gamma(mean=20.0, cv=0.5))
     file = client_log(rounds, tmp_path / "log.csv", "seconds", pause=7.0)
     told = import_trace(file, tmp_path / "fitted.toml", 1)
     assert "latency.query: constant, mean 7 (7 to 7)" in told
-    begin = next(i for i, line in enumerate(told) if "second half" in line)
-    for line in told[begin + 1 : begin + 4]:
-        was, foretold, spread = (float(cell) for cell in line[line.index("  ", 15) :].split()[:3])
-        assert abs(was - foretold) <= 5 * spread, line
-    scenario, _ = load(tmp_path / "fitted.toml")
-    assert scenario.protocol.kind == "rounds"
+    second_half_is_predicted(told, 3)
+    assert load(tmp_path / "fitted.toml")[0].protocol.kind == "rounds"

@@ -2,7 +2,6 @@
 
 import time
 import tracemalloc
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
 R = 600
 
 
-def scenario(**parts: Any) -> Scenario:
+def scenario(**parts):
     fields: dict[str, Any] = scenes.fields(
         id="forecast",
         run={"updates": 60, "replicates": R, "record_every": 60},
@@ -69,7 +68,7 @@ AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "un
 
 
 @shared
-def outcome(name: str) -> tuple[np.ndarray, float]:
+def outcome(name):
     """Return ψ at the end of every run, and the mean time that runs take."""
     found = run(scenario(**EXACT[name]))
     final = found.learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
@@ -80,7 +79,7 @@ def outcome(name: str) -> tuple[np.ndarray, float]:
     "name",
     [pytest.param(name, marks=[pytest.mark.nightly] if name in AT_NIGHT else []) for name in EXACT],
 )
-def test_exact_forecasts_equal_runs(name: str) -> None:
+def test_exact_forecasts_equal_runs(name):
     found = forecast(scenario(**EXACT[name]), moments="own")
     assert found.doubts == ()
     final, _ = outcome(name)
@@ -92,14 +91,14 @@ def test_exact_forecasts_equal_runs(name: str) -> None:
         assert abs(below - level) <= 4 * (level * (1 - level) * (1 / R + 1 / 500)) ** 0.5
 
 
-def test_another_noise_is_seen() -> None:
+def test_another_noise_is_seen():
     given = scenario(privacy={"epsilon": 1.0})
     found = forecast(scenario(privacy={"epsilon": 1.0 / 1.2}), moments="own")
     final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
     assert abs(final.mean() - found.psi) > 4 * final.std(ddof=1) / R**0.5
 
 
-def test_time_and_answers_are_those_of_the_network() -> None:
+def test_time_and_answers_are_those_of_the_network():
     found = forecast(scenario(**EXACT["a lock that refuses"]))
     _, measured = outcome("a lock that refuses")
     assert found.time == pytest.approx(60 * (1 / 3 + 0.3))
@@ -108,7 +107,7 @@ def test_time_and_answers_are_those_of_the_network() -> None:
     assert spent == pytest.approx([10.0 / 3] * 3)
 
 
-def test_a_round_takes_as_long_as_its_slowest_owner() -> None:
+def test_a_round_takes_as_long_as_its_slowest_owner():
     few = {"updates": 60, "replicates": 100, "record_every": 60}
     given = scenario(**EXACT["in rounds"], compute={"kind": "exponential", "mean": 0.3}, run=few)
     found, simulated = forecast(given), run(given)
@@ -132,7 +131,7 @@ DOUBTED = {
 
 
 @pytest.mark.parametrize("name", DOUBTED)
-def test_where_moments_do_not_apply_runs_do_and_it_is_said(name: str) -> None:
+def test_where_moments_do_not_apply_runs_do_and_it_is_said(name):
     found = forecast(scenario(**DOUBTED[name]))
     assert any(name in doubt for doubt in found.doubts)
     assert "simulated runs" in found.method
@@ -166,7 +165,7 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("name", GIVEN)
-def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name: str) -> None:
+def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name):
     given = scenario(**GIVEN[name])
     found = forecast(given, moments="own", target=0.02)
     doubt, *others = found.doubts
@@ -191,7 +190,7 @@ def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name:
     assert found.target_probability == pytest.approx(np.mean(final <= 0.02), abs=0.12)
 
 
-def test_answers_that_are_lost_are_paid_for() -> None:
+def test_answers_that_are_lost_are_paid_for():
     found = forecast(scenario(**EXACT["losses"]))
     rate = np.array([1.0, 1.0, 1.0]) / (0.7 + 1.0 + 0.9)
     assert [owner.epsilon_spent for owner in found.owners] == pytest.approx(
@@ -199,14 +198,14 @@ def test_answers_that_are_lost_are_paid_for() -> None:
     )
 
 
-def test_the_projection_is_seen_given_the_order_too() -> None:
+def test_the_projection_is_seen_given_the_order_too():
     narrow = {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}}
     found = forecast(scenario(**GIVEN["requests wait in a queue"], **narrow))
     assert "simulated runs" in found.method
     assert any("projection" in doubt for doubt in found.doubts)
 
 
-def test_a_grid_shares_recursions_and_equals_single_forecasts() -> None:
+def test_a_grid_shares_recursions_and_equals_single_forecasts():
     sweep = {"owners.count": [2, 3], "privacy.epsilon": [5.0, 50.0]}
     given = scenario(owners={"count": 3, "records": 200}, sweep=sweep)
     for point in grid(given, moments="own"):
@@ -215,7 +214,7 @@ def test_a_grid_shares_recursions_and_equals_single_forecasts() -> None:
         assert point.noise_free == pytest.approx(one.noise_free, rel=1e-9)
 
 
-def test_the_value_alone_is_the_sampling_term() -> None:
+def test_the_value_alone_is_the_sampling_term():
     """Mean ψ(θ_i*) over many samples of alike owners, against p(1/n_i − 1/n)."""
     sizes, alone = (100, 400, 1500), []
     for seed in range(300):
@@ -226,10 +225,8 @@ def test_the_value_alone_is_the_sampling_term() -> None:
             model={"kind": "ridge", "regularisation": 1e-3},
         )
         known = population(given, "own", private=False)
-        assert known.objective is not None
         alone.append(value_alone(known, known.objective, 0.0))
     common = population(given, "common", private=False)
-    assert common.objective is not None
     expected = value_alone(common, common.objective, 0.0)
     error = np.std(alone, axis=0, ddof=1) / len(alone) ** 0.5
     assert expected == pytest.approx([3 * (1 / n - 1 / 2000) for n in sizes], rel=0.02)
@@ -237,7 +234,7 @@ def test_the_value_alone_is_the_sampling_term() -> None:
     assert np.all(np.abs(np.mean(alone, axis=0) - expected) <= 4 * error + 0.06 * expected)
 
 
-def test_a_real_table_is_read_only_where_it_may_be(tmp_path: Path) -> None:
+def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
     path = tmp_path / "t.csv"
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((60, 3))
@@ -250,7 +247,7 @@ def test_a_real_table_is_read_only_where_it_may_be(tmp_path: Path) -> None:
     assert forecast(given, private=True).not_for_release
 
 
-def test_a_budget_that_would_do_does() -> None:
+def test_a_budget_that_would_do_does():
     """The least ε at which an owner profits, put into the scenario, makes it profit."""
     given = scenario(privacy={"epsilon": 3.0})
     found = forecast(given, moments="own")
@@ -263,7 +260,7 @@ def test_a_budget_that_would_do_does() -> None:
             assert again.owners[owner.owner - 1].profits is profits
 
 
-def test_more_rows_may_judge_than_train() -> None:
+def test_more_rows_may_judge_than_train():
     """``data.score_on = "all"``: θ* is of all rows, and ψ need not fall to 0."""
     data = {"kind": "lending", "features": 3, "public_records": 400, "preprocessing": "pca"}
     parts = {
@@ -281,7 +278,7 @@ def test_more_rows_may_judge_than_train() -> None:
 
 
 @pytest.mark.nightly
-def test_many_owners_are_forecast_exactly() -> None:
+def test_many_owners_are_forecast_exactly():
     """N = 86, p = 10, T = 1000 against 3,000 runs; moments in 15 s and 200 MB."""
     given = scenario(
         run={"updates": 1000, "replicates": 3000, "record_every": 1000},
@@ -292,7 +289,6 @@ def test_many_owners_are_forecast_exactly() -> None:
     )
     known = population(given, "own", private=False)
     law = answering(known)
-    assert known.objective is not None
     assert not isinstance(law, Unknown)
     tracemalloc.start()
     began = time.process_time()

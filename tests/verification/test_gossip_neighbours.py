@@ -26,7 +26,7 @@ class Run:
     steps: GossipGraphSteps
 
 
-def gossip(epsilon: Any = 1.0) -> Run:
+def gossip(epsilon=1.0):
     """Four owners in a ring, whose models no box holds back."""
     fields = scenes.fields(
         id="neighbours",
@@ -44,7 +44,7 @@ def gossip(epsilon: Any = 1.0) -> Run:
     return Run(problem, view, problem.task.steps)
 
 
-def stepped(run: Run, j: int) -> Any:
+def stepped(run, j):
     """Return where the j-th answer takes its owner's model."""
     owner = run.view.owners[j]
     return (
@@ -52,7 +52,7 @@ def stepped(run: Run, j: int) -> Any:
     )
 
 
-def worked_out(run: Run) -> list[tuple[int, Any]]:
+def worked_out(run):
     """Return answers, by place, that the owner's neighbour works out at their next meeting.
 
     It knows the mean of the first meeting, its own model by its own answers, and the mean of the
@@ -77,7 +77,7 @@ def worked_out(run: Run) -> list[tuple[int, Any]]:
     return found
 
 
-def test_a_neighbour_works_out_answers_to_rounding() -> None:
+def test_a_neighbour_works_out_answers_to_rounding():
     run = gossip()
     found = worked_out(run)
     assert len(found) > 10
@@ -85,7 +85,7 @@ def test_a_neighbour_works_out_answers_to_rounding() -> None:
         assert answer == pytest.approx(run.view.answers[place], abs=1e-9)
 
 
-def test_what_it_works_out_is_the_gradient_where_there_is_no_noise() -> None:
+def test_what_it_works_out_is_the_gradient_where_there_is_no_noise():
     """Owner 2 adds none: its neighbours have its gradient; those of the others stay hidden."""
     run = gossip([1.0, np.inf, 1.0, 1.0])
     exact = run.problem.task.reply.gradients.gradient(run.view.owners, run.view.points)
@@ -98,7 +98,7 @@ def test_what_it_works_out_is_the_gradient_where_there_is_no_noise() -> None:
     assert min(off[False]) > 0.01
 
 
-def test_models_are_functions_of_the_noisy_answers_alone() -> None:
+def test_models_are_functions_of_the_noisy_answers_alone():
     """From public starts and steps, whatever the records are: the mean of all models at the end."""
     run = gossip()
     models = np.zeros((OWNERS, P))

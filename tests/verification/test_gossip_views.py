@@ -6,7 +6,6 @@ best linear test from half of the runs, and is tried on the other half. The vect
 with one covariance, so that the best of all tests is linear, and its advantage is 2Φ(μ/2) − 1.
 """
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,17 +14,14 @@ import pytest
 from scipy.special import ndtr
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
-from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
-from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
-from asyncdp_sim.trace import Trace
 from tests import scenes
 
+from .node_views import Seen, best_test, scores
 from .zscores import LIMIT
 
 pytestmark = [
@@ -50,7 +46,7 @@ TRIED = [
 
 
 @cache
-def setting(graph: str) -> tuple[Problem, Trace]:
+def setting(graph):
     """Six owners with one number each, and a trace short enough that not all becomes known."""
     fields: dict[str, Any] = scenes.fields(
         run={"seed": 12, "updates": 9},
@@ -71,91 +67,48 @@ def setting(graph: str) -> tuple[Problem, Trace]:
     return prepare(scenario, build_dataset(scenario)), trace
 
 
-class Seen(Wrapped):
+class Heard(Seen):
     """Averaging, in which some nodes note what they are sent, and what they put in themselves."""
 
-    def __init__(self, steps: AveragingSteps, members: set[int]) -> None:
-        super().__init__(steps)
-        self._members = members
-        self.noted: list[Any] = []
-
-    def apply(self, state: AveragingState, turn: AnswerBatch, points: Any, answers: Any) -> None:
-        """Note the vector that a member hears or sends, and its own as it hears."""
-        super().apply(state, turn, points, answers)
-        assert turn.peers is not None
-        owner, peer = int(turn.owners[0]) + 1, int(turn.peers[0])
-        if owner in self._members or peer in self._members:
-            self.noted.append(state.vectors[:, owner - 1, 0].copy())
-        if peer in self._members:
-            self.noted.append(state.vectors[:, peer - 1, 0].copy())
+    def nodes(self, owner, peer):
+        """Return the sender, as a member hears or sends, and the member that hears."""
+        sender = [owner] if {owner, peer} & self.pool else []
+        return [*sender, *([peer] if peer in self.pool else [])]
 
 
-def scores(graph: str, owner: int, members: set[int], moved: float) -> Any:
-    """Return (runs, seen) numbers that members have, where a record moves an owner's gradient."""
-    problem, trace = setting(graph)
-    steps = Seen(problem.task.steps, members)  # type: ignore[arg-type]
-    reply = problem.task.reply
-    gradients = reply.gradients
-
-    class Moved:
-        def gradient(self, owners: Any, points: Any) -> Any:
-            shift = np.where(owners == owner - 1, moved, 0.0)
-            return gradients.gradient(owners, points) + shift[:, None]
-
-    other = replace(reply, gradients=Moved())
-    scopes = [Streams(31).within("view", int(moved != 0), r) for r in range(RUNS)]
-    replay([trace] * RUNS, steps, other, scopes, 10**6)
-    return np.array(steps.noted).T
-
-
-def told_apart(graph: str, owner: int, members: set[int]) -> tuple[float, float]:
+def told_apart(graph, owner, members):
     """Return the advantage of the attack, and its standard error."""
-    problem, _ = setting(graph)
-    reach = 2 * problem.xi / problem.task.objective.records[owner - 1]  # type: ignore[operator]
-    first, second = (scores(graph, owner, members, shift) for shift in (0.0, reach))
+    problem, trace = setting(graph)
+    first, second = (
+        scores(problem, trace, Heard(problem.task.steps, members), owner - 1, moved, 31, RUNS)
+        for moved in (0, 1)
+    )
     half = RUNS // 2
-    within = (np.cov(first[:half].T) + np.cov(second[:half].T)) / 2
-    apart = second[:half].mean(axis=0) - first[:half].mean(axis=0)
-    best = np.linalg.pinv(np.atleast_2d(within), rcond=1e-9, hermitian=True) @ apart
+    best = best_test(first[:half], second[:half])
     middle = best @ (second[:half].mean(axis=0) + first[:half].mean(axis=0)) / 2
     right = np.mean(second[half:] @ best > middle), np.mean(first[half:] @ best <= middle)
     error = np.sqrt(sum(p * (1 - p) for p in right) / half)
     return float(sum(right) - 1), float(error)
 
 
-def claimed(observer: NodeObserver, graph: str, owner: int, node: int) -> float:
-    """Return the advantage of the best test of one node on an owner, both from 1."""
+def claimed(graph, owner, members):
+    """Return the advantage of the best test of the first of some nodes, and that of knowing all."""
     problem, trace = setting(graph)
     multiplier = problem.accountant.multiplier
-    assert multiplier is not None
+    node, *others = sorted(members)
+    observer = NodeObserver(colluding=tuple(others) if others else None)
     squared = observer.squared(multiplier, trace)[owner - 1, node - 1]
-    return float(2 * ndtr(np.sqrt(squared) / 2) - 1)
-
-
-def off(graph: str, owner: int, members: set[int], claim: float) -> float:
-    """Return how many standard errors the attack is above what is claimed."""
-    found, error = told_apart(graph, owner, members)
-    assert error < 0.01
-    return (found - claim) / error
+    return tuple(2 * ndtr(mu / 2) - 1 for mu in (np.sqrt(squared), 1 / multiplier[owner - 1]))
 
 
 @pytest.mark.parametrize(("graph", "owner", "members"), TRIED)
 def test_an_attack_reaches_what_is_claimed_and_no_more(graph, owner, members):
-    node, *others = sorted(members)
-    observer = NodeObserver(colluding=tuple(others) if others else None)
-    claim = claimed(observer, graph, owner, node)
-    assert abs(off(graph, owner, members, claim)) <= LIMIT
+    found, error = told_apart(graph, owner, members)
+    assert error < 0.01
+    assert abs(found - claimed(graph, owner, members)[0]) <= LIMIT * error
 
 
-def test_most_of_these_views_are_neither_nothing_nor_all() -> None:
+def test_most_of_these_views_are_neither_nothing_nor_all():
     """Else they would show little."""
-    between = 0
-    for graph, owner, members in TRIED:
-        problem, _ = setting(graph)
-        multiplier = problem.accountant.multiplier
-        assert multiplier is not None
-        node, *others = sorted(members)
-        observer = NodeObserver(colluding=tuple(others) if others else None)
-        everything = 2 * ndtr(0.5 / multiplier[owner - 1]) - 1
-        between += 0.1 < claimed(observer, graph, owner, node) < 0.95 * everything
-    assert between == 9
+    claims = [claimed(*each) for each in TRIED]
+    assert sum(0.1 < claim < 0.95 * everything for claim, everything in claims) == 9
