@@ -11,9 +11,9 @@ from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
 
 [FIGURE] = hidden_users.RESULTS
-pytestmark = pytest.mark.nightly
 
 
+@pytest.mark.long
 def test_distances_agree_with_what_was_published(tmp_path):
     found = verdicts(FIGURE, tmp_path)
     assert [each.verdict for each in found] == ["agrees"] * 6
@@ -22,6 +22,7 @@ def test_distances_agree_with_what_was_published(tmp_path):
     assert ran.manifest["summary"]["private"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_noise_of_half_or_twice_the_size_fails(factor, tmp_path, monkeypatch):
     right = GaussianMechanism.noise
