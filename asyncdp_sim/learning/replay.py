@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ def fold(
     n_owners = traces[0].n_owners if len(cells) > 1 else 0  # places are for several cells alone
     rows = CellRows(len(cells), len(traces), n_owners)
     cell, scopes = together(cells, rows), replicates[: len(traces)]
-    steps, every = cell.steps, cell.record_every
+    steps = cell.steps
     per_update = steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
@@ -120,9 +121,9 @@ def fold(
     watched = None
     if any(watch is not None for watch in watches):
         watched = WatchedReads(watches, traces, ask, rows)
-    shape = (len(replicates), horizon // every + 1, steps.n_features)
-    central = np.empty(shape).transpose(1, 0, 2)  # a replicate's models are judged together
-    central[0] = state.central
+    recorders = _recorders(cells, len(traces), horizon)
+    for recorder in recorders:
+        recorder.record(0, state.central)
     final, clipped = state.central.copy(), np.zeros(len(replicates), dtype=np.int64)
     ends = set(updates.tolist())
     from_now, asks_average = steps.apply_at == "current", asks == "average"
@@ -147,23 +148,22 @@ def fold(
             answers.end_round(going)
             if advance is not None:
                 advance(len(cells) * int(np.count_nonzero(updates > k)))
-            if (k + 1) % every == 0:
-                central[(k + 1) // every] = state.central
+            for recorder in recorders:
+                recorder.record(k + 1, state.central)
             if k + 1 in ends:
                 done = rows.rows(np.flatnonzero(updates == k + 1))
                 final[done], clipped[done] = state.central[done], state.clipped[done]
         if watched is not None:
             watched.read(horizon, state)
-    for column, last in enumerate(updates.tolist() * len(cells)):
-        central[last // every + 1 :, column] = final[column]
     blocks = [slice(n * len(traces), (n + 1) * len(traces)) for n in range(len(cells))]
+    centrals = [central for recorder in recorders for central in recorder.ended(updates, final)]
     path = None if answers.bounds is None else answers.bounds.path
     return [
         Trajectory(
-            updates, every, central[:, b], final[b], clipped[b],
+            updates, task.record_every, central, final[b], clipped[b],
             None if path is None else path[:, b],
         )
-        for b in blocks
+        for task, central, b in zip(cells, centrals, blocks, strict=True)
     ]  # fmt: skip
 
 
@@ -210,13 +210,22 @@ def replay_together(
     kinds = [alike(cell) for cell in cells]
     for kind in dict.fromkeys(kinds):
         same = [number for number, other in enumerate(kinds) if other == kind]
-        held = max(1, BYTES // max(cells[number].size(*shape) for number in same))
-        held = 1 if kind is None else held
-        for first in range(0, len(same), held):
-            batch = same[first : first + held]
+        held = 0 if kind is None else BYTES
+        for batch in _batches(same, [cells[number].size(*shape) for number in same], held):
             rows = [scope for _ in batch for scope in scopes()]
             tasks = [cells[number] for number in batch]
             yield from zip(batch, fold(traces, tasks, rows, asks, advance=advance), strict=True)
+
+
+def _batches(numbers: Sequence[int], sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Split numbers into runs that have at most so much in all, or one member."""
+    batches, held = list[list[int]](), most
+    for number, size in zip(numbers, sizes, strict=True):
+        if held + size > most:
+            batches, held = [*batches, []], 0
+        batches[-1].append(number)
+        held += size
+    return batches
 
 
 def replay(
@@ -256,6 +265,53 @@ def replay(
     """
     cell = CellTask(steps, reply, record_every, watch)
     return fold(traces, [cell], replicates, asks, advance=advance)[0]
+
+
+class ModelRecorder:
+    """The central models of a fold's rows, of one cell after another that record them as often.
+
+    Parameters
+    ----------
+    every : int
+        ≥ 1.
+    first, cells, replicates : int
+        The first row, and whose rows they are.
+    horizon, size : int
+        Updates of the longest replicate, and p.
+    """
+
+    def __init__(
+        self, every: int, first: int, cells: int, replicates: int, horizon: int, size: int
+    ) -> None:
+        self._every, self._replicates = every, replicates
+        self._rows = slice(first, first + cells * replicates)
+        shape = (cells * replicates, horizon // every + 1, size)
+        self._central = np.empty(shape).transpose(1, 0, 2)  # a replicate's models judged together
+
+    def record(self, k: int, central: Array) -> None:
+        """Keep the rows' models after ``k`` updates, where it is time to."""
+        if k % self._every == 0:
+            self._central[k // self._every] = central[self._rows]
+
+    def ended(self, updates: Ints, final: Array) -> list[Array]:
+        """Return the models of each cell; rows past a replicate's end repeat its last."""
+        columns = range(self._rows.stop - self._rows.start)
+        for column in columns:
+            last = int(updates[column % self._replicates])
+            self._central[last // self._every + 1 :, column] = final[self._rows][column]
+        return [
+            self._central[:, first : first + self._replicates]
+            for first in columns[:: self._replicates]
+        ]
+
+
+def _recorders(cells: Sequence[CellTask], replicates: int, horizon: int) -> list[ModelRecorder]:
+    recorders, first = list[ModelRecorder](), 0
+    for every, group in groupby(cells, key=lambda cell: cell.record_every):
+        count, size = len(list(group)), cells[0].steps.n_features
+        recorders.append(ModelRecorder(every, first, count, replicates, horizon, size))
+        first += count * replicates
+    return recorders
 
 
 class TraceSchedule:

@@ -13,6 +13,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.learning.algorithms import Algorithm, Array, CellRows
+from asyncdp_sim.learning.objectives import LinearRecords
 from asyncdp_sim.learning.reply import AnswerModel, AnswerNoise
 from asyncdp_sim.learning.watch import NUMBERS, GradientMonitor
 
@@ -58,7 +59,6 @@ def alike(cell: CellTask) -> Hashable:
         *(part is None for part in (reply.factors, reply.acceptance, reply.allotment)),
         (reply.copy, reply.whole),
         None if reply.bound is None else _common(reply.bound, reply.bound.by_row),
-        cell.record_every,
     )
     try:
         hash(common)
@@ -107,6 +107,8 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
 class CellParts:
     """A part of cells' replies: each row is asked of its own cell's part, by its own owner.
 
+    Records of linear models that differ by cell are those of further owners: they are asked once.
+
     Parameters
     ----------
     parts : sequence
@@ -122,6 +124,10 @@ class CellParts:
         numbers = {id(part): number for number, part in enumerate(self._parts)}
         self._which = np.array([numbers[id(part)] for part in parts])
         self._n_owners = n_owners
+        self._of_cell = np.zeros_like(self._which)
+        joined = LinearRecords.joined(self._parts) if len(self._parts) > 1 else None
+        if joined is not None:
+            self._parts, self._of_cell = [joined], n_owners * self._which
         self._firsts = np.cumsum(sizes) - np.asarray(sizes)
 
     @property
@@ -150,7 +156,7 @@ class CellParts:
     def _each(self, ask: Callable[[Any], Callable[..., Any]], places: Ints, *given: Any) -> Any:
         cells, owners = np.divmod(places, self._n_owners)
         if len(self._parts) == 1:
-            return ask(self._parts[0])(owners, *given)
+            return ask(self._parts[0])(owners + self._of_cell[cells], *given)
         which, rows, results = self._which[cells], [], []
         for number, part in enumerate(self._parts):
             mine = np.flatnonzero(which == number)

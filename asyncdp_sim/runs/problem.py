@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -77,11 +77,16 @@ class Task:
     def without_noise(self) -> "Task":
         """Return the same with no noise on answers; clipping and the domain stay as they are.
 
+        Noise that is only scaled and added is scaled by 0, so that both can learn in one fold.
         ``privacy.mechanism = "none"`` is something else: nothing is clipped or scaled there.
         """
-        silent, bound = NoNoise(np.zeros(self.objective.n_owners)), self.reply.bound
+        reply, noise, bound = self.reply, self.reply.noise, self.reply.bound
         bound = None if bound is None else replace(bound, noise=0.0)
-        return replace(self, reply=replace(self.reply, noise=silent, allotment=None, bound=bound))
+        if is_dataclass(noise) and noise.added is not None:
+            silent = replace(noise, scale=np.zeros_like(noise.scale))
+            return replace(self, reply=replace(reply, noise=silent, bound=bound))
+        exact = NoNoise(np.zeros(self.objective.n_owners))
+        return replace(self, reply=replace(reply, noise=exact, allotment=None, bound=bound))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,10 @@
 """Record gradients of linear models, ∇ℓ = φ'(θᵀx, y) x, clipped or measured."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -46,6 +47,19 @@ class LinearRecords(MeasuredRows):
     def linear(self) -> "LinearRecords":
         """Itself: a gradient is φ'(θᵀx, y) x."""
         return self
+
+    @classmethod
+    def joined(cls, several: Sequence[Any]) -> "LinearRecords | None":
+        """Return the records of all owners of several, in turn; None where these are not alike."""
+        kinds = [
+            (each.clip, each.norm, each.loss) if type(each) is cls else None for each in several
+        ]
+        if None in kinds or any(kind != kinds[0] for kind in kinds):
+            return None
+        first: LinearRecords = several[0]
+        features = [x for each in several for x in each.features]
+        targets = [y for each in several for y in each.targets]
+        return replace(first, features=features, targets=targets)
 
     @cached_property
     def _blocks(self) -> list[tuple[float | None, list[tuple[Array, Array, Array, Array]]]]:

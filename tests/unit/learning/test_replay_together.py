@@ -32,7 +32,7 @@ scopes = partial(replicates, seed=2)
 SIZES = (40, 7, 23)
 SCALE = np.array([0.01, 0.2, 0.0])
 SHARES = np.array([0.5, 0.2, 0.3])
-RECORDS = LinearRecords(*records(1, SIZES, 4), clip=2.0)
+RECORDS, *OTHERS = (LinearRecords(*records(seed, SIZES, 4), clip=2.0) for seed in (1, 2, 3, 4))
 ALLOTMENT = BudgetSchedule.from_weights([np.arange(1.0, 41.0)] * 3)
 
 
@@ -78,6 +78,9 @@ PAIRS: dict[str, Callable[[int], CellTask]] = {
     "silence": lambda n: cell_task(noise=NoNoise(np.zeros(3)), rho=60.0 + n),
     "records": lambda n: cell_task(seed=1 + 4 * n),
     "clipped records": lambda n: cell_task(rho=60.0 + n, reply={"gradients": RECORDS}),
+    "clipped records of others": lambda n: cell_task(reply={"gradients": OTHERS[n]}),
+    "records at other distances": lambda n: cell_task(rho=60.0 + n, record_every=1 + 6 * n),
+    "noise and none": lambda n: cell_task(noise=LaplaceNoise(n * SCALE)),
     "divergence": lambda n: cell_task(theta_max=1e300, rho=10.0 ** (20 * n)),
     "no box": lambda n: cell_task(theta_max=None, rho=10.0 ** (20 * n)),
     "selection": lambda n: cell_task(selection="inverse-rate", rho=60.0 + n),
@@ -139,8 +142,9 @@ def test_each_watch_is_shown_its_own_cells_queries(hundred: list[Trace]) -> None
     assert met[0] != met[2]
 
 
-def test_records_are_read_once_for_all_cells(
-    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("which", ["clipped records", "clipped records of others"])
+def test_gradients_are_asked_once_for_all_cells(
+    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch, which: str
 ) -> None:
     asked, gradient = [], LinearRecords.gradient
 
@@ -149,7 +153,7 @@ def test_records_are_read_once_for_all_cells(
         return gradient(self, owners, points)
 
     monkeypatch.setattr(LinearRecords, "gradient", counted)
-    cells = [PAIRS["clipped records"](n) for n in range(3)]
+    cells = [PAIRS[which](n) for n in range(3)]
     dict(replay_together(hundred[:9], cells, lambda: scopes(9)))
     assert asked == [3 * 9] * max(trace.n_updates for trace in hundred[:9])
 
