@@ -16,6 +16,7 @@ from asyncdp_sim.forecasts.grid import Point, grid
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.forecasts.simulated import simulated
 from asyncdp_sim.forecasts.uncertainty import REDRAWS, MayBeOff, may_be_off
+from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
@@ -224,12 +225,13 @@ def forecast(
     if known is None:
         known = population(scenario.base(), moments, private=private)
     result = moment_forecast(known, heterogeneity)
+    learned: dict[float, Learned] | None = None
     if isinstance(result, list):
         doubts = [*result, *[RECORDS] * known.common]
         if known.common:
             own = population(scenario.base(), "own", private=private, dataset=known.dataset)
             known = replace(own, quick_runs=known.quick_runs)
-        result = simulated(known, doubts, workers, progress)
+        result, learned = simulated(known, doubts, workers, progress)
     scenario, curve, times = known.scenario, result.psi, result.times
     owners: tuple[OwnerForecast, ...] = ()
     if known.objective is not None:
@@ -240,11 +242,12 @@ def forecast(
     if redraws > 0:
         off = may_be_off(
             known, "common" if known.common else "own", heterogeneity,
+            itself=None if learned is None else learned[1.0],
             redraws=redraws, workers=workers, progress=progress,
         )  # fmt: skip
     worth = None
     if scenario.data.holds_out:
-        worth = errors(known, workers=workers, progress=progress)
+        worth = errors(known, learned=learned, workers=workers, progress=progress)
         worth = replace(worth, rows=None if off is None else np.array(off.gain_half_width))
         owners = tuple(
             replace(owner, profits=verdict, epsilon_needed=worth.needed(at))

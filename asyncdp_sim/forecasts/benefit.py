@@ -5,7 +5,7 @@ apart (``data.held_out``). Budgets are those of the scenario times some factors,
 streams of noise being the same for all, so that differences are known better than either.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -23,8 +23,9 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.held_out import HeldOut
-from asyncdp_sim.runs.problem import prepare
-from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.runs.problem import Task, prepare
+from asyncdp_sim.runs.replicates import Learned
+from asyncdp_sim.scenario import Participants
 
 
 @dataclass(frozen=True)
@@ -228,8 +229,10 @@ class Errors:
     def needed(self, owner: int) -> float | None:
         """Return the budget from which on an owner (from 0) gains, between those that were tried.
 
-        Where the mean gain crosses 0 for the last time, it is taken to be linear in ln ε there.
-        None where it does not gain at the largest budget; 0 where it gains at all of them.
+        Where the mean gain crosses 0 for the last time, it is taken to be linear in 1/ε there, as
+        the noise is: of 61 hospitals within 7 % (1.2 % in the median) of what four times as many
+        budgets give on the same runs, which themselves leave 14 %. None where it does not gain at
+        the largest budget; 0 where it gains at all of them.
         """
         gains = np.array([self.gain(at)[owner] for at in range(len(self.factors))])
         if not gains[-1] > 0:
@@ -238,9 +241,9 @@ class Errors:
         if len(below) == 0:
             return 0.0
         last = int(below[-1])
-        low, high = np.log(self.factors[last : last + 2])
+        low, high = 1 / np.array(self.factors[last : last + 2])
         share = -gains[last] / (gains[last + 1] - gains[last]) if np.isfinite(gains[last]) else 1.0
-        return float(self.epsilon[owner] * np.exp(low + share * (high - low)))
+        return float(self.epsilon[owner] / (low + share * (high - low)))
 
 
 def budgets_tried(known: Population) -> tuple[float, ...]:
@@ -255,11 +258,23 @@ def runs_of_each(known: Population, factors: Sequence[float]) -> int:
     return affordable(known.scenario, known.dataset, updates, RUNS)
 
 
+def task_with_budgets(known: Population, factor: float) -> Task:
+    """Return what the scenario learns if all budgets are so many times as large."""
+    if factor == 1.0:
+        return known.problem.task
+    scenario = known.scenario
+    budgets = scenario.privacy.asked(scenario.owners.count)
+    privacy = scenario.privacy.model_copy(update={"epsilon": tuple((factor * budgets).tolist())})
+    scenario = scenario.model_copy(update={"privacy": privacy})
+    return prepare(scenario, known.dataset, known.problem).task
+
+
 def errors(
     known: Population,
     *,
     factors: tuple[float, ...] | None = None,
     runs: int | None = None,
+    learned: Mapping[float, Learned] | None = None,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Errors:
@@ -272,6 +287,8 @@ def errors(
         Times which budgets are tried, 1 among them; absent, those of :func:`budgets_tried`.
     runs : int, optional
         Of each; absent, those of :func:`runs_of_each`.
+    learned : mapping, optional
+        What runs have learned, by factor, where they are made already.
     workers : int
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
@@ -286,15 +303,17 @@ def errors(
     epsilon = np.asarray(problem.accountant.epsilon, dtype=float)
     factors = budgets_tried(known) if factors is None else factors
     runs = runs_of_each(known, factors) if runs is None else runs
-    scenarios = [with_budgets(scenario, factor) for factor in factors]
-    tasks = [prepare(each, known.dataset, problem).task for each in scenarios]
     beginning(progress, "what joining is worth")
-    options: Any = {"workers": workers, "progress": progress}
-    _, learned = known.quick_runs.learned(tasks, range(1, runs + 1), **options)
+    if learned is None:
+        tasks = [task_with_budgets(known, factor) for factor in factors]
+        options: Any = {"workers": workers, "progress": progress}
+        _, several = known.quick_runs.learned(tasks, range(1, runs + 1), **options)
+        learned = dict(zip(factors, several, strict=True))
     alone = learn_alone(scenario.model, problem.records)
     judges, best = problem.held_out, problem.task.objective.optimum
     score = judges[0].scores[0]
-    joined = [np.stack([j.headline(each.models) for j in judges], axis=1) for each in learned]
+    models = [learned[factor].models for factor in factors]
+    joined = [np.stack([j.headline(each) for j in judges], axis=1) for each in models]
     return Errors(
         names=_names(known.participants),
         records=problem.task.objective.records,
@@ -326,15 +345,6 @@ def _names(who: Participants) -> tuple[str, ...]:
         name if is_word else who.said(place)
         for place, (name, is_word) in enumerate(zip(names, worded, strict=True))
     )
-
-
-def with_budgets(scenario: Scenario, factor: float) -> Scenario:
-    """Return the scenario with all budgets so many times as large."""
-    if factor == 1.0:
-        return scenario
-    budgets = scenario.privacy.asked(scenario.owners.count)
-    privacy = scenario.privacy.model_copy(update={"epsilon": tuple((factor * budgets).tolist())})
-    return scenario.model_copy(update={"privacy": privacy})
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from asyncdp_sim.forecasts.by_runs import last
 from asyncdp_sim.forecasts.moments import exact
 from asyncdp_sim.forecasts.population import Moments, Population, population
 from asyncdp_sim.runs.account import learn_alone
+from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.quantiles import t_quantile
 
@@ -68,6 +69,7 @@ def may_be_off(
     moments: Moments,
     heterogeneity: float | None = None,
     *,
+    itself: Learned | None = None,
     redraws: int = REDRAWS,
     workers: int = 1,
     progress: Progress | None = None,
@@ -83,6 +85,8 @@ def may_be_off(
         Of the stand-in itself.
     moments, heterogeneity
         As for :func:`asyncdp_sim.forecasts.forecast`.
+    itself : Learned, optional
+        What the stand-in's runs have learned, where :data:`RUNS` or more are made already.
     redraws : int
         R ≥ 1.
     workers : int
@@ -96,7 +100,8 @@ def may_be_off(
     advance = counted(progress, "how far it may be off: redraws", redraws + 1)
 
     def stand_ins() -> Iterator[Population]:
-        yield known
+        if itself is None:
+            yield known
         advance(1)
         options = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
         for redrawn in scenario.read_data.redraws(redraws, *options):
@@ -104,6 +109,8 @@ def may_be_off(
             advance(1)
 
     figures, drawn = list[tuple[float, Array]](), stand_ins()
+    if itself is not None:
+        figures += _figures([known], heterogeneity, workers, progress, [itself])
     most = max(1, HELD // sum(x.size for x in known.dataset.features))
     while len(several := list(islice(drawn, most))) > 0:
         figures += _figures(several, heterogeneity, workers, progress)
@@ -169,23 +176,25 @@ def _figures(
     heterogeneity: float | None,
     workers: int,
     progress: Progress | None,
+    learned: Sequence[Learned] | None = None,
 ) -> list[tuple[float, Array]]:
     """Return ψ, by moments where these apply, and errors, by runs, of stand-ins that learn abreast.
 
     Errors, (3, N), are with the private model, with its own, and their difference; N = 0 where no
-    rows are held out.
+    rows are held out. Runs that are made already are ``learned``, and more of them are ignored.
     """
     holds_out = several[0].scenario.data.holds_out
     exactly = [_by_moments(stand_in, heterogeneity) for stand_in in several]
     if not holds_out and None not in exactly:
         return [(psi, np.zeros((3, 0))) for psi in exactly if psi is not None]
-    tasks, numbers = [stand_in.problem.task for stand_in in several], range(1, RUNS + 1)
-    options: Any = {"workers": workers, "progress": progress}
-    _, learned = several[0].quick_runs.learned(tasks, numbers, **options)
+    if learned is None:
+        tasks, numbers = [stand_in.problem.task for stand_in in several], range(1, RUNS + 1)
+        options: Any = {"workers": workers, "progress": progress}
+        _, learned = several[0].quick_runs.learned(tasks, numbers, **options)
     return [
         (
-            float(np.mean(last(result.curve, "relative_fitness"))) if psi is None else psi,
-            _errors(stand_in, result.models) if holds_out else np.zeros((3, 0)),
+            float(np.mean(last(result.curve, "relative_fitness")[:RUNS])) if psi is None else psi,
+            _errors(stand_in, result.models[:RUNS]) if holds_out else np.zeros((3, 0)),
         )
         for stand_in, psi, result in zip(several, exactly, learned, strict=True)
     ]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.benefit import errors
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.simulated import FEWEST, FIRST, REPLICATES, _mean
@@ -63,28 +64,6 @@ def test_a_learning_that_diverges_is_infinitely_far_off_and_never_no_number(part
     assert '"psi": "inf"' in as_json(found)
 
 
-@pytest.mark.parametrize(("rho", "updates", "enough"), [(5.0, 120, True), (60.0, 12, False)])
-def test_few_runs_without_noise_are_made_where_they_tell_their_mean(
-    rho, updates, enough, monkeypatch
-):
-    """To the error stated beside their number; where they differ much, all are made."""
-    fields: dict[str, Any] = scenes.fields(
-        run={"updates": updates},
-        owners={"count": 2, "records": 20},
-        model={"theta_max": 5.0},
-        algorithm={"rho": rho},
-        protocol={"kind": "push"},
-        compute={"kind": "exponential", "mean": 0.5},
-        privacy={"sensitivity": TRUSTED["clipped"]},
-    )
-    found = forecast(parse(Scenario, fields))
-    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "SMALL", (0.0, 0.0))
-    every = forecast(parse(Scenario, fields))
-    assert (found.noise_free != every.noise_free) is enough
-    off = min(0.1 * found.psi_half_width, 0.05 * found.noise_free)
-    assert abs(found.noise_free - every.noise_free) <= off
-
-
 CLIPPED: dict[str, Any] = scenes.fields(
     id="clipped",
     run={"updates": 60},
@@ -104,8 +83,11 @@ def test_more_runs_are_made_where_the_first_leave_an_owner_undecided():
     known = population(wide, None, private=False)
     undecided = forecast(wide, known=known)
     assert (undecided.method.split()[0], None in undecided.verdicts) == (str(REPLICATES), True)
-    _, [learned] = known.quick_runs.learned([known.problem.task], range(1, REPLICATES + 1))
-    assert undecided.psi == pytest.approx(final_psi(learned.curve).mean(), rel=1e-12)
+    task, numbers = known.problem.task, range(1, REPLICATES + 1)
+    _, [loud] = known.quick_runs.learned([task], numbers)
+    _, [quiet] = known.quick_runs.learned([task.without_noise()], numbers)
+    assert undecided.psi == pytest.approx(final_psi(loud.curve).mean(), rel=1e-12)
+    assert undecided.noise_free == pytest.approx(final_psi(quiet.curve).mean(), rel=1e-12)
 
 
 @pytest.mark.long
@@ -120,17 +102,21 @@ def test_the_interval_of_few_runs_covers_as_stated(runs, error):
     assert 0.95 - 3 * error < np.mean(within) < 0.999
 
 
-def test_where_rows_are_held_out_psi_has_as_many_runs_as_errors(monkeypatch):
-    """The owners' verdicts have runs of their own, and are the same with more or fewer of ψ."""
+def test_where_rows_are_held_out_psi_and_errors_are_of_the_same_runs(monkeypatch):
+    """Unless these are too few for ψ; alone, each is to the bit what it is beside the other."""
     asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
-    found = forecast(asked)
-    assert found.worth is not None
-    assert found.method.split()[0] == str(found.worth.joined.shape[1])
-    for runs in (FEWEST, REPLICATES):
-        simulated = import_module("asyncdp_sim.forecasts.simulated")
-        monkeypatch.setattr(simulated, "runs_of_each", lambda *_, runs=runs: runs)
-        other = forecast(asked)
-        assert (other.method.split()[0], other.verdicts) == (str(runs), found.verdicts)
+    known = population(asked, None, private=False)
+    for runs, of_psi in ((40, 40), (12, FEWEST)):
+        for module in ("simulated", "benefit"):
+            module = import_module(f"asyncdp_sim.forecasts.{module}")
+            monkeypatch.setattr(module, "runs_of_each", lambda *_, runs=runs: runs)
+        found, alone = forecast(asked, known=known), errors(known)
+        assert found.method.split()[0] == str(of_psi)
+        assert found.worth is not None
+        assert found.worth.joined.shape[1] == runs
+        assert found.worth.joined.tobytes() == alone.joined.tobytes()
+        _, [loud] = known.quick_runs.learned([known.problem.task], range(1, of_psi + 1))
+        assert found.psi == pytest.approx(final_psi(loud.curve).mean(), rel=1e-12)
 
 
 TRUSTED = {
