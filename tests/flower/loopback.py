@@ -133,7 +133,8 @@ class Loopback:
         """
         end = time.monotonic() + _PATIENCE
         while not (found := until()):
-            assert time.monotonic() < end, self.printed("run") + self.printed("link")[-2000:]
+            parties = ("run", "link", *BANKS)
+            assert time.monotonic() < end, [self.printed(party)[-2000:] for party in parties]
             used = self.answers()  # read before the ledgers: charges can only be later
             for bank, most in self._allowed.items():
                 assert used[bank] <= self.charges(bank) <= most

@@ -125,6 +125,7 @@ class World:
         self.charged = dict.fromkeys(answers, 0)
         self.draw = np.random.default_rng(5)
         self.lost: set[int] = set()
+        self.silent: set[int] = set()
 
     def nodes(self) -> set[int]:
         return {100 + owner for owner in self.left}
@@ -138,7 +139,10 @@ class World:
         self.clock += 0.1
         assert self.clock < 1000, "the run does not end"
         for message in [m for m in ids if self.open[m][0] <= self.clock]:
-            _, owner, point = self.open.pop(message)
+            _, owner, point = self.open[message]
+            if point is not None and owner in self.silent:
+                continue
+            del self.open[message]
             reply = {"owner": owner}
             if self.plan["owners"][owner]["mean_gap"] is not None:
                 reply["gaps"] = self.draw.exponential(size=8).tolist()
@@ -179,6 +183,18 @@ def test_owners_without_budget_end_the_run_even_if_answers_are_lost(scenario, tm
     world.lost = {0}
     assert RunServer(plan, world, tmp_path, "digest").run() == "no owner has budget left"
     assert world.charged == {0: 2, 1: 3, 2: 1}
+
+
+@pytest.mark.parametrize("changes", [{}, PUSH, ALGORITHMS["collab-1"]])
+def test_an_owner_that_is_silent_is_named_and_the_others_go_on(scenario, tmp_path, changes, caplog):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 6, "patience": 5.0}
+    world = World(plan, dict.fromkeys(range(3), 100))
+    world.silent = {1}
+    assert RunServer(plan, world, tmp_path, "digest").run() == "all updates are made"
+    [text], name = set(caplog.messages), plan["owners"][1]["name"]
+    assert text.startswith(f"no answer of {name} within 5 s: if this goes on, its owner ")
+    rows = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert {row.split(",")[0] for row in rows if row.endswith(",")} == {name}
 
 
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):

@@ -5,6 +5,7 @@ An owner without budget is asked no more, but it is the owner's own ledger that 
 """
 
 import json
+import logging
 import os
 from collections import deque
 from pathlib import Path
@@ -104,6 +105,12 @@ class RunServer:
     def _take_replies(self, replies: dict[str, dict]) -> None:
         now, patience = self.link.now(), self.plan["patience"]
         late = {m: {} for m, sent in self._sent.items() if now - sent.at > patience}
+        owners = {node: self.plan["owners"][o]["name"] for o, node in self._nodes.items()}
+        for node in {self._sent[message].node for message in late.keys() - replies.keys()}:
+            logging.getLogger("flwr").warning(
+                "no answer of %s within %g s: if this goes on, its owner starts the node again",
+                owners.get(node, f"node {node}"), patience,
+            )  # fmt: skip
         for message, reply in {**late, **replies}.items():
             self._take(self._sent.pop(message), reply)
         gathered = self.learner.state["weight"] > 0
