@@ -44,6 +44,7 @@ class Loopback:
         self._allowed: dict[str, int] = {}
         self._commands: list[subprocess.Popen[bytes]] = []
         self._nodes: dict[str, subprocess.Popen[bytes]] = {}
+        self._silent = dict.fromkeys(BANKS, 0)
 
     def start(self) -> None:
         """Start the link and the nodes."""
@@ -140,6 +141,11 @@ class Loopback:
                 assert used[bank] <= self.charges(bank) <= most
             for bank, node in self._nodes.items():  # a busy machine may be too slow to start it
                 if node.poll() not in (None, -signal.SIGKILL):
+                    self.start_node(bank)
+                silent = self.printed("run").count(f"no answer of {bank} within")
+                if silent > self._silent[bank] + 1:  # it goes on, so the owner does as it is told
+                    self._silent[bank] = silent
+                    self.kill(bank)
                     self.start_node(bank)
             time.sleep(0.1)
         return found
