@@ -19,8 +19,8 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AlgorithmSpec, AnswerBatch, Array, Asks
 from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
 from asyncdp_sim.learning.objectives import Objective
-from asyncdp_sim.learning.replay import Trajectory
 from asyncdp_sim.learning.reply import AnswerModel
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import GradientMonitor, Reads
 from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.spec.base import Positive, Variant

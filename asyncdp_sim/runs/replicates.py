@@ -15,8 +15,9 @@ from asyncdp_sim.core.progress import Advance, Progress, counted
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.replay import Trajectory, replay_together
+from asyncdp_sim.learning.replay import replay_together
 from asyncdp_sim.learning.replay_cells import CellTask
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import GradientMonitor, Observed
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task

@@ -15,8 +15,9 @@ from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
 from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import Trajectory, replay
+from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.laws import NoTime

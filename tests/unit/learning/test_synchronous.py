@@ -15,8 +15,9 @@ from asyncdp_sim.learning.algorithms import (
 )
 from asyncdp_sim.learning.algorithms.gathered import GatheredState
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
-from asyncdp_sim.learning.replay import Trajectory, replay
+from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.learning.reply import AnswerModel, Sample
+from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
