@@ -105,12 +105,6 @@ class RunServer:
     def _take_replies(self, replies: dict[str, dict]) -> None:
         now, patience = self.link.now(), self.plan["patience"]
         late = {m: {} for m, sent in self._sent.items() if now - sent.at > patience}
-        owners = {node: self.plan["owners"][o]["name"] for o, node in self._nodes.items()}
-        for node in {self._sent[message].node for message in late.keys() - replies.keys()}:
-            logging.getLogger("flwr").warning(
-                "no answer of %s within %g s: if this goes on, its owner starts the node again",
-                owners.get(node, f"node {node}"), patience,
-            )  # fmt: skip
         for message, reply in {**late, **replies}.items():
             self._take(self._sent.pop(message), reply)
         gathered = self.learner.state["weight"] > 0
@@ -121,6 +115,11 @@ class RunServer:
     def _take(self, sent: Sent, reply: dict) -> None:
         """Take a reply; an empty one is a failure, whose answer may be charged and is lost."""
         at, answer = self.link.now(), reply.get("answer")
+        if len(reply) == 0:
+            names = {node: self.plan["owners"][o]["name"] for o, node in self._nodes.items()}
+            who = names.get(sent.node, f"node {sent.node}")
+            text = "no answer from %s: if this goes on, its owner starts the node again"
+            logging.getLogger("flwr").warning(text, who)
         if sent.owner is not None:
             start, name = self._saved["start"], self.plan["owners"][sent.owner]["name"]
             received = "" if answer is None else f"{at - start:.6f}"
