@@ -1,6 +1,6 @@
 """The order of events at one tick, pinned by tables that can be read.
 
-``pytest tests/ordering --force-regen`` writes the tables anew; review the difference like code.
+``python -m tests.regenerate`` writes the tables anew; review the difference like code.
 What a rule says beforehand stands in ``cases/*.toml`` and is not regenerated.
 """
 

@@ -1,6 +1,6 @@
 """The network's integers, pinned: the same on every processor.
 
-``pytest tests/reproducibility --force-regen`` writes the text anew; review the difference like
+``python -m tests.regenerate`` writes the text anew; review the difference like
 code. A change of ``time`` alone says that durations changed, of ``order`` that decisions did.
 """
 

@@ -128,7 +128,7 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 
 @pytest.mark.parametrize("name", [*scenario_pages(), "results"])
 def test_pages_are_up_to_date(name: str, file_regression) -> None:
-    """``pytest tests/unit/reference --force-regen`` writes them anew."""
+    """``python -m tests.regenerate`` writes them anew."""
     text = results_page() if name == "results" else scenario_pages()[name]
     page = ROOT / "docs" / "reference" / f"{name}.md"
     file_regression.check(text, encoding="utf-8", fullpath=page)

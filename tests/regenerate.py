@@ -1,0 +1,33 @@
+"""``python -m tests.regenerate`` writes all that is generated from the code, in the right order.
+
+That is the reference, the tables of the parts, what ``asyncdp list`` says of privacy, the picture
+of the house, and the goldens of event order and of the network's integers. Read the differences
+like code. ``--notebook`` also runs the researcher's notebook and writes its output.
+"""
+
+import subprocess
+import sys
+
+import pytest
+
+GOLDENS = (
+    "tests/unit/reference/test_lookup.py::test_pages_are_up_to_date",
+    "tests/ordering/test_goldens.py::test_golden",
+    "tests/reproducibility/test_golden.py::test_fingerprints_of_the_network",
+)
+"""Tests that compare with files, which ``--regen-all`` writes."""
+
+
+def main(arguments: list[str]) -> int:
+    """Write everything; return the exit code of the first step that fails, or 0."""
+    programs = (["analysis.house"], ["tests.documents", *arguments])
+    for program in programs:
+        done = subprocess.run([sys.executable, "-m", *program], check=False)
+        if done.returncode != 0:
+            return done.returncode
+    marks = "long or not long"  # whatever of them is not run by default
+    return int(pytest.main(["-n", "0", "-m", marks, "--regen-all", *GOLDENS]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
