@@ -22,7 +22,11 @@ COLUMNS: dict[str, str] = {}
 ENTRIES: dict[str, str] = {}
 """Names of scenarios of the catalogue."""
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "import fedscale": "write owner,start,end with pandas, a recipe in asyncdp docs own-network",
+    "import flash": "write owner,start,end with pandas, a recipe in asyncdp docs own-network",
+    "import topology": "write a graph file with NetworkX, a recipe in asyncdp docs own-network",
+}
 """Commands, or a command and its first argument: ``import topology``."""
 
 OPTIONS = {

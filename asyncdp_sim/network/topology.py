@@ -403,7 +403,7 @@ class GraphFile(FromFile, TopologyKind):
                 owners = "1" if n_owners == 1 else f"1 to {n_owners}"
                 rule = f"allowed is a graph with the nodes {NAME} and {owners}"
                 if name.lower().endswith(".graphml"):
-                    rule = f"{rule}; {CONVERT.format(name=name)}"
+                    rule = f"{rule}; {CONVERT}"
                 faults.insert(0, Fault(KEY, shown, rule))
         if len(faults) == 0 and (subject := self.stranded(n_owners)) != "":
             rule = "allowed is a graph in which every owner has one"
