@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.evidence import Oracle, oracles
 from asyncdp_sim.spec.base import members
 from tests.conformance.members import FAMILIES
 from tests.markdown_tables import table
 from tests.nightly.kept import FOLDER, Found, kept
 from tests.nightly.parts import PARTS, about_no_kind
 from tests.nightly.reports import ROOT
+from tests.oracles import Oracle, oracles
 from tests.versions.matrix import OF_LINT
 
 PAGE = ROOT / "docs" / "verification.md"
