@@ -9,6 +9,8 @@ KINDS = {
     "fitted": "allowed is public-rows",
     "moments": "allowed is public-rows",
     "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
+    "huber": "allowed is python:huber.py:Huber, an example in docs/kinds",
+    "scale-free": "allowed is file: NetworkX writes the graph, as asyncdp docs own-network shows",
     "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
 }
 """Values of a ``kind``."""

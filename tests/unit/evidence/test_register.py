@@ -19,7 +19,6 @@ ALIASES = {
     "Ridge": ("Quadratic",),
     "Logistic": ("LOSSES",),
     "SVM": ("LOSSES",),
-    "Huber": ("LOSSES",),
     "MLP": ("Perceptron",),
     "Softmax": ("SoftmaxLoss",),
     "LossDistributions": ("accountant=pld",),
