@@ -117,7 +117,7 @@ def fit_laws(trace: MeasuredTrace, middle: float) -> Mapping[str, tuple[FittedLa
 
 @dataclass(frozen=True)
 class FittedOwners:
-    """When owners ask and are online.
+    """Clocks and availability of owners, with standard errors.
 
     Attributes
     ----------

@@ -247,7 +247,7 @@ def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:
         if each["passed"] is None:
             said.append(f"{name}: {each['said']}")
     said.append(f"not run on other versions, because their tools are pinned: {OF_LINT}")
-    fixed = [each.name for each in oracles() if _fixed(each, found["oracles"])]
+    fixed = [each.statistic for each in oracles() if _fixed(each, found["oracles"])]
     said.append(f"oracles with scores of fixed seeds only: {_few(fixed)}")
     near = [each.statistic for each in oracles() if each.basis != "exact"]
     said.append(f"compared with an approximation or a replay, not an exact value: {_few(near)}")
