@@ -287,7 +287,7 @@ def by_line(found: Sequence[tuple[int, Fault]], name: str) -> list[Fault]:
 
 
 UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
-CONVERT = "for a topology, convert it: asyncdp import topology {name} -o NEW.graphml"
+CONVERT = "for a topology, convert it with NetworkX: asyncdp docs own-network"
 
 Edge = tuple[str, str, str | None, str]
 """Two nodes, the text of the latency between them, and where that stands in the file."""
@@ -314,7 +314,7 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     edge_elements = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
     if any(edge.get("directed", str(directed).lower()) == "true" for edge in edge_elements):
-        rule = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
+        rule = f"{UNDIRECTED}; {CONVERT}"
         raise SpecError([Fault(key, f"a directed graph ({name})", rule)])
     keys: dict[str | None, str | None] = {}
     for declared in within(root, "key"):

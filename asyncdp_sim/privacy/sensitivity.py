@@ -164,7 +164,7 @@ class Domain(SensitivityKind):
     Rows are scaled down to ‖x‖ ≤ ``row_norm``, targets are clipped to |y| ≤ ``target_max``, and Θ
     is the box of ``model.theta_max``; for the ridge loss Ξ = 2 (target_max + θ_max · max‖x‖₁) ·
     row_norm. In L1, max‖x‖₁ = row_norm; in L2 it is √p row_norm. Losses of bounded slope need no
-    box: Ξ = row_norm for the logistic loss, δ row_norm for Huber's, and row_norm + 1 (in L2
+    box: Ξ = row_norm for the logistic loss, and row_norm + 1 (in L2
     √(row_norm² + 1)) for the SVM, whose rows are augmented by 1 after they were scaled. The neural
     network needs the box with any loss. Labels need ``target_max`` ≥ 1.
     """

@@ -2,7 +2,6 @@
 
 import shlex
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
@@ -19,7 +18,6 @@ from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.describe import describe
-from asyncdp_sim.evidence import named
 from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.reports import answer
 from asyncdp_sim.reports.drawn import figures, spacetime
@@ -28,7 +26,6 @@ from asyncdp_sim.reports.tables import of_comparison, of_forecast
 from asyncdp_sim.results import Result, Sweep, column_names, open_directory, read_manifest
 from asyncdp_sim.results.summary import warnings_first
 from asyncdp_sim.scenario import data_files, load
-from asyncdp_sim.theory.predict.plain import plain
 
 _ELSEWHERE = ("predicted", "budget")
 """Beginnings of description lines that a table of the page contains."""
@@ -108,48 +105,6 @@ def tables_of(directory: Path) -> list[dict[str, Any]]:
             file = f"{name}.parquet"
             described.append({"file": file, "meaning": table.meaning, "columns": columns})
     return described
-
-
-Rows = list[dict[str, Any]]
-
-
-def foundation(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Rows]:
-    """Return what the numbers of one run, or of all cells of a sweep, rest on.
-
-    ``kinds`` has a row for each kind and ``together`` one for each figure; neither has any where
-    manifests are too old to say. A row has the ``name`` (key paths, or the figure), the ``detail``
-    (the kind, or why the figure rests on that), the ``basis``, ``oracles``, which are None where
-    another version's name alone is known, and ``where``: in which cells, empty where in all.
-    """
-    bases = [manifest["rests_on"] for manifest in manifests if "rests_on" in manifest]
-    kinds: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in _rows([basis["kinds"] for basis in bases], "at", "kind"):
-        alike = (row["detail"], row["basis"], row["where"], *(o["name"] for o in row["oracles"]))
-        paths = f"{kinds[alike]['name']}, {row['name']}" if alike in kinds else row["name"]
-        kinds[alike] = row | {"name": paths}
-    together = _rows([basis["together"] for basis in bases], "figure", "why")
-    return {"kinds": list(kinds.values()), "together": together}
-
-
-def _rows(cells: Sequence[Sequence[Mapping[str, Any]]], name: str, detail: str) -> Rows:
-    """Return a row for each that differs, by first cell, alike ones together."""
-    counts: Counter[tuple[str, str, str]] = Counter()
-    oracles: dict[tuple[str, str, str], Sequence[str]] = {}
-    for row in (row for cell in cells for row in cell):
-        key = (str(row[name]), str(row[detail]), str(row["basis"]))
-        counts[key] += 1
-        oracles[key] = row.get("oracles", ())
-    first = list(dict.fromkeys(key[0] for key in counts))
-    return [
-        {
-            "name": key[0],
-            "detail": plain(key[1]),
-            "basis": key[2],
-            "oracles": [{"name": oracle, "oracle": named(oracle)} for oracle in oracles[key]],
-            "where": "" if counts[key] == len(cells) else f"in {counts[key]} of {len(cells)} cells",
-        }
-        for key in sorted(counts, key=lambda key: first.index(key[0]))
-    ]
 
 
 def meaning(figure: str) -> str:
@@ -248,7 +203,6 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         "banner": answer.banner(manifests),
         "figures": drawn,
         "undrawn": undrawn,
-        "foundation": foundation(manifests),
         "meaning": meaning,
         "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
         "reproduction": reproduction(directory.absolute().name, manifest),

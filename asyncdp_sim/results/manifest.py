@@ -87,30 +87,6 @@ class Expected(TypedDict):
     high: NotRequired[Number | None]
 
 
-class OfKind(TypedDict):
-    """The basis of one kind in a scenario."""
-
-    at: str
-    kind: str
-    basis: str
-    oracles: list[str]
-
-
-class OfFigure(TypedDict):
-    """The basis of one figure."""
-
-    figure: str
-    basis: str
-    why: str
-
-
-class Grounds(TypedDict):
-    """The basis of a run's numbers: of its kinds, and of what they make together."""
-
-    kinds: list[OfKind]
-    together: list[OfFigure]
-
-
 class Excess(TypedDict):
     """The time by which exchanges of a rehearsal outlasted their sleep, in milliseconds."""
 
@@ -176,7 +152,7 @@ class KeptOfRun(Kept):
     loop: NotRequired[str | None]  # of older versions alone
     measured: NotRequired[Machine]
     predictions: NotRequired[list[Expected]]
-    rests_on: NotRequired[Grounds]
+    rests_on: NotRequired[object]  # of older versions alone, and not read
     target_unit: NotRequired[str]
 
 

@@ -24,11 +24,10 @@ VERSIONS = "versions.json"
 """File with the versions that made a directory without a manifest."""
 CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "blas_kernel")
 """Keys of a manifest that say what a result was made with, and not what was made."""
-EVIDENCE = "rests_on"
-"""Key of a manifest that says what is known of its numbers: more of the same ones in time."""
-LATER = ("warning_fields", EVIDENCE, "loop", "blas_kernel", "end_ticks")
+LATER = ("warning_fields", "rests_on", "loop", "blas_kernel", "end_ticks")
 """Keys that not every version of the package writes, and that no number depends on: what replay
-compares are the others. ``loop``, of older manifests, names the event loop that was used."""
+compares are the others. Of older manifests, ``loop`` names the event loop that was used, and
+``rests_on`` the tests that checked kinds and figures."""
 
 
 def placeless(scenario: Scenario) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from asyncdp_sim.columns import README
 from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.results import read_manifest, read_parquet, read_table
-from asyncdp_sim.results.provenance import CIRCUMSTANCES, EVIDENCE, LATER, VERSIONS
+from asyncdp_sim.results.provenance import CIRCUMSTANCES, LATER, VERSIONS
 from asyncdp_sim.scenario import leaves as settings_of
 from asyncdp_sim.scenario import without_places
 from asyncdp_sim.spec.validation import show
@@ -102,12 +102,9 @@ class Difference:
 
     @property
     def of_circumstances(self) -> bool:
-        """Whether it is in what may differ between two machines that give the same result.
-
-        Or between two versions of the package that do, of which one knows more evidence for it.
-        """
+        """Whether it is in what may differ between two machines that give the same result."""
         file = Path(self.file).name
-        of_making = self.place.split(".")[0] in (*CIRCUMSTANCES, EVIDENCE)
+        of_making = self.place.split(".")[0] in CIRCUMSTANCES
         return file == VERSIONS or (file == "manifest.json" and of_making)
 
     def order(self) -> tuple[bool, str, int, str]:

@@ -21,7 +21,6 @@ from asyncdp_sim.core.words import some_of
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.results import read_columns, read_manifest
 from asyncdp_sim.results.provenance import (
-    EVIDENCE,
     VERSIONS,
     blas_kernel,
     described,
@@ -258,7 +257,7 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
     keys = {
         result.place.split(".")[0]: result for result in found if result.file == "manifest.json"
     }
-    for key in ("git_commit", "cpu_features", "blas_kernel", EVIDENCE, "mixed_versions"):
+    for key in ("git_commit", "cpu_features", "blas_kernel", "mixed_versions"):
         if key in keys:
             yield _OF_ALL.get(key) or _made(key, keys[key])
     complete = {(result.place, result.kept) for result in found if result.file == "manifest.json"}
@@ -281,8 +280,6 @@ _OF_ALL = {
 def _made(place: str, differs: Difference) -> str:
     """Return how a result, or a part of a sweep, was made, from one place of its circumstances."""
     key, _, name = place.partition(".")
-    if key == EVIDENCE:
-        return f"when other evidence was known for the same numbers ({EVIDENCE})"
     text = {"git_commit": "at commit", "blas_kernel": "with BLAS kernel"}.get(key)
     if key == "versions" and name != "":
         text = f"with {name}"

@@ -14,7 +14,6 @@ from asyncdp_sim.columns import (
     update_columns,
 )
 from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.evidence import rests_on
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.label import Label, label
@@ -32,7 +31,6 @@ from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
 from asyncdp_sim.runs.differences import between, in_words
 from asyncdp_sim.runs.outcome import RunResult, all_numbers
-from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.traces import write_traces
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
@@ -189,9 +187,6 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         **({} if outcome.measured is None else {"measured": dict(outcome.measured)}),
         "fingerprints": outcome.fingerprints,
         "predictions": [dict(vars(item)) for item in _predictions(outcome.scenario)],
-        "rests_on": rests_on(
-            outcome.scenario, interior=_interior(problem), projected=outcome.summary["clip_count"]
-        ),
         "warnings": list(outcome.warnings),
         "warning_fields": [item.content() for item in outcome.notices],
         "summary": outcome.summary,
@@ -207,9 +202,3 @@ def _predictions(scenario: Scenario) -> list[Prediction]:
     """Return predictions for a scenario's network, and for its energy if it has [energy]."""
     of_energy = energy_predictions(scenario.energy, scenario.network)
     return [*predict(scenario.network), *of_energy]
-
-
-def _interior(problem: Problem) -> bool:
-    """Return whether the optimum without bounds lies in Θ, of losses that are quadratic."""
-    moments = problem.task.objective.second_moments
-    return moments is None or moments.interior

@@ -1,7 +1,7 @@
-"""Results of version 0.1.0 whose kinds and event loops came to go: they are still opened.
+"""Results of earlier versions whose kinds and event loops came to go: they are still opened.
 
-A directory of ``old_results`` is named by its mechanism, channel or algorithm, or by the event loop
-that its manifest names.
+A directory of ``old_results`` is named by its mechanism, channel, algorithm, model or topology, or
+by the event loop that its manifest names.
 """
 
 import shutil

@@ -21,8 +21,8 @@ from tests.manifests import changed
 HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 OF_HELP = (
-    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.starting",
-    ".core.threads", ".core.words",
+    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.gone",
+    ".core.starting", ".core.threads", ".core.words",
 )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ SUMMARY = {
 }  # fmt: skip
 MANIFEST = {
     "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "blas_kernel",
-    "fingerprints", "warnings", "predictions", "rests_on", "summary",
+    "fingerprints", "warnings", "predictions", "summary",
 }  # fmt: skip
 EVENT_KINDS = {
     "clock_tick", "clock_dropped", "request_sent", "request_refused", "request_queued",
@@ -199,7 +199,7 @@ def test_manifest_names_no_host_no_user_no_path_and_no_arguments(command, here):
     for word in (str(here), str(Path.home()), "--out", "--set", "argv", "table.toml"):
         assert word not in text
     said = json.loads(text)
-    formulas = json.dumps([said.pop("predictions"), said.pop("rests_on")])
+    formulas = json.dumps(said.pop("predictions"))
     assert "/" not in json.dumps(said)
     assert re.search(r"(^|[\s\"])~?/|\.\./", formulas) is None  # a formula divides
     if len(host) > 3:

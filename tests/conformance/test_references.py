@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.evidence import named
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedAsync
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
@@ -33,7 +32,7 @@ from tests.conformance.test_algorithms import (
     steps_of,
     traces_of,
 )
-from tests.oracles import marked
+from tests.oracles import Basis, marked, oracles
 from tests.scenes import EXACT, scenario
 from tests.together import together
 
@@ -215,12 +214,12 @@ def test_every_algorithm_has_a_reference():
 
 def claimed(referred: Iterable[str]) -> set[str]:
     """Algorithms that are said to equal a reference, without having one, or the other way round."""
-    oracle = named("conformance/test_references.py::test_every_algorithm_has_a_reference")
+    [oracle] = [each for each in oracles() if each.statistic == ORACLE.args[0]]
     stated = {kind_of(each) for each in members(AnyAlgorithm) if each.__name__ in oracle.kinds}
     return stated ^ set(referred)
 
 
-def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one():
+def test_the_register_names_a_reference_only_where_there_is_one():
     """Not of a new algorithm, which joins the union before anybody has written its formula."""
     referred = REFERENCES.keys() | ELSEWHERE.keys()
     assert claimed(referred) == set()
@@ -231,9 +230,9 @@ def test_an_algorithm_that_is_new_in_the_union_is_not_exact(monkeypatch):
     """With a copy of the register as it is made with one more member."""
     monkeypatch.setitem(FAMILIES, "algorithm", Annotated[get_args(AnyAlgorithm)[0] | New, FAMILY])
     made = marked()
-    bases = {each["basis"] for each in made if "New" in each["kinds"]}
-    assert bases == {"replay"}
-    assert {each["basis"] for each in made if "FedAsync" in each["kinds"]} > bases
+    bases = {each.basis for each in made if "New" in each.kinds}
+    assert bases == {Basis.replay}
+    assert {each.basis for each in made if "FedAsync" in each.kinds} > bases
 
 
 @together

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.evidence import Oracle, oracles
 from asyncdp_sim.spec.base import members
 from tests.conformance.members import FAMILIES
 from tests.markdown_tables import table
 from tests.nightly.kept import FOLDER, Found, kept
 from tests.nightly.parts import PARTS, about_no_kind
 from tests.nightly.reports import ROOT
+from tests.oracles import Oracle, oracles
 from tests.versions.matrix import OF_LINT
 
 PAGE = ROOT / "docs" / "verification.md"
@@ -247,7 +247,7 @@ def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:
         if each["passed"] is None:
             said.append(f"{name}: {each['said']}")
     said.append(f"not run on other versions, because their tools are pinned: {OF_LINT}")
-    fixed = [each.name for each in oracles() if _fixed(each, found["oracles"])]
+    fixed = [each.statistic for each in oracles() if _fixed(each, found["oracles"])]
     said.append(f"oracles with scores of fixed seeds only: {_few(fixed)}")
     near = [each.statistic for each in oracles() if each.basis != "exact"]
     said.append(f"compared with an approximation or a replay, not an exact value: {_few(near)}")

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from asyncdp_sim.evidence import oracles
 from tests.mutants.hunt import hunt
 from tests.mutants.mutant import MUTANTS
 from tests.nightly.kept import Found
 from tests.nightly.reports import ROOT, reports
+from tests.oracles import oracles
 from tests.rehearsals.__main__ import PAGE
 from tests.rehearsals.__main__ import main as rehearse
 from tests.rehearsals.agreement import SCENARIOS

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.evidence import oracles
 from tests.fresh import GIVEN, fresh_seed
 from tests.nightly.__main__ import README, dated, faults
 from tests.nightly.kept import FOLDER, keep, kept, stamp
 from tests.nightly.page import MUTANTS, Score, newest, pages, rms
 from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of, rehearsed
 from tests.nightly.reports import ROOT, _placeless, reports
+from tests.oracles import oracles
 
 FILE = "verification/test_aloha.py"
 TEST = f"{FILE}::test_answers_survive_as_often_as_they_should[two owners]"

@@ -16,7 +16,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import watch
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
+from asyncdp_sim.learning.objectives import Hinge, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
@@ -34,6 +34,7 @@ from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.huber import HuberLoss
 from tests.one_in import one_in
 from tests.tables import table
 
@@ -47,7 +48,6 @@ MODELS: dict[str, Parts] = {
     "ridge": {"kind": "ridge"},
     "logistic": {"kind": "logistic"},
     "svm": {"kind": "svm"},
-    "huber": {"kind": "huber", "delta": 1.0},
     "mlp": {"kind": "mlp", "hidden": 3},
     "softmax": {"kind": "softmax", "classes": 2},
     "mlp, logistic": {"kind": "mlp", "hidden": 2, "loss": "logistic"},
@@ -68,7 +68,7 @@ def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
         "owners": {"count": 3, "records": [20, 11, 30]},
         "data": {
             "kind": "gaussian", "features": 3, "heterogeneity": 0.5,
-            "labels": model not in ("ridge", "huber", "mlp"),
+            "labels": model not in ("ridge", "mlp"),
         },
         "model": {"regularisation": 0.1, "theta_max": 20.0} | MODELS[model],
         "algorithm": {"kind": "async-gossip", "rho": 60.0, "initial": "uniform"},

@@ -120,7 +120,7 @@ DOUBTED = {
     "clipped": {"privacy": {"sensitivity": {"kind": "clip", "bound": 3.0}}},
     "stale": {"protocol": {"kind": "push"}, "compute": {"kind": "exponential", "mean": 0.3}},
     "projection": {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}},
-    "quadratic": {"model": {"kind": "huber", "regularisation": 0.2, "delta": 1.0}},
+    "quadratic": {"model": {"kind": "mlp", "regularisation": 0.2, "hidden": 2}},
     "deadline": {
         "protocol": {"kind": "rounds", "deadline": 0.5},
         "compute": {"kind": "exponential", "mean": 0.3},

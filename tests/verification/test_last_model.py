@@ -217,8 +217,6 @@ def test_where_a_projection_may_act_less_is_said() -> None:
         told.append(descent.pair(rounds, 1e-5, np.full(3, 2.0)))
     assert np.all(told[0] > 0)
     assert np.all(told[1] == 0)
-    huber = scene("model.kind=huber", "model.delta=0.5")
-    assert Descent.from_scenario(huber).pair(rounds_of(huber), 1e-5, np.full(3, 2.0)) is None
     drawn = scene("algorithm.initial=ones")
     assert Descent.from_scenario(drawn).pull is None
 

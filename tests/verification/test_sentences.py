@@ -212,9 +212,9 @@ ROWS: dict[str, Row] = {
         clipping,
         ({}, {"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}, "mechanism": "none"}}),
     ),
-    "huber": (
-        "the loss of model huber is not quadratic",
-        {"model": {"kind": "huber", "regularisation": 0.2, "delta": 0.5}},
+    "mlp": (
+        "the loss of model mlp is not quadratic",
+        {"model": {"kind": "mlp", "regularisation": 0.2, "hidden": 2}},
         lambda found: not quadratic(found),
         ({},),
     ),

@@ -32,7 +32,7 @@ PATIENCE = 120.0
 _ROUNDS = ("collab-1", "collab-2", "parameter-server")
 _ALGORITHMS = ("async-gossip", "fedasync", "fedbuff", *_ROUNDS)
 _ENCODINGS = ("number", "one-hot", "ordinal", "classes", "drop")
-_MODELS = ("ridge", "huber", "logistic", "svm")
+_MODELS = ("ridge", "logistic", "svm")
 
 
 def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[str]:
@@ -240,7 +240,6 @@ def _model(scenario: Scenario) -> dict[str, Any]:
         "loss": scenario.model.kind,
         "bound": scenario.xi,
         "norm": 1 if scenario.privacy.norm == "l1" else 2,
-        "delta": getattr(scenario.model, "delta", None),
     }
 
 

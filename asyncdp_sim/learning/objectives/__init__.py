@@ -5,7 +5,6 @@ from typing import Annotated
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import (
     Hinge,
-    HuberLoss,
     LogisticLoss,
     Loss,
     Squared,
@@ -13,7 +12,6 @@ from asyncdp_sim.learning.objectives.losses import (
 from asyncdp_sim.learning.objectives.mlp import MLP, PerceptronObjective
 from asyncdp_sim.learning.objectives.models import (
     SVM,
-    Huber,
     LinearKind,
     Logistic,
     Ridge,
@@ -30,7 +28,7 @@ from asyncdp_sim.learning.objectives.softmax import (
 )
 from asyncdp_sim.spec.registry import FAMILY
 
-Model = Annotated[Ridge | Logistic | SVM | Huber | Softmax | MLP, FAMILY]
+Model = Annotated[Ridge | Logistic | SVM | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""
 
 __all__ = [
@@ -38,8 +36,6 @@ __all__ = [
     "SVM",
     "Constants",
     "Hinge",
-    "Huber",
-    "HuberLoss",
     "LinearKind",
     "LinearObjective",
     "LinearRecords",

@@ -127,69 +127,6 @@ SQUARED = Squared()
 
 
 @dataclass(frozen=True)
-class HuberLoss(Loss):
-    """φ(z, y) = r²/2 for r = z − y, |r| ≤ δ, and δ(|r| − δ/2) beyond; φ' = r clipped to ±δ.
-
-    Attributes
-    ----------
-    delta : float
-        δ > 0.
-    """
-
-    delta: float
-    curvature = 1.0
-    rate = 1.0
-
-    @override
-    def value(self, z: Array, y: Array) -> Array:
-        """Return φ = c(r − c/2) with c = φ'."""
-        c = self.slope(z, y)
-        return np.asarray(c * (z - y - c / 2))
-
-    @override
-    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
-        """Return z − y clipped to ±δ."""
-        residuals = np.subtract(z, y, out=out)
-        return np.asarray(np.clip(residuals, -self.delta, self.delta, out=out))
-
-    @override
-    def bend(self, z: Array, y: Array) -> Array:
-        """Return 1 where |z − y| ≤ δ, else 0."""
-        return (np.abs(z - y) <= self.delta).astype(np.float64)
-
-    @override
-    def envelope(self, z: Array, y: Array) -> Array:
-        """Return min(1, δ/|z − y|)."""
-        return self.delta / np.maximum(np.abs(z - y), self.delta)
-
-    @override
-    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
-        """Return δ."""
-        return self.delta
-
-    @override
-    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
-        """Return g(beyond + step − g/2), g the change of φ' and beyond = z − y − φ'(z, y)."""
-        beyond = z - y - slope
-        change = np.clip(beyond + step, -self.delta - slope, self.delta - slope)
-        return np.asarray(change * (beyond + step - change / 2))
-
-    @override
-    def path(self, y: Array) -> Sequence["HuberLoss"]:
-        """Return losses from a quadratic one on, δ falling by steps to its value.
-
-        Madsen and Nielsen, "Finite algorithms for robust linear regression", BIT 30 (1990).
-        """
-        largest = max(float(np.abs(y).max()), self.delta)
-        steps = max(0, int(np.ceil(np.log(largest / self.delta) / np.log(_STEP))))
-        return [HuberLoss(self.delta * _STEP**step) for step in range(steps, -1, -1)]
-
-
-_STEP = 4.0
-"""Factor between one δ and the next on the way to a minimum."""
-
-
-@dataclass(frozen=True)
 class LogisticLoss(Loss):
     """φ(z, y) = ln(1 + e^{−yz}), φ' = −y q, φ'' = q(1 − q) ≤ ¼, with q = 1/(1 + e^{yz}).
 

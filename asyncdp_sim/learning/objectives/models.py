@@ -11,11 +11,11 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, HuberLoss, LogisticLoss, Loss
+from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss, Loss
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm, Objective, Records
-from asyncdp_sim.spec.base import Positive, Variant, trait
+from asyncdp_sim.spec.base import Positive, Variant
 from asyncdp_sim.spec.validation import faults_of
 
 
@@ -216,15 +216,3 @@ class SVM(LinearKind):
     phi = Hinge()
 
     kind: Literal["svm"] = "svm"
-
-
-class Huber(LinearKind):
-    """Linear regression with Huber's loss of r = θᵀx − y; ‖∇ℓ‖ ≤ δ‖x‖.
-
-    ℓ = r²/2 for |r| ≤ δ, else δ(|r| − δ/2).
-    """
-
-    phi = trait(lambda self: HuberLoss(self.delta))
-
-    kind: Literal["huber"] = "huber"
-    delta: Positive

@@ -437,7 +437,7 @@ class Constants:
     xi : float or None
         Ξ = sup over Θ and the owners' records of ‖∇ℓ‖ in the records' norm: max 2(|y| +
         θ_max‖x‖₁)‖x‖ for the ridge loss, max sup|φ'|‖x‖ for a loss of bounded slope (1 for
-        the logistic and the hinge loss, δ for Huber's), an upper bound for the neural network;
+        the logistic and the hinge loss), an upper bound for the neural network;
         None where it is infinite.
     xi_g : float or None
         Ξ_g = sup over Θ of ‖∇g‖₂ = σ θ_max √p; None where Θ is the whole space.

@@ -156,8 +156,8 @@ def test_it_holds_nothing_of_private_rows(tmp_path):
 
 @pytest.mark.long
 def test_what_it_cannot_do_is_one_line(tmp_path, monkeypatch):
-    found = result(tmp_path, 'kind = "huber", delta = 1.0', "number")
-    with pytest.raises(ad.SpecError, match=r"model\.kind: .*'huber'; allowed is ridge, log"):
+    found = result(tmp_path, 'kind = "mlp", hidden = 2', "number")
+    with pytest.raises(ad.SpecError, match=r"model\.kind: .*'mlp'; allowed is ridge, log"):
         found.to_sklearn()
     with pytest.raises(ad.ResultError, match="replicate: given 3; allowed is one of 1, 2"):
         found.to_sklearn(replicate=3)

@@ -157,7 +157,7 @@ OTHER = {
     ),
     "clipped": ({"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}}}, "clipped"),
     "not quadratic": (
-        {"model": {"kind": "huber", "regularisation": 0.1, "delta": 1.0}},
+        {"model": {"kind": "mlp", "regularisation": 0.1, "hidden": 2}},
         "not quadratic",
     ),
     "projected": (

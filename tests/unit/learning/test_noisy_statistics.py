@@ -221,8 +221,8 @@ def test_what_does_not_fit_is_refused_by_name(case: str) -> None:
 
 
 def test_other_models_and_copies_are_refused() -> None:
-    with pytest.raises(SpecError, match=r"model\.kind: given 'huber'; .*: allowed is ridge"):
-        scenario(model={"kind": "huber", "regularisation": 0.1, "delta": 1.0, "theta_max": 5.0})
+    with pytest.raises(SpecError, match=r"model\.kind: given 'mlp'; .*: allowed is ridge"):
+        scenario(model={"kind": "mlp", "regularisation": 0.1, "hidden": 2, "theta_max": 5.0})
     copies = {"kind": "broadcast", "interval": 0.5, "payload": "all-copies"}
     with pytest.raises(SpecError, match=r"protocol\.payload: given 'all-copies'"):
         scenario(protocol=copies)

@@ -10,7 +10,6 @@ import pytest
 
 from asyncdp_sim.learning.objectives import (
     Hinge,
-    HuberLoss,
     LinearObjective,
     LinearRecords,
     LogisticLoss,
@@ -24,6 +23,7 @@ from asyncdp_sim.learning.objectives import (
     Squared,
 )
 from asyncdp_sim.learning.objectives.rows import largest
+from tests.huber import HuberLoss
 from tests.one_in import one_in
 from tests.together import together
 from tests.unit.learning.problems import records

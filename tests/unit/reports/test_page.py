@@ -23,10 +23,9 @@ from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
 from asyncdp_sim.reports.drawn import _again
 from asyncdp_sim.reports.numbers import owners as owners_of
-from asyncdp_sim.reports.page import account, foundation
+from asyncdp_sim.reports.page import account
 from asyncdp_sim.results import Result, open_directory, read_manifest
 from asyncdp_sim.results.summary import warnings_first
-from asyncdp_sim.theory.predict.plain import plain
 from tests.one_in import one_in
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
@@ -229,21 +228,6 @@ def test_warnings_that_limit_a_result_stand_apart_from_notes(place):
     assert any(text.startswith("not private: ") for text in limits)
     text = page([directory])
     assert ("<h2>Warnings</h2>" in text, "<h2>Notes</h2>" in text) == (True, len(others) > 0)
-
-
-def test_what_it_rests_on_is_what_the_manifest_says(of_run, result):
-    said = read_manifest(result)["rests_on"]
-    assert len(foundation([{}])["kinds"]) == 0
-    for row in said["kinds"]:
-        for oracle in row["oracles"]:
-            assert oracle in of_run.said
-    for row in said["together"]:
-        assert plain(row["why"]) in of_run.said
-    found = foundation([{"rests_on": said}, {"rests_on": json.loads(json.dumps(said))}])
-    assert found == foundation([{"rests_on": said}])
-    other = {**said, "together": [{**said["together"][0], "basis": "unverified"}]}
-    both = foundation([{"rests_on": said}, {"rests_on": other}])
-    assert {row["where"] for row in both["together"][:2]} == {"in 1 of 2 cells"}
 
 
 def test_events_simulated_again_are_those_of_the_run(result, tmp_path):

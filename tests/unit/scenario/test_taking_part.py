@@ -156,7 +156,7 @@ def test_who_there_is_not_is_refused_in_one_line(owners, said):
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
-        ({"topology": {"kind": "scale-free", "edges": 1, "latency": EXPONENTIAL}}, "topology"),
+        ({"topology": {"kind": "geometric", "radius": 2, "latency_per_distance": 1}}, "topology"),
         ({"availability": {"kind": "intervals", "path": "x.csv"}}, "availability.kind = interv"),
     ],
 )
