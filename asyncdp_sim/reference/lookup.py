@@ -12,6 +12,7 @@ from typing import Any
 from asyncdp_sim.columns import Column, summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.gone import instead_of_name
 from asyncdp_sim.core.words import did_you_mean
 from asyncdp_sim.reference.pages import topic
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, told_elsewhere
@@ -90,6 +91,9 @@ def look_up(name: str) -> list[ReferenceEntry]:
     meant = symbols.get(asked, symbols.get(_greek(asked), ()))
     matches = [entry for entry in entries() if asked in entry.names or entry.path in meant]
     exact = [entry for entry in matches if entry.path == asked]
+    instead = instead_of_name(asked)
+    if len(matches) == 0 and instead is not None:
+        raise SpecError([Fault("describe", repr(name), f"this name is gone: {instead}")])
     if len(matches) == 0:
         names = sorted({word for entry in entries() for word in entry.names})
         remedy = f"{did_you_mean(asked, names, _NEAR)}allowed is a field, kind or column"

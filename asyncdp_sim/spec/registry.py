@@ -11,20 +11,13 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticKnownError, core_schema
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.gone import KINDS
 from asyncdp_sim.spec.base import Spec, Variant, kind_of
 from asyncdp_sim.spec.plugins import Place, is_outside
 from asyncdp_sim.spec.validation import faults_of
 
 Members = Mapping[str, type[Variant]]
 """The members of a family that are listed in its union, by ``kind``."""
-GONE = {
-    "staircase": "allowed is laplace",
-    "fitted": "allowed is public-rows",
-    "moments": "allowed is public-rows",
-    "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
-    "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
-}
-"""Kinds of earlier versions that are no longer there, and what to take instead."""
 _MEMBERS = "asyncdp_members"
 """Where a family's schema keeps them."""
 
@@ -128,7 +121,7 @@ def _named(members: Members, given: Any) -> type[Variant]:
     if not isinstance(given, Mapping | BaseModel | type):
         raise PydanticKnownError("model_attributes_type")
     kind = given.get("kind") if isinstance(given, Mapping) else getattr(given, "kind", None)
-    gone = isinstance(kind, str) and kind in GONE
+    gone = isinstance(kind, str) and kind in KINDS
     if len(members) == 1 and not gone:
         return next(iter(members.values()))
     if kind is None:
@@ -136,7 +129,7 @@ def _named(members: Members, given: Any) -> type[Variant]:
     if not isinstance(kind, str) or kind not in members:
         if gone:
             with _in_words("kind"):
-                raise SpecError([Fault("", repr(kind), f"this kind is gone: {GONE[kind]}")])
+                raise SpecError([Fault("", repr(kind), f"this kind is gone: {KINDS[kind]}")])
         remedy = ", ".join(repr(member) for member in members)
         content = {"discriminator": "'kind'", "tag": str(kind), "expected_tags": remedy}
         raise PydanticKnownError("union_tag_invalid", content)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.gone import instead_of_field
 from asyncdp_sim.spec.plugins import Place
 
 _CONFLICTS = "fields_that_do_not_fit"
@@ -80,7 +81,11 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
             key = [*key, "kind"]
             value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None
         if kind == "extra_forbidden":
-            text, options = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
+            instead = instead_of_field(_dotted(key))
+            if instead is None:
+                text, options = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
+            else:
+                text, options = show(value), f"this {_sort(value)} is gone: {instead}"
         else:
             absent = kind in ("missing", "union_tag_not_found")
             text = "nothing" if absent else show(value)
@@ -93,6 +98,10 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
         else:
             problems.append(problem)
     return problems
+
+
+def _sort(value: object) -> str:
+    return "table" if isinstance(value, Mapping) else "field"
 
 
 def _user_path(location: tuple[str | int, ...], raw: object) -> list[str | int]:

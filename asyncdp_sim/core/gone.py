@@ -1,0 +1,71 @@
+"""Names of earlier versions that no longer exist, and what to do instead: add a line to a table.
+
+A result that an earlier version made with such a name is still opened; a scenario, a command or an
+option that is given one is refused in one line.
+"""
+
+KINDS = {
+    "staircase": "allowed is laplace",
+    "fitted": "allowed is public-rows",
+    "moments": "allowed is public-rows",
+    "persistent-aloha": "allowed is slotted-aloha with a backoff, or csma with a persistence",
+    "dual-averaging": "allowed is python:dual_averaging.py:DualAveraging, an example in docs/kinds",
+}
+"""Values of a ``kind``."""
+
+FIELDS: dict[str, str] = {}
+"""Dotted paths of tables and fields of a scenario; of a table, its own path is enough."""
+
+COLUMNS: dict[str, str] = {}
+"""Columns of a result's tables: those of older results are not read."""
+
+ENTRIES: dict[str, str] = {}
+"""Names of scenarios of the catalogue."""
+
+COMMANDS: dict[str, str] = {}
+"""Commands, or a command and its first argument: ``import topology``."""
+
+OPTIONS = {
+    "--no-cache": "no records are kept between commands; leave it out",
+    "--schedule": "sweep privacy.budget.growth to compare parts of budgets",
+}
+"""Options of any command, or of one: ``forecast --sweep``."""
+
+
+def instead_of_field(path: str) -> str | None:
+    """Return what to do instead of setting a field, or a field of a table; None if none is gone.
+
+    Parameters
+    ----------
+    path : str
+        Dotted, as in ``adversary.owners``.
+    """
+    return next(
+        (does for name, does in FIELDS.items() if path == name or path.startswith(f"{name}.")), None
+    )
+
+
+def instead_of_name(name: str) -> str | None:
+    """Return what to do instead of using a field, kind or column; None if it is not gone.
+
+    Parameters
+    ----------
+    name : str
+        A path, or its last part, as ``asyncdp describe`` takes it.
+    """
+    of_last = KINDS | COLUMNS | {path.rpartition(".")[2]: does for path, does in FIELDS.items()}
+    return instead_of_field(name) or of_last.get(name.rpartition(".")[2])
+
+
+def instead_of_command(words: list[str]) -> str | None:
+    """Return the refusal of a command line, by its first two words; None if it is not gone."""
+    for name in (" ".join(words[:2]), words[0]):
+        if name in COMMANDS:
+            return f"{name} is gone: {COMMANDS[name]}"
+    return None
+
+
+def instead_of_option(command: str | None, option: str) -> str | None:
+    """Return the refusal of an option of a command; None if it is not gone."""
+    does = OPTIONS.get(f"{command} {option}", OPTIONS.get(option))
+    return None if does is None else f"{option} is gone: {does}"
