@@ -22,7 +22,10 @@ COLUMNS: dict[str, str] = {}
 ENTRIES: dict[str, str] = {}
 """Names of scenarios of the catalogue."""
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "rehearse": "asyncdp export flower SCENARIO -o DIR writes an app that runs the scenario on "
+    "real machines",
+}
 """Commands, or a command and its first argument: ``import topology``."""
 
 OPTIONS = {
