@@ -13,13 +13,22 @@ KINDS = {
 }
 """Values of a ``kind``."""
 
-FIELDS: dict[str, str] = {}
+FIELDS: dict[str, str] = {
+    "adversary": "attacks on learning are not simulated; remove the table",
+    "acceptance": "attacks on learning are not simulated; remove the table",
+    "algorithm.trim": "attacks on learning are not simulated; remove the field",
+    "trigger": "owners answer every query that they receive; remove the table",
+}
 """Dotted paths of tables and fields of a scenario; of a table, its own path is enough."""
 
-COLUMNS: dict[str, str] = {}
+COLUMNS: dict[str, str] = {
+    "withheld": "owners answer every query that they receive",
+}
 """Columns of a result's tables: those of older results are not read."""
 
-ENTRIES: dict[str, str] = {}
+ENTRIES: dict[str, str] = {
+    "owners-that-lie": "attacks on learning are not simulated; asyncdp list prints all names",
+}
 """Names of scenarios of the catalogue."""
 
 COMMANDS: dict[str, str] = {

@@ -63,7 +63,6 @@ class Answers:
         self._places = owners_of if rows_of is None else rows_of.places
         self._local = local
         self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
-        self._changes = reply.changes
         self._noise = self.rows(
             reply.noise_of(replicates),
             reply.noise.drawing(size),
@@ -87,16 +86,7 @@ class Answers:
         return turn.rows
 
     def give(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the answers that the learner takes, shape (r, size)."""
-        return self._taken(turn, self.sent(turn, points))
-
-    def _taken(self, turn: AnswerBatch, answers: Array) -> Array:
-        for change in self._changes:
-            answers = change(self._places(turn), answers)
-        return answers
-
-    def sent(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return what owners that do not lie send, shape (r, size)."""
+        """Return the answers that owners send, and the learner takes, shape (r, size)."""
         return self._sent(turn, points)
 
     def noisy(self, turn: AnswerBatch, points: Array) -> Array:
@@ -212,7 +202,7 @@ class OnceAnswers(Answers):
         self._kept = np.empty((*shape, size))
 
     def give(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the answers that are taken, shape (r, size): new ones, or what was given."""
+        """Return the answers, shape (r, size): new ones, or what was given."""
         rows, owners = turn.replicates, turn.owners
         new = ~self._given[rows, owners]
         if new.any():

@@ -85,9 +85,6 @@ def rounds(trace: Trace) -> list[list[int]]:
 
 def descent(spec: Any, owners: list[int], theta: Model) -> Model:
     answers = np.array([slope(i, theta) for i in owners])
-    if getattr(spec, "trim", 0) > 0:
-        cut = min(spec.trim, (len(owners) - 1) // 2)
-        return SIGMA * theta + np.sort(answers, axis=0)[cut : len(owners) - cut].mean(axis=0)
     return SIGMA * theta + SHARE[owners] @ answers / SHARE[owners].sum()
 
 

@@ -39,9 +39,8 @@ def together(**parts: Any) -> dict[str, tuple[str, str]]:
             "kind": "gaussian", "features": 2, "labels": True}}, Basis.replay, "not quadratic"),
         ({"protocol": {"kind": "push"}, "compute": PARALLEL}, Basis.replay, "may be stale"),
         ({"run": {"updates": 20, "replicates": 2, "until": 3.0}}, Basis.exact, "given order"),
-        ({"adversary": {"kind": "flip", "owners": [1]}}, Basis.replay, "false answers"),
     ],
-    ids=["exact", "clipped", "logistic", "stale", "until", "lies"],
+    ids=["exact", "clipped", "logistic", "stale", "until"],
 )  # fmt: skip
 def test_psi_rests_on_what_holds(parts: dict[str, Any], basis: Basis, why: str) -> None:
     given, said = together(**parts)["psi_final"]
