@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     AnyAlgorithm,
@@ -22,6 +23,7 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import Trace
 from tests.unit.learning.problems import records
 from tests.unit.learning.problems import scopes as replicates
@@ -129,3 +131,13 @@ def test_weights_are_those_of_the_owners_that_answered() -> None:
         steps.apply(state, turn, np.zeros((1, 1)), np.array([[answer]]))
     steps.update(state, np.array([1]))
     assert state.central.ravel().tolist() == pytest.approx([0.0, -4.0])
+
+
+def test_a_trim_of_0_is_read_and_written_as_older_versions_did() -> None:
+    """Digests hold it, and so scenarios of results do; any other is refused as gone."""
+    found = parse(Collab1, {"kind": "collab-1", "rho": 1.0, "trim": 0})
+    assert found == Collab1(rho=1.0)
+    assert found.model_dump() == {"kind": "collab-1", "trim": 0, "initial": "zeros", "rho": 1.0}
+    assert found.model_dump(exclude_unset=True) == {"kind": "collab-1", "rho": 1.0}
+    with pytest.raises(SpecError, match="'trim'"):
+        Collab1(rho=1.0, trim=1)
