@@ -2,7 +2,7 @@
 
 The observer is as strong as the claim assumes. It knows both datasets, all queries, all released
 answers (lost and collided ones too), and their senders and times. What the learner and the other
-owners compute from them adds nothing. False answers and the learner's acceptance come later.
+owners compute from them adds nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -115,9 +115,9 @@ class _Noting(Answers):
         self.heard: list[tuple[int, int, Array, Array]] = []
         self.made: list[tuple[int, Array, Array]] = []
 
-    def sent(self, turn: AnswerBatch, points: Array) -> Array:
+    def give(self, turn: AnswerBatch, points: Array) -> Array:
         """Return what owners send, and note it where it is made of gradients."""
-        sent_answers = super().sent(turn, points)
+        sent_answers = super().give(turn, points)
         if self._local is not None:
             self.made.append((int(turn.owners[0]), points[0].copy(), sent_answers[0].copy()))
         return sent_answers
@@ -160,7 +160,7 @@ class Overhearing(LiveLearning):
     def __init__(self, task: Task, replicate: Scope) -> None:
         self.points: dict[int, Array] = {}
         options = (task.steps, task.reply, replicate, task.record_every, task.asks)
-        super().__init__(*options, trigger=task.trigger, target=task.target)
+        super().__init__(*options, target=task.target)
 
     def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
         """Return what gives answers and notes them."""

@@ -54,7 +54,7 @@ COMMANDS = {
 GROUPS = {
     "Write a scenario": ("list", "new", "data", "import"),
     "Forecast": ("check", "forecast"),
-    "Simulate": ("run", "sweep", "rehearse"),
+    "Simulate": ("run", "sweep"),
     "See results": ("plot", "report", "compare"),
     "Verify": ("replay", "audit"),
     "Deploy": ("export",),

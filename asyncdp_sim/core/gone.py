@@ -15,19 +15,30 @@ KINDS = {
 }
 """Values of a ``kind``."""
 
-FIELDS: dict[str, str] = {}
+FIELDS: dict[str, str] = {
+    "adversary": "attacks on learning are not simulated; remove the table",
+    "acceptance": "attacks on learning are not simulated; remove the table",
+    "algorithm.trim": "attacks on learning are not simulated; remove the field",
+    "trigger": "owners answer every query that they receive; remove the table",
+}
 """Dotted paths of tables and fields of a scenario; of a table, its own path is enough."""
 
-COLUMNS: dict[str, str] = {}
+COLUMNS: dict[str, str] = {
+    "withheld": "owners answer every query that they receive",
+}
 """Columns of a result's tables: those of older results are not read."""
 
-ENTRIES: dict[str, str] = {}
+ENTRIES: dict[str, str] = {
+    "owners-that-lie": "attacks on learning are not simulated; asyncdp list prints all names",
+}
 """Names of scenarios of the catalogue."""
 
 COMMANDS: dict[str, str] = {
     "import fedscale": "write owner,start,end with pandas, a recipe in asyncdp docs own-network",
     "import flash": "write owner,start,end with pandas, a recipe in asyncdp docs own-network",
     "import topology": "write a graph file with NetworkX, a recipe in asyncdp docs own-network",
+    "rehearse": "asyncdp export flower SCENARIO -o DIR writes an app that runs the scenario on "
+    "real machines",
 }
 """Commands, or a command and its first argument: ``import topology``."""
 

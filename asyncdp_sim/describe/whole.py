@@ -36,7 +36,7 @@ def describe(scenario: Scenario) -> list[str]:
         *_owners(base),
         *(in_unit(line, base.run.time_unit) for line in _network(base)),
         *privacy_lines(base, scenario),
-        *_conduct(base),
+        *_against_claims(base),
         *_sweep(scenario),
     ]
 
@@ -198,16 +198,6 @@ def _online(scenario: Scenario) -> Iterator[str]:
         yield f"availability: {kind}, without a long-run share"
     elif not scenario.availability.always_online:
         yield f"availability: {kind}, owners online {extent(np.array(share))} of the time"
-
-
-def _conduct(scenario: Scenario) -> Iterator[str]:
-    if scenario.adversary is not None:
-        yield f"adversary: {scenario.adversary.describe(scenario.owners.participants)}"
-    if scenario.acceptance is not None:
-        yield f"acceptance: {scenario.acceptance.describe()}"
-    if scenario.trigger is not None:
-        yield f"trigger: {scenario.trigger.describe()}"
-    yield from _against_claims(scenario)
 
 
 def _against_claims(scenario: Scenario) -> Iterator[str]:

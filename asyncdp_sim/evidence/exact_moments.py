@@ -50,12 +50,10 @@ def _unequal(scenario: Scenario) -> bool:
 
 def _absent(scenario: Scenario) -> Iterator[str]:
     """Yield why rounds are not linear in the answers of all owners, a reason each."""
-    network, rounds = scenario.network, scenario.algorithm.in_rounds
+    network = scenario.network
     facts, least = facts_of(network), min(network.answers_allowed)
     if scenario.algorithm.sample is not None:
         yield "answers use a new random sample of the owner's records each"
-    if rounds is not None and rounds.trim > 0:
-        yield "a trimmed mean is not linear in the answers"
     asked, count = scenario.protocol.asked_at_most, scenario.owners.count
     if asked is not None and asked < count:
         yield f"each round is of {asked} of {count} owners, drawn at random"
@@ -111,9 +109,7 @@ def bent(scenario: Scenario, *, interior: bool = True) -> Iterator[str]:
     sampled = scenario.privacy.sampling is not None
     if sampled and fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST:
         yield TOO_LARGE
-    if scenario.adversary is not None or scenario.acceptance is not None:
-        yield "the moments do not include false answers, or a learner that bounds answers"
-    if scenario.network.withholds or scenario.network.stops:
+    if scenario.network.stops:
         yield "timing depends on the model"
 
 

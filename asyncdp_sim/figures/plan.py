@@ -81,7 +81,7 @@ def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
         names = ", ".join(figure.name for figure in networks.FIGURES).replace("-", " ")
         notes.append(f"{names}: nothing was updated")
     shown = panels[0].result if panels else first(opened)
-    if shown.has("events"):
+    if shown.has_events:
         entries.append(LazyFigure(partial(diagram.diagram, shown), [shown]))
     planned = [picture.of(name, fixed) for picture in compared]
     return planned + [picture.of(name) for picture in entries], notes

@@ -1,11 +1,9 @@
 """Owners' answers, one after another: rows of random numbers, and what is sent with them.
 
-In a simulation the noise of an answer is drawn when it is used. Real owners draw theirs when they
-release it, each from a stream of its own, whatever becomes of it then.
+The noise of an answer is drawn when it is used.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, CellRows, LocalSteps
 from asyncdp_sim.learning.clipping import ClipBounds, DrawnRows
 from asyncdp_sim.learning.reply import AnswerModel, Sampling
-from asyncdp_sim.trace import RELEASED, Trace
 
 Exact = Callable[[AnswerBatch, Array], Array]
 """From who answers, and queries (r, p), to the exact gradients (r, p)."""
@@ -66,7 +63,6 @@ class Answers:
         self._places = owners_of if rows_of is None else rows_of.places
         self._local = local
         self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
-        self._changes = reply.changes
         self._noise = self.rows(
             reply.noise_of(replicates),
             reply.noise.drawing(size),
@@ -90,16 +86,7 @@ class Answers:
         return turn.rows
 
     def give(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the answers that the learner takes, shape (r, size)."""
-        return self._taken(turn, self.sent(turn, points))
-
-    def _taken(self, turn: AnswerBatch, answers: Array) -> Array:
-        for change in self._changes:
-            answers = change(self._places(turn), answers)
-        return answers
-
-    def sent(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return what owners that do not lie send, shape (r, size)."""
+        """Return the answers that owners send, and the learner takes, shape (r, size)."""
         return self._sent(turn, points)
 
     def noisy(self, turn: AnswerBatch, points: Array) -> Array:
@@ -215,7 +202,7 @@ class OnceAnswers(Answers):
         self._kept = np.empty((*shape, size))
 
     def give(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the answers that are taken, shape (r, size): new ones, or what was given."""
+        """Return the answers, shape (r, size): new ones, or what was given."""
         rows, owners = turn.replicates, turn.owners
         new = ~self._given[rows, owners]
         if new.any():
@@ -316,82 +303,3 @@ def add_reserved_answers(steps: Algorithm, state: Any, turn: AnswerBatch, answer
     also = steps.besides(state, turn)
     if also is not None:
         steps.put_in(state, also, answers.give(also, steps.query(state, also)))
-
-
-_RELEASED = 64
-"""Rows drawn at a time; does not change their values."""
-
-
-def of_owner(reply: AnswerModel, replicate: Scope, owner: int, size: int) -> Answers:
-    """Return the answers that an owner (from 1) releases, as it sends them.
-
-    The noise of its j-th answer is row j of its stream ``("owner", i, "noise")``.
-    """
-    return Answers(replace(reply, acceptance=None), [replicate.within("owner", owner)], size)
-
-
-class ReleasedAnswers(Answers):
-    """The answers that were used in recorded runs, by the noise that their owners released.
-
-    Parameters
-    ----------
-    reply : AnswerModel
-    replicates : sequence of Scope
-        The replicates' random streams.
-    size : int
-        Numbers in an answer.
-    traces : sequence of Trace
-        One per replicate.
-    """
-
-    def __init__(
-        self, reply: AnswerModel, replicates: Sequence[Scope], size: int, traces: Sequence[Trace]
-    ) -> None:
-        self._n_owners = len(reply.noise.scale)
-        owners = range(1, self._n_owners + 1)
-        self._ranks = [used for trace in traces for used in ranks(trace)]
-        super().__init__(reply, [s.within("owner", i) for s in replicates for i in owners], size)
-
-    @override
-    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
-        return _RankedRows(sources, draw, self._ranks)
-
-    @override
-    def _stream_rows(self, turn: AnswerBatch) -> Ints:
-        return turn.replicates * self._n_owners + turn.owners
-
-
-def ranks(trace: Trace) -> list[list[int]]:
-    """Return for each owner which of its released answers, from 0, its answers used were."""
-    rows = trace.exchanges[trace.came_to(*RELEASED)]
-    released = rows[np.lexsort((rows["message"], rows["release_tick"]))]
-    ranks_by_owner = []
-    for owner in range(1, trace.n_owners + 1):
-        messages = released["message"][released["owner"] == owner].tolist()
-        rank = {message: place for place, message in enumerate(messages)}
-        used = trace.updates["message"][trace.updates["owner"] == owner].tolist()
-        ranks_by_owner.append([rank[message] for message in used])
-    return ranks_by_owner
-
-
-class _RankedRows:
-    """Rows of streams, of which each answer's is known by its number."""
-
-    def __init__(
-        self, sources: Sequence[np.random.Generator], draw: Draw, ranks: Sequence[Sequence[int]]
-    ) -> None:
-        self._sources = sources
-        self._draw = draw
-        self._next = [iter(owner_ranks) for owner_ranks in ranks]
-        self._drawn: list[list[Array]] = [[] for _ in sources]
-
-    def following(self, rows: Ints | None) -> Array:
-        """Return the row of the next answer of each of these owners; any, where it has none."""
-        every = range(len(self._sources)) if rows is None else rows.tolist()
-        return np.stack([self._row(source, next(self._next[source], 0)) for source in every])
-
-    def _row(self, source: int, number: int) -> Array:
-        drawn = self._drawn[source]
-        while len(drawn) <= number:
-            drawn.extend(self._draw(self._sources[source], _RELEASED))
-        return drawn[number]

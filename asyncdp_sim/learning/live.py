@@ -1,74 +1,22 @@
-"""Learning inside the simulation, which replay must equal, and triggers, which silence owners.
-
-Without a trigger owners always answer. With one, whether an owner answers depends on its records,
-and so does all that follows from it. No budget pays for that.
-"""
+"""Learning inside the simulation, which replay must equal."""
 
 import copy
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
-from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms import Algorithm, AlgorithmSpec, AnswerBatch, Array, Asks
+from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks
 from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
 from asyncdp_sim.learning.objectives import Objective
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.learning.watch import GradientMonitor, Reads
 from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.spec.base import Positive, Variant
-from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
-
-
-class TriggerKind(Variant):
-    """A rule by which owners answer."""
-
-    @abstractmethod
-    def withholds(self, gradient: Array) -> bool:
-        """Return whether an owner with this gradient, shape (1, p), keeps its answer to itself."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return when owners answer."""
-
-    @abstractmethod
-    def faults(self, algorithm: AlgorithmSpec) -> list[Fault]:
-        """Return what does not suit it in an algorithm."""
-
-
-class LargeGradient(TriggerKind):
-    """An owner answers only if its gradient is large; otherwise it withholds its answer."""
-
-    kind: Literal["large-gradient"] = "large-gradient"
-    threshold: Positive
-
-    @override
-    def withholds(self, gradient: Array) -> bool:
-        return bool(np.linalg.norm(gradient) < self.threshold)
-
-    @override
-    def faults(self, algorithm: AlgorithmSpec) -> list[Fault]:
-        if algorithm.looks_at_models:
-            return []
-        remedy = "a trigger needs owners that answer with gradients"
-        return [Fault("algorithm.kind", repr(algorithm.kind), remedy)]
-
-    @override
-    def describe(self) -> str:
-        return f"owners withhold answers whose gradients are shorter than {self.threshold:g} (L2)"
-
-
-Trigger = Annotated[LargeGradient, FAMILY]
-"""Everything that may make owners answer; a new one joins by its line here."""
-
 
 _TURNS = 1024
 """Turns that are kept at most."""
@@ -110,8 +58,6 @@ class LiveLearning(Learning):
         Distance in k between recorded models, ≥ 1.
     asks : str
         Where gradients are taken.
-    trigger : TriggerKind, optional
-        What makes owners answer; absent, they always do.
     target : Target, optional
         How good the model has to become.
     watch : GradientMonitor, optional
@@ -126,7 +72,6 @@ class LiveLearning(Learning):
         record_every: int,
         asks: Asks = "average",
         *,
-        trigger: TriggerKind | None = None,
         target: Target | None = None,
         watch: GradientMonitor | None = None,
     ) -> None:
@@ -136,8 +81,6 @@ class LiveLearning(Learning):
         self._rows: Ints | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
-        self._gradients = reply.gradients
-        self._trigger = trigger
         self._target = target
         self._record_every = record_every
         self._state = steps.init([replicate])
@@ -210,15 +153,6 @@ class LiveLearning(Learning):
         self._updates += 1
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
-
-    def withholds(self, owner: int, message: int) -> bool:
-        """Return whether an owner keeps its answer to the query of this message to itself."""
-        if self._trigger is None:
-            return False
-        points, _ = self._asked[message]
-        with np.errstate(over="ignore", invalid="ignore"):
-            gradient = self._gradients.gradient(np.array([owner - 1]), points)
-            return self._trigger.withholds(gradient)
 
     def reached(self) -> bool:
         """Return whether the model meets the target."""

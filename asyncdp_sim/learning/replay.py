@@ -9,7 +9,7 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks, CellRows
-from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
+from asyncdp_sim.learning.answers import add_reserved_answers, answers_of
 from asyncdp_sim.learning.replay_cells import CellTask, alike, together
 from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.learning.trajectory import Trajectory, recorders_of
@@ -23,7 +23,6 @@ def fold(
     replicates: Sequence[Scope],
     asks: Asks = "average",
     *,
-    given: Answers | None = None,
     state: Any = None,
     advance: Advance | None = None,
 ) -> list[Trajectory]:
@@ -43,8 +42,6 @@ def fold(
         cell.
     asks : str
         Where gradients are taken.
-    given : Answers, optional
-        Gives the owners' answers, where their noise is not of the replicates' streams.
     advance : callable, optional
         Told how many more updates are done, of all replicates and cells.
 
@@ -60,10 +57,8 @@ def fold(
     per_update = steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
-    answers = given
-    if answers is None:
-        rows_of = rows if len(cells) > 1 else None
-        answers = answers_of(steps, cell.reply, scopes, rows_of)
+    rows_of = rows if len(cells) > 1 else None
+    answers = answers_of(steps, cell.reply, scopes, rows_of)
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     state = steps.init(replicates) if state is None else state

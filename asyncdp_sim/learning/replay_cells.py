@@ -56,8 +56,7 @@ def alike(cell: CellTask) -> Hashable:
         _common(steps, steps.by_row),
         _common(noise, _tables(noise)),
         None if sample is None else (type(sample), sample.stream, sample.size),
-        *(part is None for part in (reply.factors, reply.acceptance, reply.allotment)),
-        (reply.copy, reply.whole),
+        (reply.allotment is None, reply.copy, reply.whole),
         None if reply.bound is None else _common(reply.bound, reply.bound.by_row),
     )
     try:
@@ -89,13 +88,10 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
         return None if values[0] is None else CellParts(values, rows.owners, sizes)
 
     bounds = [reply.bound for reply in replies if reply.bound is not None]
-    factors = [reply.factors for reply in replies if reply.factors is not None]
     reply = AnswerModel(
         gradients=parts("gradients"),
         noise=noise,
         sample=parts("sample"),
-        factors=np.concatenate(factors) if len(factors) > 0 else None,
-        acceptance=parts("acceptance"),
         allotment=parts("allotment"),
         copy=first.reply.copy,
         whole=first.reply.whole,
@@ -143,10 +139,6 @@ class CellParts:
     def gradient(self, places: Ints, *given: Array) -> Array:
         """Return gradients, those of samples where draws are given, shape (r, p)."""
         return np.asarray(self._each(lambda part: part.gradient, places, *given))
-
-    def __call__(self, places: Ints, answers: Array) -> Array:
-        """Return what learners use instead of answers, shape (r, p)."""
-        return np.asarray(self._each(lambda part: part, places, answers))
 
     def places(self, places: Ints, numbers: Ints) -> Ints:
         """Return the places of answers in the noise of all cells, shape (r,)."""

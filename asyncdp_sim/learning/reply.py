@@ -1,4 +1,4 @@
-"""A reply to a query: over which records, with what noise, and what the learner takes of it."""
+"""A reply to a query: over which records, and with what noise."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,8 +14,6 @@ from asyncdp_sim.learning.clipping import AdaptiveBound, clipped
 from asyncdp_sim.learning.objectives import Norm, Records
 
 Shape = Literal["vector", "scalar-as-published"]
-Change = Callable[[Ints, Array], Array]
-"""From who answers, and answers (r, p), which may be used up, to what they become (r, p)."""
 
 
 class Sampling(Protocol):
@@ -87,10 +85,6 @@ class AnswerNoise(ABC):
         """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((answers - gradients) / self.scale[owners, None])
-
-    @abstractmethod
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return a bound that ‖noise‖₁ exceeds with probability at most 1 − q, shape (N,)."""
 
     @abstractmethod
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
@@ -178,9 +172,9 @@ class WholeAnswers:
 
 @dataclass(frozen=True, eq=False)
 class AnswerModel:
-    """The owners' way to answer a query, and what the learner takes of it.
+    """The owners' way to answer a query.
 
-    Owner i's answer at θ is a_i (∇f_i(θ) + noise), with one row drawn for each answer.
+    Owner i's answer at θ is ∇f_i(θ) + noise, with one row drawn for each answer.
 
     Attributes
     ----------
@@ -188,10 +182,6 @@ class AnswerModel:
         ∇f_i; and the noise.
     sample : Sample, optional
         Where ∇f_i is over some of the owner's records, other ones for each answer.
-    factors : array (N,), optional
-        a_i; 1 is honest.
-    acceptance : Change, optional
-        What the learner does to answers that it does not trust.
     allotment : Places, optional
         Where the noise of an owner's answers differs: which stands where in ``noise``.
     copy : int
@@ -208,8 +198,6 @@ class AnswerModel:
     gradients: Gradients
     noise: AnswerNoise
     sample: Sampling | None = None
-    factors: Array | None = None
-    acceptance: Change | None = None
     allotment: Places | None = None
     copy: int = 0
     whole: bool = False
@@ -225,19 +213,6 @@ class AnswerModel:
     def hidden_steps(self, local: LocalSteps | None) -> LocalSteps | None:
         """Return the local steps of which each gradient is hidden by itself."""
         return None if self.whole else local
-
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """What becomes of a noisy answer in turn: a liar's factor, what the learner makes of it."""
-        changes: list[Change] = []
-        factors = self.factors
-        if factors is not None:
-            changes.append(
-                lambda owners, answers: np.multiply(answers, factors[owners, None], answers)
-            )
-        if self.acceptance is not None:
-            changes.append(self.acceptance)
-        return tuple(changes)
 
     def places(self, owners: Ints, numbers: Ints | None) -> Ints:
         """Return where answers stand in what the noise has a number of: owners, or answers.

@@ -13,10 +13,7 @@ from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.learning.objectives import Records
 from asyncdp_sim.learning.objectives.rows import largest
-from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
-
-ANSWERED = (*RELEASED, ExchangeOutcome.withheld)
-"""Outcomes of exchanges with a finished answer: to withhold one, too, an owner reads records."""
+from asyncdp_sim.trace import RELEASED, Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +63,8 @@ class Reads:
 
     @classmethod
     def from_traces(cls, traces: Sequence[Trace]) -> "Reads":
-        """Return the queries of these replicates, delivered, lost, late or withheld."""
-        tables = [t.exchanges[t.came_to(*ANSWERED)] for t in traces]
+        """Return the queries of these replicates, delivered, lost or late."""
+        tables = [t.exchanges[t.came_to(*RELEASED)] for t in traces]
         rows = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         owners, peers, ks, messages = (
             np.concatenate([table[name] for table in tables]).astype(np.int64)

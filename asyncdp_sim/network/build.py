@@ -170,7 +170,7 @@ def _beyond(owner: Owner, durations: Durations) -> Iterator[int]:
 def _is_plain(network: Network) -> bool:
     """Return whether every exchange goes from its query to its update."""
     channel = network.channel
-    sure = channel.lossless and network.protocol.plain and not network.withholds
+    sure = channel.lossless and network.protocol.plain
     return sure and channel.contended is None and not acknowledged(network.latency.acknowledgement)
 
 
@@ -182,7 +182,6 @@ def policy_of(network: Network) -> DeliveryPolicy:
         network.protocol.delivery_policy(),
         attempts=1 + channel.retransmissions,
         fresh=channel.resend == "fresh",
-        withholds=network.withholds,
     )
     if shared is None:
         return policy

@@ -18,7 +18,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
         N.
     parts : Network or Scenario
         Has ``clock``, ``availability``, ``channel``, ``latency``, ``payload``, ``numbers``,
-        ``topology``, ``compute``, ``protocol``, ``withholds`` and ``apart``.
+        ``topology``, ``compute``, ``protocol`` and ``apart``.
     """
     faults: list[Fault] = parts.clock.faults(n_owners) + parts.availability.faults(n_owners)
     faults += parts.channel.faults(n_owners)
@@ -35,7 +35,7 @@ def conflicts(n_owners: int, parts: Any) -> list[Fault]:
         return own
     faults = [*_saturated(parts), *_without_pause(n_owners, parts)]
     faults += [*_airtime(n_owners, parts), *_offline(n_owners, parts)]
-    faults += [*_unresolved(n_owners, parts), *own, *_withholding(parts), *_resting(parts)]
+    faults += [*_unresolved(n_owners, parts), *own, *_resting(parts)]
     return [*faults, *(_not_superposable(parts) if parts.clock.superposed else ())]
 
 
@@ -93,18 +93,6 @@ def _without_pause(n_owners: int, parts: Any) -> Iterator[Fault]:
     if parts.channel.contended is None and min(mean_times(n_owners, parts)) == 0:
         rule = f"{subject} needs jobs that take time: set compute or a latency"
         yield Fault("compute", "jobs that take no time", rule)
-
-
-def _withholding(parts: Any) -> Iterator[Fault]:
-    """Ask that owners that may withhold answers answer one by one, and that time passes between."""
-    if not parts.withholds:
-        return
-    if parts.protocol.makes_updates or parts.protocol.restarts_immediately:
-        rule = "owners that may withhold answers need protocol request, push or broadcast"
-        yield Fault("protocol.kind", repr(parts.protocol.kind), rule)
-    if parts.clock.saturated:
-        rule = "owners that may withhold answers need clocks, or they begin anew without end"
-        yield Fault("clock.kind", "'saturated'", rule)
 
 
 def _resting(parts: Any) -> Iterator[Fault]:

@@ -55,13 +55,6 @@ class Learning:
     def release(self, owner: int, message: int) -> None:
         """Note that the owner's answer to this query begins to be sent, and is charged."""
 
-    def withholds(self, owner: int, message: int) -> bool:  # noqa: ARG002
-        """Return whether the owner keeps its answer to this query, which is ready, to itself.
-
-        Asked where the network says that owners may; :meth:`forget` follows if it does.
-        """
-        return False
-
     def reached(self) -> bool:
         """Return whether the model is now as it was wanted; asked after updates that may end it."""
         return False

@@ -243,14 +243,6 @@ class Learner(Exchanges):
         """Note that one of several servers (from 1) makes its next step."""
         self._learning.server_step(server)
 
-    def withholds(self, exchange: Exchange) -> bool:
-        """Return whether an answer that is ready is kept by its owner, and note it."""
-        owner, message = exchange.owner, exchange.message
-        if not self._learning.withholds(owner, message):
-            return False
-        self.event(EventKind.answer_withheld, owner, message)
-        return True
-
     def apply(self, exchange: Exchange) -> None:
         """Take the answer that has arrived: now, or when the sum that it is in is opened."""
         self._take(exchange)

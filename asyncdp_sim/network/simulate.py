@@ -37,7 +37,7 @@ def simulate(
         purpose, so that adding owners leaves the others' clocks unchanged.
     learning : Learning, optional
         Trains a model while the network runs. It does not change the trace, unless the network
-        lets it: owners may withhold answers, or the run ends where the model is as it was wanted.
+        lets it: the run may end where the model is as it was wanted.
     events : bool
         Whether to keep every event, not the tables alone.
     processes : sequence of callable, optional
@@ -52,9 +52,10 @@ def simulate(
     InvariantError
         If the trace contradicts itself (a bug in the simulator).
     """
-    if learning is None and (network.withholds or network.stops):
-        subject = "when owners withhold answers" if network.withholds else "when the run ends"
-        raise ValueError(f"{subject} depends on the model: such a network needs a learning object")
+    if learning is None and network.stops:
+        raise ValueError(
+            "when the run ends depends on the model: such a network needs a learning object"
+        )
     if len(processes) > 0 and network.superposed:
         raise ValueError("processes join networks whose owners have clocks of their own")
     streams = streams.of_owners(network.owner_numbers)

@@ -43,8 +43,6 @@ class Network(CachedSpec):
         Events of one class at one tick happen in the order in which they were scheduled
         ("declared"), or in an order drawn from a stream of its own ("shuffled"), which exposes
         what depends on it.
-    withholds : bool
-        Whether the algorithm may let owners withhold an answer that is ready.
     stops : bool
         Whether the algorithm may end the run at an update.
     answers_once : bool
@@ -69,7 +67,6 @@ class Network(CachedSpec):
     answers_per_update: Count | None = 1
     until: Annotated[float, Field(gt=0, le=1e9)] | None = None
     ties: Literal["declared", "shuffled"] = "declared"
-    withholds: bool = False
     stops: bool = False
     answers_once: bool = False
     apart: Count | None = None
@@ -178,7 +175,7 @@ class Network(CachedSpec):
         parts = self.model_dump(mode="json", exclude_none=True, context=BY_CONTENT)
         if self.answers_per_update == 1:  # as it was named before there were others
             del parts["answers_per_update"]
-        for name in ("withholds", "stops", "answers_once", "occupation"):
+        for name in ("stops", "answers_once", "occupation"):
             if not parts[name]:
                 del parts[name]
         return json.dumps(unplaced(parts), sort_keys=True)

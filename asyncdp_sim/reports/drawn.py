@@ -79,7 +79,7 @@ def spacetime(result: Result) -> dict[str, Any]:
     if result.summary["simulated_time"] == 0:
         return {"figure": None, "note": "nothing takes time"}
     happened, origin = None, "as the run kept them"
-    if not result.has("events"):
+    if not result.has_events:
         traced = _again(result)
         if isinstance(traced, Unknown):
             return {"figure": None, "note": traced.reason}
@@ -95,7 +95,7 @@ def _again(result: Result) -> npt.NDArray[np.void] | Unknown:
     network = result.network
     if isinstance(network, Unknown):
         return network
-    if network.withholds or network.stops:
+    if network.stops:
         return Unknown("no events were kept, and when things happen depends on the model")
     if network.n_owners > LARGEST_NETWORK:
         return Unknown(f"no events were kept of {network.n_owners:,} owners")

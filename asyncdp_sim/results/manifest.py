@@ -87,22 +87,6 @@ class Expected(TypedDict):
     high: NotRequired[Number | None]
 
 
-class Excess(TypedDict):
-    """The time by which exchanges of a rehearsal outlasted their sleep, in milliseconds."""
-
-    mean: Finite | None
-    median: Finite | None
-    q90: Finite | None
-    largest: Finite | None
-
-
-class Machine(TypedDict):
-    """The machine on which a rehearsal ran."""
-
-    unit_seconds: Finite
-    null_excess_ms: Finite
-    excess_ms: Excess
-    restarts: NotRequired[Whole]  # of versions that started killed owners again
 
 
 def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
@@ -150,7 +134,7 @@ class KeptOfRun(Kept):
     owner_names: NotRequired[list[str]]
     constants: NotRequired[dict[str, Number | None]]
     loop: NotRequired[str | None]  # of older versions alone
-    measured: NotRequired[Machine]
+    measured: NotRequired[dict[str, Any]]  # of older versions alone
     predictions: NotRequired[list[Expected]]
     rests_on: NotRequired[object]  # of older versions alone, and not read
     target_unit: NotRequired[str]

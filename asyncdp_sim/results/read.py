@@ -201,6 +201,11 @@ class Result:
         """Return whether the table was kept."""
         return (self._place(name) / f"{name}.parquet").is_file()
 
+    @property
+    def has_events(self) -> bool:
+        """Whether it has events that can be drawn: those of a trigger, which is gone, cannot."""
+        return self.has("events") and "trigger" not in self.scenario
+
     def names(self, name: str) -> tuple[str, ...]:
         """Return the names of a table's columns.
 

@@ -90,14 +90,6 @@ def _made(part: Mapping[str, Any]) -> str:
     return f"mixed versions: {some_of(part['made'], 6)} by {which or 'unknown ones'}"
 
 
-def _rehearsed(measured: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
-    """Yield a rehearsal's measured times; nothing for a simulation."""
-    if measured is not None:
-        text = f"with real processes; a time unit took {figure(measured['unit_seconds'])} s"
-        mean = figure(measured["excess_ms"]["mean"])
-        yield "rehearsed", f"{text}, and an exchange {mean} ms beyond its nominal time"
-
-
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return how good, who gains, how soon, at what privacy; the label; then the network."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
@@ -116,7 +108,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     unit = unit_of([scenario])
     rounds = [("time unit", ROUNDS)] if counts_rounds(unit, scenario.get("clock", {})) else []
     return [
-        *_rehearsed(manifest.get("measured")),
+        *([("rehearsed", "with real processes")] if "measured" in manifest else []),
         (
             "ψ at the end",
             f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "

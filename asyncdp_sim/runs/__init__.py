@@ -5,6 +5,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.gone import COMMANDS
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
@@ -14,7 +16,6 @@ from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import learn_all, live_all, simulate_all
-from asyncdp_sim.runs.traces import relearned
 from asyncdp_sim.runs.workers import Map, processes
 from asyncdp_sim.runs.writing import build, finished, manifest, write
 from asyncdp_sim.scenario import Scenario
@@ -134,8 +135,6 @@ def reproduce(
 ) -> RunResult:
     """Make a result again from its manifest, and compare all of it with what lies on disk.
 
-    A rehearsal's processes do not come again: what is learned over its trace is.
-
     Parameters
     ----------
     directory : Path
@@ -155,21 +154,21 @@ def reproduce(
     Raises
     ------
     ResultError
-        If the directory is not a result.
+        If the directory is not a result, or was not simulated.
     DataError
         If a data file is nowhere.
     ReplayError
         If the data file, the manifest, ``scenario.toml`` or a table differs, naming what does.
     """
     before = read_manifest(directory, "summary")
+    if "measured" in before:
+        fault = Fault("", "a result of real processes", f"rehearse is gone: {COMMANDS['rehearse']}")
+        raise ResultError([fault], str(directory))
     with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
         numbers = numbers_of(directory, scenario)
-        if "measured" in before:
-            outcome = relearned(scenario, directory, before["measured"], numbers)
-        else:
-            kept_events = before.get("events") is True
-            options: Any = {"workers": workers, "events": kept_events, "progress": progress}
-            outcome = run(scenario, **options, numbers=numbers)
+        kept_events = before.get("events") is True
+        options: Any = {"workers": workers, "events": kept_events, "progress": progress}
+        outcome = run(scenario, **options, numbers=numbers)
         kept = (directory / "updates.parquet").exists()
         write(outcome, again, updates=kept)
         for note in require_same(directory, again):

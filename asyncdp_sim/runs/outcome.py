@@ -1,6 +1,6 @@
 """Inputs and results of a run, in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -46,8 +46,6 @@ class RunResult:
         What a reader must know.
     alone : array (N, p), optional
         Each owner's own optimum, where ``run.alone`` asks for it.
-    measured : mapping, optional
-        Of a rehearsal, by real processes: how long a unit of time took, and what the machine cost.
     """
 
     scenario: Scenario
@@ -61,7 +59,6 @@ class RunResult:
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
     alone: Array | None = None
-    measured: Mapping[str, Any] | None = None
 
     @property
     def participants(self) -> Participants:

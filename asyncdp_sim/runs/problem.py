@@ -20,7 +20,7 @@ from asyncdp_sim.learning.algorithms import (
     Gradients,
     Setting,
 )
-from asyncdp_sim.learning.live import Target, TriggerKind
+from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.learning.reply import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
 from asyncdp_sim.privacy import Accountant
@@ -53,8 +53,6 @@ class Task:
         Where gradients are taken.
     held_out : HeldOut, optional
         Judges models on the held-out rows of all owners, where there are any.
-    trigger : TriggerKind, optional
-        What makes owners answer; absent, they always do.
     target : Target, optional
         How good a model has to be for its run to end.
     watched : Records, optional
@@ -69,7 +67,6 @@ class Task:
     record_every: int
     asks: Asks = "average"
     held_out: HeldOut | None = None
-    trigger: TriggerKind | None = None
     target: Target | None = None
     watched: Records | None = None
     owner_numbers: tuple[int, ...] | None = None
@@ -214,11 +211,10 @@ def prepare(
     task = Task(
         objective=posed.judge,
         steps=steps,
-        reply=_reply(scenario, gradients, noise, allotment, records, steps.answer_size),
+        reply=_reply(scenario, gradients, noise, allotment, records),
         record_every=scenario.run.record_every,
         asks=scenario.protocol.asks,
         held_out=posed.all_held_out,
-        trigger=scenario.trigger,
         target=None if scenario.run.target is None else Target(posed.judge, scenario.run.target),
         watched=records if privacy.on_trust else None,
         owner_numbers=scenario.owners.numbers,
@@ -288,18 +284,12 @@ def _reply(
     noise: AnswerNoise,
     allotment: BudgetSchedule | None,
     records: Records,
-    size: int,
 ) -> AnswerModel:
-    """Return how owners answer with ``size`` numbers, and what the learner takes of it."""
-    adversary, acceptance = scenario.adversary, scenario.acceptance
+    """Return how owners answer."""
     return AnswerModel(
         gradients,
         noise,
         sample=_sample(scenario, records),
-        factors=None if adversary is None else adversary.factors(scenario.owners.count),
-        acceptance=(
-            None if acceptance is None else acceptance.rule(scenario.honest_answers(noise, size))
-        ),
         allotment=allotment,
         copy=scenario.privacy.copy_number,
         whole=scenario.privacy.per_owner and scenario.privacy.hides,

@@ -17,6 +17,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault, ReplayError, ResultError, SpecError
 from asyncdp_sim.core.files import file_bytes, from_json
+from asyncdp_sim.core.gone import instead_of_field
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.results import read_columns, read_manifest
@@ -238,8 +239,10 @@ def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
     try:
         return scenario_of(raw, allow_code=allow_code)
     except SpecError as error:
-        if len(error.faults) == 1:
-            raise SpecError(error.faults, str(directory / "scenario.toml")) from None
+        gone = [fault for fault in error.faults if instead_of_field(fault.key) is not None]
+        if len(error.faults) == 1 or len(gone) > 0:
+            named = gone or error.faults
+            raise SpecError(named, str(directory / "scenario.toml")) from None
         more = f"{error.faults[0]}, and {len(error.faults) - 1} more"
         fault = Fault("", f"a damaged scenario.toml ({more})", "allowed is a result directory")
         raise ResultError([fault], str(directory)) from None

@@ -201,7 +201,7 @@ def _live_block(
     for number, scope in zip(numbers, scopes_of(seed, numbers, task.owner_numbers), strict=True):
         arguments = (task.steps, task.reply, scope, task.record_every, task.asks)
         watch = watch_of(task)
-        live = LiveLearning(*arguments, trigger=task.trigger, target=task.target, watch=watch)
+        live = LiveLearning(*arguments, target=task.target, watch=watch)
         trace = simulate(network, scope, learning=live, events=events)
         live.show(trace)
         traces.append(trace)

@@ -3,14 +3,12 @@
 import multiprocessing
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import forkserver, get_context, resource_tracker
-from multiprocessing.context import BaseContext
+from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
@@ -82,24 +80,6 @@ def executor(workers: int) -> Iterator[Executor]:
         raise
     finally:
         pool.shutdown()
-
-
-def server_of(*modules: str) -> BaseContext:
-    """Start a process that reads modules, and of which others are copies; say how to have them.
-
-    It reads the main program's own modules besides, which each copy would have to. It ignores
-    Ctrl-C, which a terminal sends to all: while it reads, that would be a traceback.
-    """
-    context = get_context("forkserver")
-    main = getattr(sys.modules["__main__"], "__spec__", None)
-    context.set_forkserver_preload([*modules, "__main__", *([] if main is None else [main.name])])
-    resource_tracker.ensure_running()  # which receives Ctrl-C again once it has started
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what the other starts with
-    try:
-        forkserver.ensure_running()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    return context
 
 
 def _terminate(but: set[BaseProcess]) -> None:

@@ -31,7 +31,6 @@ from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
 from asyncdp_sim.runs.differences import between, in_words
 from asyncdp_sim.runs.outcome import RunResult, all_numbers
-from asyncdp_sim.runs.traces import write_traces
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.prediction import Prediction
@@ -40,7 +39,7 @@ _TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "mo
 _ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
 
 
-def finished(scenario: Scenario, directory: Path, *, events: bool, measured: bool = False) -> bool:
+def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     """Return whether the result of a scenario is in a directory; if not, the directory is free.
 
     The same scenario is the same as resolved: every field, the seed and the replicates among them,
@@ -54,8 +53,6 @@ def finished(scenario: Scenario, directory: Path, *, events: bool, measured: boo
     directory : Path
     events : bool
         Whether every event is to be there.
-    measured : bool
-        Whether it is to be a rehearsal, and not a simulation.
 
     Raises
     ------
@@ -71,9 +68,9 @@ def finished(scenario: Scenario, directory: Path, *, events: bool, measured: boo
     manifest, asked = read_manifest(directory), described(scenario)
     if "summary" not in manifest:
         require_free(directory)
-    if ("measured" in manifest) is not measured:
-        which = "a simulation" if measured else "a rehearsal, not a simulation"
-        raise ResultError([Fault("--out", f"an existing path, {which}", _ALLOWED)], str(directory))
+    if "measured" in manifest:
+        which = "an existing path, of real processes, not of a simulation"
+        raise ResultError([Fault("--out", which, _ALLOWED)], str(directory))
     differ = list(between("manifest.json", manifest["scenario"], asked, "asked"))
     complete = manifest.get("replicates") == list(all_numbers(scenario))
     if len(differ) > 0 or not complete:
@@ -148,8 +145,6 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
     if all(trace.events is not None for trace in traces):
         groups = event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(participants.numbered, groups))
-    if outcome.measured is not None:  # no simulation makes it again
-        write_traces(traces, writer.building / "traces", {}, participants, whole=True)
     writer.scenario(outcome.scenario)
     writer.put("manifest.json", said)
     writer.put(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
@@ -184,7 +179,6 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
         "blas_kernel": blas_kernel(),
-        **({} if outcome.measured is None else {"measured": dict(outcome.measured)}),
         "fingerprints": outcome.fingerprints,
         "predictions": [dict(vars(item)) for item in _predictions(outcome.scenario)],
         "warnings": list(outcome.warnings),

@@ -36,9 +36,6 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += algorithm.reaches_for_gradients(scenario.numbers)
     if not any(fault.key.startswith(OF_BUDGETS) for fault in of_privacy):
         faults += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
-    faults += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
-    if scenario.acceptance is not None:
-        faults += scenario.acceptance.faults(scenario.privacy.mechanism.kind)
     faults += wrong_length("owners.records", scenario.owners.records, scenario.owners.whole)
     faults += _part_faults(scenario)
     faults += scenario.owners.name_faults(scenario.data.split_column)
@@ -89,11 +86,8 @@ def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 def _timing_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield what keeps timing from depending on the model, where it is to."""
-    if scenario.trigger is not None:
-        yield from scenario.trigger.faults(scenario.algorithm)
     if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
-        asked = "run.target" if scenario.run.target is not None else "[trigger]"
-        remedy = f'{asked} needs "live": there is no timing to replay before the model is known'
+        remedy = 'run.target needs "live": there is no timing to replay before the model is known'
         yield Fault("run.learning", "'replay'", remedy)
 
 
@@ -114,9 +108,6 @@ def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
             yield Fault(key, problem, remedy)
         if read is not None:
             yield Fault(key, problem, by_records)
-        if scenario.acceptance is not None:
-            remedy = f"not allowed with {key}: no length of honest answers is known"
-            yield Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy)
     budget, key = privacy.budget, "privacy.budget.kind"
     if not budget.even and privacy.hides:
         reasons = [
@@ -126,10 +117,6 @@ def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
             ),
             (algorithm.gradients_per_answer > 1, "one gradient in an answer"),
             (algorithm.answers_once, f"nothing with algorithm {algorithm.kind}, which asks once"),
-            (
-                scenario.acceptance is not None,
-                "answers that are taken as they are: all of one length",
-            ),
         ]
         for wrong, why in reasons:
             if wrong:

@@ -13,10 +13,8 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.learning.acceptance import Acceptance, Adversary, HonestAnswers
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.clipping import AdaptiveBound
-from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
@@ -124,9 +122,6 @@ class ScenarioFacts(CachedSpec):
     compute: Laws = NoTime()
     protocol: Protocol = Request()
     algorithm: AnyAlgorithm
-    adversary: Adversary | None = None
-    acceptance: Acceptance | None = None
-    trigger: Trigger | None = None
     privacy: Privacy
     energy: Energy | None = None
     sweep: Annotated[dict[str, list[Any]], AfterValidator(canonical)] = Field(default_factory=dict)
@@ -138,11 +133,6 @@ class ScenarioFacts(CachedSpec):
         return tuple(f"{name}.kind = {part.kind}" for name, part in named if part.of_everybody)
 
     @property
-    def withholds(self) -> bool:
-        """Whether owners may keep answers to themselves."""
-        return self.trigger is not None
-
-    @property
     def apart(self) -> int | None:
         """Updates after which an owner may be asked again; None at any time."""
         rule = self.privacy.participation
@@ -151,12 +141,10 @@ class ScenarioFacts(CachedSpec):
     @property
     def timing_unaccounted(self) -> str | None:
         """Information on private records in timing that no ε accounts for; None if none."""
-        lines = []
-        if self.run.target is not None:
-            lines.append("a run ends when ψ, computed from private records, reaches run.target")
-        if self.trigger is not None:
-            lines.append("owners' exact gradients decide whether they answer ([trigger])")
-        return None if len(lines) == 0 else f"{' and '.join(lines)}; no budget is charged for it"
+        if self.run.target is None:
+            return None
+        ends = "a run ends when ψ, computed from private records, reaches run.target"
+        return f"{ends}; no budget is charged for it"
 
     @property
     def sampled(self) -> bool:
@@ -211,7 +199,6 @@ class ScenarioFacts(CachedSpec):
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
             ),
             "until": self.run.until,
-            "withholds": self.withholds,
             "stops": self.run.target is not None,
             "answers_once": self.algorithm.answers_once,
             "apart": self.apart,
@@ -326,13 +313,6 @@ class ScenarioFacts(CachedSpec):
     def clip_law(self) -> AdaptiveBound | None:
         """How the clip bound moves from round to round; None where it stays."""
         return self.spending.clip_law(self.owners.count, self.run.updates)
-
-    def honest_answers(self, noise: AnswerNoise, n_features: int) -> HonestAnswers:
-        """Return what is public of honest answers of p numbers with such noise."""
-        reach = 0.0 if self.xi is None else self.xi
-        if self.privacy.norm == "l2":
-            reach *= n_features**0.5
-        return HonestAnswers(reach, noise, n_features)
 
     @property
     def _sizes_matter(self) -> bool:

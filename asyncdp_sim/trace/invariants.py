@@ -115,7 +115,6 @@ def _check_events(trace: "Trace", events: Table) -> None:
         EventKind.request_refused: owners["refused"].sum(),
         EventKind.answer_released: trace.released.sum(),
         EventKind.answer_delivered: arrived,
-        EventKind.answer_withheld: ended[ExchangeOutcome.withheld],
         EventKind.update_applied: trace.n_updates,
     }
     if trace.one_on_one:  # a request is sent for every attempt, a query for every one granted

@@ -129,10 +129,6 @@ class _Reader:
             self._hear(key, tick, kind)
         elif kind in (K.answer_released, K.answer_resent):
             self._send(key, tick, attempt)
-        elif kind is K.answer_withheld:
-            self._work(key, tick)
-            for name in (COMPUTING, EXCHANGE, LOCK):
-                self._end(name, key, tick, kind)
         elif kind in _LANDED:
             if kind is K.answer_delivered:
                 self._delivered[key] = tick

@@ -59,8 +59,6 @@ class EventKind(IntEnum):
     """An owner tries again later (see the detail for why), or, without a law for it, gives up."""
     server_stepped = 23
     """One of several servers made its step; its number stands in ``attempt``, the owner is 0."""
-    answer_withheld = 24
-    """The answer was ready and its owner keeps it to itself: nothing is released or charged."""
 
 
 class Detail(IntEnum):
@@ -108,8 +106,6 @@ class ExchangeOutcome(IntEnum):
     """Its answer arrived when the learner had no use for it."""
     buffered = 7
     """Its answer arrived and waited for an update that the run did not reach."""
-    withheld = 8
-    """Its answer was ready and its owner kept it to itself."""
 
 
 class Ending(Enum):

@@ -122,10 +122,8 @@ def a_command_line(draw: random.Random) -> Words:
     """Put a command line together at random; its results are small."""
     verb = draw.choice([*COMMANDS, "", "nothing", "--version"])
     words = [draw.choice((*OPTIONS, *WORDS)) for _ in range(draw.randrange(6))]
-    briefly = verb in ("run", "sweep", "check", "forecast", "rehearse")
+    briefly = verb in ("run", "sweep", "check", "forecast")
     small = ("small.toml", *FEW)[: draw.choice((0, 1, 5))] if briefly else ()
-    if verb == "rehearse":  # one sleeps for as long as its scenario lasts
-        small = ("small.toml", *FEW)
     if verb == "audit":  # whole attacks on what the catalogue has take minutes
         words = [word for word in words if word != "lending-sound"]
     return (verb, *small, *words)

@@ -61,7 +61,7 @@ EVENT_KINDS = {
     "request_lost", "query_sent", "query_received", "query_lost", "answer_released",
     "answer_resent", "answer_delivered", "answer_collided", "answer_lost", "answer_discarded",
     "acknowledgement_lost", "update_applied", "broadcast_sent", "timeout", "retry",
-    "went_online", "went_offline", "budget_exhausted", "server_stepped", "answer_withheld",
+    "went_online", "went_offline", "budget_exhausted", "server_stepped",
 }  # fmt: skip
 
 

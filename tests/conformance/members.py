@@ -15,9 +15,7 @@ from asyncdp_sim.data.splits import Split
 from asyncdp_sim.data.surrogates import StandIn
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
-from asyncdp_sim.learning.acceptance import Acceptance, Adversary
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
-from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
@@ -63,9 +61,6 @@ FAMILIES = {
     "graph": GossipGraph,
     "topology": Topology,
     "algorithm": AnyAlgorithm,
-    "adversary": Adversary,
-    "acceptance": Acceptance,
-    "trigger": Trigger,
     "model": Model,
     "accountant": Accounting,
     "budget": Budget,

@@ -229,15 +229,13 @@ UNKNOWN_TO_BOTH = [
         {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
         "bounds that are enforced, given declared",
     ),
-    ({"adversary": {"kind": "flip", "owners": [1]}}, "owners that do not lie"),
-    ({"acceptance": {"kind": "clip", "bound": 9.0}}, "answers that are taken as they are"),
     ({"run": {**SUMMED["run"], **LIVE}}, "timing that tells nothing of records"),
 ]
 UNKNOWN_OF_SUMS = [
     (
-        {"algorithm": {"kind": "collab-2", "step": 0.2, "trim": 1}},
-        "learning in rounds without trim, and fedbuff of constant weights on push or broadcast "
-        "whose owners answer at a tick, one answer at a time, given collab-2 on rounds",
+        {"algorithm": {"kind": "collab-2", "step": 0.2}, "protocol": {"kind": "request"}},
+        "learning in rounds, and fedbuff of constant weights on push or broadcast "
+        "whose owners answer at a tick, one answer at a time, given collab-2 on request",
     ),
     (
         {"privacy": {"mechanism": "laplace"}},

@@ -82,18 +82,15 @@ def rounds(trace: Trace) -> list[list[int]]:
     return [(used["owner"][used["k"] == k] - 1).tolist() for k in range(1, trace.n_updates + 1)]
 
 
-def descent(spec: Any, owners: list[int], theta: Model) -> Model:
+def descent(owners: list[int], theta: Model) -> Model:
     answers = np.array([slope(i, theta) for i in owners])
-    if getattr(spec, "trim", 0) > 0:
-        cut = min(spec.trim, (len(owners) - 1) // 2)
-        return SIGMA * theta + np.sort(answers, axis=0)[cut : len(owners) - cut].mean(axis=0)
     return SIGMA * theta + SHARE[owners] @ answers / SHARE[owners].sum()
 
 
 def collab_1(spec: Any, trace: Trace, theta: Model) -> Model:
     theta = boxed(theta)
     for k, owners in enumerate(rounds(trace), 1):
-        theta = boxed(theta - spec.rho / (T**2 * k) * descent(spec, owners, theta))
+        theta = boxed(theta - spec.rho / (T**2 * k) * descent(owners, theta))
     return theta
 
 
@@ -101,7 +98,7 @@ def collab_2(spec: Any, trace: Trace, theta: Model) -> Model:
     theta, mean, lead = boxed(theta), np.zeros(P), 1 / np.sqrt(T)
     for k, owners in enumerate(rounds(trace), 1):
         mean = (k - 1) / (lead + k) * mean + (lead + 1) / (lead + k) * theta
-        theta = boxed(theta - spec.step / np.sqrt(k) * descent(spec, owners, theta))
+        theta = boxed(theta - spec.step / np.sqrt(k) * descent(owners, theta))
     return mean
 
 
@@ -113,7 +110,7 @@ def parameter_server(spec: Any, trace: Trace, theta: Model) -> Model:
             mean = SHARE[owners] @ far / SHARE[owners].sum()
             theta = boxed(theta - spec.step * k**-spec.exponent / (local * spec.local_step) * mean)
             continue
-        theta = boxed(theta - spec.step * k**-spec.exponent * descent(spec, owners, theta))
+        theta = boxed(theta - spec.step * k**-spec.exponent * descent(owners, theta))
     return theta
 
 

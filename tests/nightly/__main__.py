@@ -1,6 +1,6 @@
 """``python -m tests.nightly``: try all that is believed of the simulator; write what was found.
 
-``--only`` names the parts that run (oracles, mutants, versions, rehearsals, fuzz; without one the
+``--only`` names the parts that run (oracles, mutants, versions, fuzz; without one the
 page alone is written anew), ``--item WORD`` those of their items whose name has the word,
 ``--missing`` those of which nothing is kept yet, and ``--seed`` the number that all fresh seeds are
 of; it is drawn otherwise, and logged. What was found is kept item by item in

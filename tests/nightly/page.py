@@ -58,7 +58,6 @@ def pages(folder: Path = FOLDER) -> dict[Path, str]:
         f"{_spread(found['oracles'])}\n\n{_noticed(found['mutants'])}\n",
         "## Hostile and random inputs\n" + _fuzz(found["fuzz"]),
         "## Versions\n" + _versions(found["versions"]),
-        "## Rehearsals by real processes\n" + _rehearsals(found["rehearsals"]),
         "## What is not covered\n" + _listed(not_covered(found)),
     ]
     return {
@@ -223,17 +222,6 @@ def _suite(found: Found | None) -> Sequence[str]:
     if found is None:
         return NONE, "not run", NONE
     return found["date"], found["said"], ", ".join(f"{n} {v}" for n, v in found["packages"].items())
-
-
-def _rehearsals(found: Mapping[str, Found]) -> str:
-    rows = ((name, _rehearsed(found.get(name))) for name in PARTS["rehearsals"].items())
-    return "Their tables are on [a page of their own](rehearsals.md).\n\n" + _table(
-        ("scenario", "updates per unit, measured less simulated (%)"), rows
-    )
-
-
-def _rehearsed(found: Found | None) -> str:
-    return "not run" if found is None else str(found["as_is"][0])
 
 
 def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:

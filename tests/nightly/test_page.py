@@ -9,7 +9,7 @@ from tests.fresh import GIVEN, fresh_seed
 from tests.nightly.__main__ import README, dated, faults
 from tests.nightly.kept import FOLDER, keep, kept, stamp
 from tests.nightly.page import MUTANTS, Score, newest, pages, rms
-from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of, rehearsed
+from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of
 from tests.nightly.reports import ROOT, _placeless, reports
 from tests.oracles import oracles
 
@@ -129,16 +129,6 @@ def test_every_test_that_is_said_to_notice_a_mistake_exists():
         text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else ""
         gone += [] if f"def {function}" in text else [test]
     assert gone == []
-
-
-def test_rows_of_rehearsals_are_read_from_their_page(tmp_path, monkeypatch):
-    name = PARTS["rehearsals"].items()[0]
-    other = tmp_path / "page.md"
-    other.write_text(f"| {name} | -1 ± 2 | 3 |\n| {name} | 4 ± 5 | 6 |\n", encoding="utf-8")
-    monkeypatch.setattr("tests.nightly.parts.PAGE", other)
-    assert list(rehearsed([name, "another"])) == [
-        (name, {"as_is": ["-1 ± 2", "3"], "with_cost": ["4 ± 5", "6"]})
-    ]
 
 
 def test_one_number_gives_every_test_a_seed_of_its_own(monkeypatch):

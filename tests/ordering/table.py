@@ -51,9 +51,8 @@ def describe(network: Network) -> str:
         lines.append(f"topology  {_told(network.topology)}")
     for part in getattr(network.availability, "parts", [network.availability]):
         lines += _presence(part, network.n_owners)
-    may = ", and may be withheld" if network.withholds else ""
     rest = "" if network.apart is None else f", {network.apart} updates apart"
-    lines.append(f"answers   {_plain(network.answers_allowed)} allowed{rest}{may}")
+    lines.append(f"answers   {_plain(network.answers_allowed)} allowed{rest}")
     if network.answers_per_update is not None and network.answers_per_update > 1:
         lines.append(f"buffer    {network.answers_per_update} answers make one update")
     if network.aggregation is not None:

@@ -37,7 +37,9 @@ def test_an_entry_of_the_catalogue_is_refused(name):
     assert name not in [each.name for each in catalogue()]
 
 
-@pytest.mark.parametrize("name", [*gone.FIELDS, *gone.COLUMNS, "privacy.mechanism.staircase"])
+@pytest.mark.parametrize(
+    "name", [*gone.FIELDS, *gone.COLUMNS, "adversary.owners", "trim", "privacy.mechanism.staircase"]
+)
 def test_describe_says_that_a_name_is_gone(name):
     with pytest.raises(SpecError, match="this name is gone: "):
         look_up(name)

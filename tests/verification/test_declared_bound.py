@@ -100,17 +100,17 @@ class Noting(LiveLearning):
 
 
 def queries(asked):
-    """Every query whose answer was transmitted or withheld: its owner from 0, where, its fate."""
+    """Every query whose answer was transmitted: its owner from 0, where, its fate."""
     task, streams = prepare(asked, build_dataset(asked)).task, Streams(asked.run.seed)
     found = []
     for number in range(1, asked.run.replicates + 1):
         scope = streams.within("replicate", number)
         how = (task.steps, task.reply, scope, 1, task.asks)
-        live = Noting(*how, trigger=task.trigger, target=task.target)
+        live = Noting(*how, target=task.target)
         trace = simulate(asked.network, scope, learning=live)
         for row in trace.exchanges:
             fate = ExchangeOutcome(int(row["outcome"]))
-            if row["transmissions"] > 0 or fate is ExchangeOutcome.withheld:
+            if row["transmissions"] > 0:
                 found.append((int(row["owner"]) - 1, live.noted[int(row["message"])], fate))
     return found
 
@@ -223,13 +223,12 @@ def test_no_bit_of_what_is_learned_depends_on_being_watched():
 
 
 def test_live_learning_meets_what_its_replay_does():
-    trigger = {"kind": "large-gradient", "threshold": 1.0}
-    parts = {"latency": LATE, "channel": LOSSY, "trigger": trigger}
+    parts = {"latency": LATE, "channel": LOSSY}
     live = run(scenario(**parts, run={"updates": 25, "until": 40.0, "learning": "live"}))
     met = live.learned.met
     assert met.largest.tolist() == brute_force(live).tolist()
     fates = {fate for *_, fate in queries(live.scenario)}
-    assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
+    assert fates >= {ExchangeOutcome.lost, ExchangeOutcome.applied}
     task, scope = live.problem.task, Streams(1).within("replicate", 1)
     seen = GradientMonitor(task.watched)
     fold(live.traces, [CellTask(task.steps, task.reply, 1, seen)], [scope])

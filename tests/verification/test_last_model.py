@@ -242,7 +242,6 @@ def test_a_run_without_a_round_tells_nothing() -> None:
     ("settings", "why"),
     [
         (("algorithm={kind='collab-2', step=0.2}",), "a last model that is no average"),
-        (("algorithm={kind='collab-1', rho=5.0, trim=1}",), "rounds whose answers are averaged"),
         (("protocol.kind=request", "algorithm={kind='fedasync', step=0.1, mixing=0.5}"),
          "rounds whose answers are averaged, given algorithm fedasync"),
         (("privacy.mechanism=laplace",), "Gaussian noise, given laplace"),
@@ -253,8 +252,6 @@ def test_a_run_without_a_round_tells_nothing() -> None:
         (("privacy.sensitivity={kind='clip', bound=1.0}",), "rows of bounded length"),
         (("model.kind=svm", "data.kind=fraud", "owners.records=30", "data.public_records=40"),
          "a convex smooth loss"),
-        (("adversary={kind='flip', owners=[1]}",), "owners that do not lie"),
-        (("acceptance={kind='clip', bound=9.0}",), "answers that are taken as they are"),
         (("run.learning=live", "run.target=0.1"), "timing that tells nothing of records"),
     ],
 )  # fmt: skip

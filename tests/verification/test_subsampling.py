@@ -198,7 +198,6 @@ def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings)
         (("privacy.learner={owner=1}",), "copies are not accounted"),
         (("run.target=0.1", "run.learning=live"), "counts or scales may depend on records"),
         (("privacy.sensitivity.norm=l2-as-published",), "in which an answer costs its ε"),
-        (("acceptance={kind='clip', bound=1.0}",), "no length of honest answers is known"),
     ],
 )
 def test_what_there_is_no_proof_of_is_refused(settings: tuple[str, ...], said: str) -> None:

@@ -41,7 +41,6 @@ forecast mine.toml
 run mine.toml --replicates 2 --events --out run
 run mine.toml --replicates 2 --seed 2 --out other
 sweep mine.toml --set run.replicates=2 --out sweep
-rehearse mine.toml --set run.updates=20 --set run.replicates=1 --unit 0.05 --out rehearsed
 compare run other
 replay run
 audit mine.toml --answers 20000

@@ -158,7 +158,6 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
     absent = {
         "algorithm.local_steps": algorithm.gradients_per_answer > 1,
         "algorithm.batch": algorithm.sample is not None,
-        "algorithm.trim": getattr(algorithm, "trim", 0) > 0,
         "privacy.sampling": privacy.sampling is not None,
         "privacy.accountant": privacy.accountant is not None,
         "privacy.learner": privacy.learner is not None,
@@ -167,9 +166,6 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
         "privacy.unit": privacy.per_owner,
         "privacy.participation": privacy.participation is not None,
         "protocol.owners": protocol.asked_at_most is not None,
-        "adversary": scenario.adversary is not None,
-        "acceptance": scenario.acceptance is not None,
-        "trigger": scenario.trigger is not None,
         "run.target": scenario.run.target is not None,
         "run.until": scenario.run.until is not None,
     }

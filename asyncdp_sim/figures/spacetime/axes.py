@@ -99,7 +99,6 @@ SIGNS = {
     m.SENSED: _sign("s", ORANGE, 5.5, hollow=True),
     m.SPENT: _sign("*", BLACK, 9.0),
     m.UNACKNOWLEDGED: _sign("P", PURPLE, 6.5),
-    m.WITHHELD: _sign("o", GREEN, 5.5, hollow=True),
 }
 """Instants."""
 
@@ -121,7 +120,6 @@ LABELS = {
     m.COLLIDED: "answer collided",
     m.ANSWER_LOST: "answer lost",
     m.DISCARDED: "answer discarded",
-    m.WITHHELD: "answer withheld",
     m.UNACKNOWLEDGED: "acknowledgement lost",
     LOCK: "learner locked",
     m.UPDATE: "update $k$",

@@ -67,7 +67,6 @@ TICK, RETRY, SENSED, SPENT = "tick", "retry", "channel heard busy", "budget spen
 REFUSED, QUEUED, DISCARDED = "request refused", "request queued", "answer discarded"
 REQUEST_LOST, QUERY_LOST, ANSWER_LOST = "request lost", "query lost", "answer lost"
 COLLIDED, UNACKNOWLEDGED = "answer collided", "acknowledgement lost"
-WITHHELD = "answer withheld"
 
 MESSAGES = (
     REQUEST, REFUSED, QUEUED, REQUEST_LOST, QUERY, QUERY_LOST,
@@ -87,7 +86,6 @@ _INSTANTS = {
     K.retry: RETRY,
     K.budget_exhausted: SPENT,
     K.acknowledgement_lost: UNACKNOWLEDGED,
-    K.answer_withheld: WITHHELD,
 }
 _ENDINGS = {
     (REQUEST, K.request_refused): REFUSED,

@@ -4,13 +4,19 @@ These are Algorithms 1 and 2 of Collab, and the plain parameter server (POLAR, s
 baseline that POLAR-SGD is held against, with one server and gradients as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import (
+    Field,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
@@ -33,7 +39,7 @@ from asyncdp_sim.learning.algorithms.steps import (
     power,
     project,
 )
-from asyncdp_sim.spec.base import Count, Positive, Tally, trait
+from asyncdp_sim.spec.base import Count, Positive, trait
 
 
 @dataclass(eq=False)
@@ -77,9 +83,6 @@ class GatheredSteps(Algorithm):
         p.
     sigma : float
         σ.
-    trim : int
-        Of each coordinate's answers, so many of the largest and of the smallest are left out
-        (then the mean is not weighted); as few as leave at least one where a round has less.
     theta_max : float or None
         The box Θ.
     initial : str
@@ -93,7 +96,6 @@ class GatheredSteps(Algorithm):
     weights: Array
     n_features: int
     sigma: float | Array
-    trim: int = 0
     theta_max: float | Array | None
     initial: Initial
 
@@ -113,34 +115,14 @@ class GatheredSteps(Algorithm):
 
     def mean(self, state: GatheredState) -> Array:
         """Return the mean of this round's answers, shape (R, p), and forget them."""
-        mean = self._trimmed(state) if self.trim > 0 else self._weighted(state)
-        state.turns, state.answers = [], []
-        return mean
-
-    def _weighted(self, state: GatheredState) -> Array:
         total, weight = np.zeros_like(state.model), np.zeros((len(state.model), 1))
         for turn, answers in zip(state.turns, state.answers, strict=True):
             share = of_owners(self.weights, turn)
             total[turn.replicates] += share * answers
             weight[turn.replicates] += share
+        state.turns, state.answers = [], []
         weight[weight == 0] = 1  # a replicate without answers does not move
         return np.asarray(total / weight)
-
-    def _trimmed(self, state: GatheredState) -> Array:
-        shape = (len(state.answers), *state.model.shape)
-        ranked = np.full(shape, np.nan)  # what is absent ranks last
-        count = np.zeros(len(state.model), dtype=np.int64)
-        for place, (turn, answers) in enumerate(zip(state.turns, state.answers, strict=True)):
-            ranked[place, turn.replicates] = answers
-            count[turn.replicates] += 1
-        ranked.sort(axis=0)
-        cut = np.minimum(self.trim, (np.maximum(count, 1) - 1) // 2)
-        rank = np.arange(len(ranked))[:, None]
-        kept = (rank >= cut) & (rank < count - cut)
-        total = np.zeros_like(state.model)
-        for used, answers in zip(kept, ranked, strict=True):  # a sum in one order for every shape
-            total[used] += answers[used]
-        return np.asarray(total / np.maximum(kept.sum(axis=0), 1)[:, None])
 
     def move(self, state: GatheredState, step: float | Array, rows: Ints | None) -> None:
         """Take θ ← Π_Θ[θ − step (σθ + mean)] in these replicates; count the update."""
@@ -223,10 +205,25 @@ class CollabKind(GatheredKind):
     answers that are paid for.
     """
 
-    sums_suffice = trait(lambda self: self.trim == 0)
-
-    trim: Tally = 0
     initial: Initial = "zeros"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_trim(cls, given: Any) -> Any:
+        """Drop ``trim = 0`` (no answer is left out), which scenarios of older versions have."""
+        if isinstance(given, Mapping) and given.get("trim") == 0:
+            return {name: value for name, value in given.items() if name != "trim"}
+        return given
+
+    @model_serializer(mode="wrap")
+    def _with_trim(
+        self, written: SerializerFunctionWrapHandler, how: SerializationInfo
+    ) -> dict[str, Any]:
+        """Write ``trim = 0``, as older versions did: digests, which name results, hold it."""
+        table: dict[str, Any] = written(self)
+        if how.exclude_unset or how.exclude_defaults:
+            return table
+        return {"kind": table["kind"], "trim": 0, **table}
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`~.gathered.GatheredSteps`."""
@@ -234,7 +231,6 @@ class CollabKind(GatheredKind):
             "weights": setting.weights,
             "n_features": setting.n_features,
             "sigma": setting.sigma,
-            "trim": self.trim,
             "theta_max": setting.theta_max,
             "initial": self.initial,
         }
@@ -256,7 +252,7 @@ class Collab1(CollabKind):
     @property
     @override
     def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.rho, self.schedule, self.initial, AS_PUBLISHED, self.trim)
+        return StepsInRounds(self.rho, self.schedule, self.initial, AS_PUBLISHED)
 
     @override
     def steps(self, setting: Setting) -> Collab1Steps:
@@ -281,7 +277,7 @@ class Collab2(CollabKind):
     @property
     @override
     def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.step, self.schedule, self.initial, MENDED, self.trim)
+        return StepsInRounds(self.step, self.schedule, self.initial, MENDED)
 
     @override
     def steps(self, setting: Setting) -> Collab2Steps:

@@ -96,9 +96,6 @@ def beyond_one_step(scenario: Any) -> Iterator[Fault]:
     if len(privacy.prices(scenario.owners.count)) > 0:
         remedy = "allowed with local steps is answers: a price is of one gradient"
         yield Fault("privacy.budget.per_answer", steps, remedy)
-    if scenario.acceptance is not None:
-        remedy = "not allowed with local steps: no length of honest differences is known"
-        yield Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy)
     yield from _too_slow(scenario)
 
 
@@ -229,7 +226,7 @@ class AlgorithmSpec(Variant):
         return faults
 
     def misfits(self, scenario: Any) -> list[Fault]:
-        """Return what does not suit it in a scenario's model, privacy and acceptance."""
+        """Return what does not suit it in a scenario's model and privacy."""
         faults = list(beyond_one_step(scenario)) if self.gradients_per_answer > 1 else []
         if self.sample is None or not scenario.privacy.hides:
             return faults

@@ -119,12 +119,9 @@ class StepsInRounds:
         Where the model starts.
     theorem : str
         Whose bound holds for it.
-    trim : int
-        How many of a coordinate's largest and smallest answers are left out of the mean.
     """
 
     step: float
     schedule: Callable[[float | Array, int], Schedule]
     initial: Initial
     theorem: str
-    trim: int = 0

@@ -399,9 +399,6 @@ class Polar(AlgorithmSpec):
         if privacy.participation is not None:
             remedy = "every client of algorithm polar answers at every step: allowed is nothing"
             faults.append(Fault("privacy.participation", "a table", remedy))
-        if scenario.acceptance is not None and not scenario.acceptance.takes_all:
-            remedy = "with algorithm polar no server sees an answer as it is: allowed is all"
-            faults.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
         return faults
 
     @override

@@ -40,7 +40,6 @@ class Bernoulli(AvailabilityKind):
 
     always_online = False
     all_return = False
-    rehearsed = True
     drawn_per_tick = True
     keeps_poisson = True
     superposable = True

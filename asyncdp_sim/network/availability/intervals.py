@@ -242,7 +242,6 @@ class Intervals(FromFile, AvailabilityKind):
 
     always_online = False
     all_return = False
-    rehearsed = True
     drawn_per_tick = False
     keeps_poisson = False
     of_everybody = True

@@ -27,8 +27,6 @@ class AvailabilityKind(Variant):
     """An owner that is asked while offline is online again later, and answers then."""
     drawn_per_tick: ClassVar[bool]
     """Whether an owner is online is drawn for each tick of its clock (or each query)."""
-    rehearsed: ClassVar[bool] = False
-    """Whether owners that are real processes can come and go so, each by its own streams."""
     keeps_poisson: ClassVar[bool]
     """Ticks of a Poisson clock that find their owner online are a Poisson process."""
     superposable: ClassVar[bool] = False
@@ -72,7 +70,6 @@ class Always(AvailabilityKind):
 
     always_online = True
     all_return = True
-    rehearsed = True
     drawn_per_tick = False
     keeps_poisson = True
     superposable = True

@@ -32,7 +32,6 @@ class OnOff(AvailabilityKind):
 
     always_online = False
     all_return = True
-    rehearsed = True
     drawn_per_tick = False
     keeps_poisson = False
     superposable = trait(lambda self: self.on.memoryless and self.off.memoryless)

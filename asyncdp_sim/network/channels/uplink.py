@@ -41,8 +41,6 @@ class DeliveryPolicy:
         Whether the learner is locked until the exchange ends.
     newest_only : bool
         Whether answers to queries that are not the newest are turned away.
-    withholds : bool
-        Whether owners may keep answers to themselves.
     answer_ticks, request_ticks : int or None
         Airtime of an answer and of a request; None does not use the channel.
     """
@@ -53,7 +51,6 @@ class DeliveryPolicy:
     vanishes: bool = False
     locks: bool = False
     newest_only: bool = False
-    withholds: bool = False
     answer_ticks: int | None = None
     request_ticks: int | None = None
 
@@ -223,9 +220,6 @@ class Link:
                     yield kernel.tick + next(owner.compute), GRADIENT_READY
                 else:
                     yield from owner.processor.work(next(owner.compute))
-            if policy.withholds and tries == 1 and self._keeps(exchange):
-                self._give_up(exchange, patience, ExchangeOutcome.withheld)
-                return
             came = yield from self._send(exchange)
             if came is APPLIED or came is DISCARDED:
                 self._settle(exchange, patience)
@@ -253,11 +247,6 @@ class Link:
         if patience is not None and exchange.ended is None:
             yield patience.moment
         self._give_up(exchange, patience, outcome)
-
-    def _keeps(self, exchange: Exchange) -> bool:
-        """Return whether the owner withholds an answer that it could send now."""
-        idle = exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0)
-        return not idle and self._learner.withholds(exchange)
 
     def _send(self, exchange: Exchange) -> Waiting[ExchangeOutcome | None]:
         """Send the answer once; return what came of it, None if it was not sent."""

@@ -20,8 +20,6 @@ from asyncdp_sim.spec.base import Variant, trait
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
-Serving = Literal["alone", "at once", "in rounds"]
-"""A rehearsed learner serves one owner at a time, several at once, or asks all owners itself."""
 
 
 class ProtocolKind(Variant):
@@ -49,8 +47,6 @@ class ProtocolKind(Variant):
     """The learner decides how many tasks are under way, and whose they are."""
     own_network: ClassVar[bool] = False
     """Few other settings fit it: those that do not are reported alone, before all other faults."""
-    rehearsed: ClassVar[Serving | None] = None
-    """How real processes do the same; None where they cannot."""
     plain: ClassVar[bool] = False
     """Whether the protocol itself gives an exchange no other way to go than to its update."""
     shares_work: ClassVar[bool] = False

@@ -33,7 +33,6 @@ class Push(ProtocolKind):
     at_mean = True
     update_of = "answer"
     ideal_only = False
-    rehearsed = "at once"
     overlap = trait(lambda self: self.own_tick == "overlap")
     vanishes = trait(lambda self: self.offline == "vanish")
     plain = trait(lambda self: not self.vanishes)

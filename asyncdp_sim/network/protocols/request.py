@@ -48,7 +48,6 @@ class Request(ProtocolKind):
     at_mean = True
     update_of = "answer"
     ideal_only = False
-    rehearsed = "alone"
     keeps_apart = True
     one_each = trait(lambda self: self.own_tick == "drop")
     vanishes = trait(lambda self: self.offline == "vanish")

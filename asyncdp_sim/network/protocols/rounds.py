@@ -48,7 +48,6 @@ class Rounds(ProtocolKind):
     at_mean = False
     update_of = "round"
     ideal_only = False
-    rehearsed = "in rounds"
     keeps_apart = True
     asked_at_most = trait(lambda self: self.owners)
     round_deadline = trait(lambda self: self.deadline)

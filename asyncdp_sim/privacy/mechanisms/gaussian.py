@@ -60,13 +60,6 @@ class GaussianNoise(AnswerNoise):
         return gradients
 
     @override
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return a bound that ‖s_i w‖₁ ≤ √size ‖s_i w‖₂ exceeds with P ≤ 1 − q, shape (N,)."""
-        from scipy.special import gammaincinv  # ‖w‖₂²/2 is Gamma(size/2, 1)
-
-        return np.asarray(self.scale * np.sqrt(2 * size * gammaincinv(size / 2, quantile)))
-
-    @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         residual, scale = answers - gradients, self.scale[owners]
         exact = alike(residual, 0.0, answers)

@@ -236,10 +236,6 @@ class NoNoise(AnswerNoise):
         return answers - gradients
 
     @override
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        return np.zeros_like(self.scale)
-
-    @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         return np.where(alike(answers - gradients, 0.0, answers), 0.0, -np.inf)
 

@@ -69,7 +69,7 @@ class AggregateObserver(ObserverKind):
         reasons = [
             (
                 not algorithm.sums_suffice or not (protocol.makes_updates or apart),
-                "learning in rounds without trim, and fedbuff of constant weights on "
+                "learning in rounds, and fedbuff of constant weights on "
                 "push or broadcast whose owners answer at a tick, one answer at a time, given "
                 f"{algorithm.kind} on {protocol.kind}",
             ),

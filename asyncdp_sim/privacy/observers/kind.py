@@ -72,8 +72,6 @@ def plainly(scenario: Any) -> Reasons:
         (privacy.overlap > 1, "records that one owner has"),
         (privacy.learner is not None, "one copy of the algorithm"),
         (privacy.on_trust, "bounds that are enforced, given declared"),
-        (scenario.adversary is not None, "owners that do not lie"),
-        (scenario.acceptance is not None, "answers that are taken as they are"),
         (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
     ]
 

@@ -286,9 +286,8 @@ class ModelObserver(ObserverKind):
         rounds, bound = algorithm.in_rounds, privacy.sensitivity
         reasons = [
             (
-                rounds is None or rounds.trim > 0,
-                "rounds whose answers are averaged, given algorithm "
-                + (algorithm.kind if rounds is None else f"{algorithm.kind} with trim"),
+                rounds is None,
+                f"rounds whose answers are averaged, given algorithm {algorithm.kind}",
             ),
             (
                 privacy.mechanism.composition != "gaussian",
@@ -363,7 +362,7 @@ class TrustedLearner(ModelObserver):
         reasons = [
             (
                 not algorithm.sums_suffice or not protocol.makes_updates,
-                f"learning in rounds without trim, given {algorithm.kind} on {protocol.kind}",
+                f"learning in rounds, given {algorithm.kind} on {protocol.kind}",
             ),
             (mechanism.composition != "gaussian", f"Gaussian noise, given {mechanism.kind}"),
             *plainly(scenario),

@@ -236,8 +236,6 @@ class Facts:
         """Why an answer that was asked for may never come, for other reasons than the channel's."""
         if self.loses("") or self.loses("_query"):
             return "messages are lost"
-        if self.network.withholds:
-            return "owners may withhold answers"
         return "owners vanish" if self.vanishing else ""
 
     def within(self, time: float) -> bool:
@@ -250,8 +248,6 @@ class Facts:
     @property
     def can_time_out(self) -> str:
         """Why an exchange may end, or its owner wait, for other reasons than losses."""
-        if self.network.withholds:
-            return "owners may withhold answers"
         if self.vanishing:
             return "owners vanish"
         timeout = self.network.protocol.gives_up_after

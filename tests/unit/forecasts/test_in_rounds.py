@@ -147,7 +147,6 @@ def test_where_everybody_answers_in_the_end_moments_are_exact(name):
 
 
 OTHER = {
-    "trimmed": ({"algorithm": ALGORITHMS["collab-2"] | {"trim": 1}}, "trimmed"),
     "batch": (
         {
             "algorithm": ALGORITHMS["parameter-server"] | {"batch": 5},

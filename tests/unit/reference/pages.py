@@ -23,7 +23,7 @@ describe PATH` prints one field or kind, and editors complete a file by `asyncdp
 PARTS = {
     "owners-and-data": ("Owners and data", ("owners", "data")),
     "model-and-algorithm": (
-        "Model and algorithm", ("model", "algorithm", "adversary", "acceptance", "trigger"),
+        "Model and algorithm", ("model", "algorithm"),
     ),
     "time": ("Clocks, availability, computing and energy",
              ("clock", "availability", "compute", "energy")),

@@ -96,7 +96,6 @@ def test_records_are_those_they_have_among_all():
 def test_lists_are_of_the_participants_and_numbers_their_places():
     part = scenario(
         {"only": [2, 4]},
-        adversary={"kind": "flip", "owners": [1, 4]},
         privacy={
             "epsilon": [1.0, 2.0, 3.0, 4.0, 5.0],
             "sensitivity": {"kind": "clip", "bound": 1.0},
@@ -112,7 +111,6 @@ def test_lists_are_of_the_participants_and_numbers_their_places():
     assert raw["clock"]["rate"] == [2.0, 4.0]
     assert raw["privacy"]["epsilon"] == [2.0, 4.0]
     assert raw["privacy"]["budget"]["answers"] == [2, 4]
-    assert raw["adversary"]["owners"] == [2]
     assert raw["availability"]["groups"] == [[1], [2], [1]]
     assert raw["availability"]["numbers"] == [2, 3, 4]
     outages = COUPLED_BY_NOTHING["outages"]["availability"]
@@ -122,7 +120,6 @@ def test_lists_are_of_the_participants_and_numbers_their_places():
     assert parse(Scenario, raw) == part
     said = "\n".join(describe(part))
     assert "taking part: 2 of 5 owners: 2 (B), 4 (D)" in said
-    assert "owner 4" in said.partition("adversary: ")[2]
 
 
 def test_all_of_them_is_the_scenario_without_the_question():

@@ -134,27 +134,6 @@ def test_each_invariant_is_named_when_broken(broken, spoil):
         draft.build()
 
 
-def kept() -> Draft:
-    """The draft where owner 1 keeps its last answer to itself, at 55."""
-    draft = Draft()
-    draft.set("exchanges", 2, outcome=ExchangeOutcome.withheld, transmissions=0, end_tick=55)
-    draft.set("events", 18, kind=K.answer_withheld, attempt=0)
-    return draft
-
-
-def test_an_answer_that_was_withheld_is_not_charged():
-    trace = kept().build()
-    assert trace.released.tolist() == [1, 1]
-    assert trace.ended(ExchangeOutcome.withheld).tolist() == [1, 0]
-
-
-def test_a_withheld_answer_was_not_sent():
-    draft = kept()
-    draft.set("exchanges", 2, transmissions=1)
-    with pytest.raises(InvariantError, match="sent is not released"):
-        draft.build()
-
-
 def test_a_run_may_end_with_the_update_that_reached_the_target():
     draft = Draft(ending=Ending.target, end_tick=40)
     draft.exchanges, draft.events = draft.exchanges[:2], draft.events[:15]
@@ -165,7 +144,7 @@ def test_a_run_may_end_with_the_update_that_reached_the_target():
 
 @pytest.mark.parametrize("kind", TALLIED)
 def test_events_and_tables_must_agree_on_each_tally(kind):
-    draft = kept() if kind == "answer_withheld" else Draft()
+    draft = Draft()
     draft.forget(EventKind[kind])
     with pytest.raises(InvariantError, match=f"events and tables disagree on {kind}$"):
         draft.build()
@@ -203,7 +182,6 @@ def test_every_invariant_of_the_module_is_tested_here():
         "query_sent",
         "answer_released",
         "answer_delivered",
-        "answer_withheld",
         "update_applied",
     }
 
