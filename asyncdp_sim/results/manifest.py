@@ -87,8 +87,6 @@ class Expected(TypedDict):
     high: NotRequired[Number | None]
 
 
-
-
 def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
     """Return the shape of a summary: a table of figures, of which some are tables of their own."""
     flat: dict[str, Any] = {"intervals": dict[str, Span | None]}

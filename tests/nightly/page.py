@@ -1,4 +1,4 @@
-"""``docs/verification.md`` and its two parts, from the results and the registers."""
+"""``docs/verification.md`` and its table of oracles, from the results and the marks of tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,13 +17,12 @@ from tests.versions.matrix import OF_LINT
 
 PAGE = ROOT / "docs" / "verification.md"
 ORACLES = ROOT / "docs" / "verification" / "oracles.md"
-MUTANTS = ROOT / "docs" / "verification" / "planted-mistakes.md"
 NONE = "–"
 HEAD = """# Verification
 How the numbers of this simulator are checked, at full size. [Each oracle](verification/oracles.md)
-compares a statistic with an independent value; [each planted
-mistake](verification/planted-mistakes.md) must make a test fail. `python -m tests.nightly` writes
-these three pages; nothing in them is written by hand.
+compares a statistic with an independent value; a mutant is a mistake that is planted in a copy of
+the code, and must make a test fail. `python -m tests.nightly` writes these two pages; nothing in
+them is written by hand.
 """
 ORACLE_HEAD = """# Oracles
 Statistics of the simulator, each compared with an independent value; by the kind that is tested.
@@ -31,10 +30,6 @@ z is the distance from the predicted value in standard errors. With fresh seeds,
 |z| > 3.29 twice, the second time with four times the runs. Standard errors are relative to the
 predicted value, or to the value beside it if that is 0. A row without a score is an exact
 comparison, or its test states the tolerance.
-"""
-MUTANT_HEAD = """# Planted mistakes
-A mistake is planted in a copy of the code, and a test must fail; by the folder of the mistake.
-Many tests also plant mistakes themselves.
 """
 
 
@@ -54,7 +49,7 @@ def pages(folder: Path = FOLDER) -> dict[Path, str]:
     blocks = [
         HEAD,
         "## When\n" + _table(WHEN, _runs(found)),
-        "## Oracles and planted mistakes",
+        "## Oracles and mutants",
         f"{_spread(found['oracles'])}\n\n{_noticed(found['mutants'])}\n",
         "## Hostile and random inputs\n" + _fuzz(found["fuzz"]),
         "## Versions\n" + _versions(found["versions"]),
@@ -63,7 +58,6 @@ def pages(folder: Path = FOLDER) -> dict[Path, str]:
     return {
         PAGE: "\n".join(blocks),
         ORACLES: f"{ORACLE_HEAD}\n{_oracles(found['oracles'])}",
-        MUTANTS: f"{MUTANT_HEAD}\n{_mutants(found['mutants'])}",
     }
 
 
@@ -97,16 +91,16 @@ def _runs(found: Mapping[str, Mapping[str, Found]]) -> Iterator[Sequence[object]
     for name, part in PARTS.items():
         items = {item: each for item in part.items() if (each := found[name].get(item)) is not None}
         count = f"{len(items)} of {len(part.items())}"
-        spans = (_span(_all(items, key)) for key in ("date", "commit", "seed"))
+        spans = (_span(_all(items, key), key) for key in ("date", "commit", "seed"))
         hours = sum(each["seconds"] for each in items.values()) / 3600
         yield name, count, *spans, f"{hours:.2f}"
 
 
-def _span(values: Sequence[str]) -> str:
+def _span(values: Sequence[str], noun: str) -> str:
     """Return the only value, or the first and the last of dates, or the number of others."""
     if len(values) < 2:
         return values[0] if len(values) == 1 else NONE
-    return f"{values[0]} to {values[-1]}" if values[0].count("-") == 2 else f"{len(values)} of them"
+    return f"{values[0]} to {values[-1]}" if noun == "date" else f"{len(values)} {noun}s"
 
 
 ORACLE = ("what", "formula", "tests", "scores", "score with the largest |z|", "predicted",
@@ -181,22 +175,12 @@ def _noticed(found: Mapping[str, Found]) -> str:
     planted = PARTS["mutants"].items()
     run = [name for name in planted if name in found]
     survived = [name for name in run if found[name]["noticed_by"] is None]
-    count = f"{len(planted)} mistakes, {len(run)} planted, {len(run) - len(survived)} noticed.\n"
-    return count + _listed([f"survived: {name}" for name in survived])
-
-
-def _mutants(found: Mapping[str, Found]) -> str:
-    sections = dict[str, list[tuple[str, str]]]()
-    for name in PARTS["mutants"].items():
-        if name in found and (test := found[name]["noticed_by"]) is not None:
-            file, _, why = name.partition(": ")
-            folder, _, last = file.rpartition("/")
-            section = sections.setdefault("/".join(folder.split("/")[:2]) or "setup", [])
-            section.append((f"{why} (`{last}`)", f"`{test}`"))
-    return "\n".join(
-        f"## {folder}\n{_table(('mistake', 'noticed first by'), iter(sections[folder]))}"
-        for folder in sorted(sections)
+    caught = "all" if len(survived) == 0 else f"{len(run) - len(survived)} of these"
+    count = (
+        f"Of {len(planted)} mutants, {len(run)} were run; tests caught {caught} {len(run)}. "
+        f"{len(planted) - len(run)} were not run.\n"
     )
+    return count + _listed([f"survived: {name}" for name in survived])
 
 
 def _fuzz(found: Mapping[str, Found]) -> str:
@@ -207,21 +191,21 @@ def _fuzz(found: Mapping[str, Found]) -> str:
         for test, each in tests.items()
     )
     return "\n".join([
-        f"{tried} inputs tried, {escaped} escaped what is allowed.\n",
-        _table(("test", "tried", "escaped", "outcome"), rows),
+        f"Of {tried} inputs, {escaped or 'none'} crashed or was wrongly accepted.\n",
+        _table(("test", "inputs", "crashed or wrongly accepted", "outcome"), rows),
     ])  # fmt: skip
 
 
 def _versions(found: Mapping[str, Found]) -> str:
     names = PARTS["versions"].items()
     rows = ((name, *_suite(found.get(name))) for name in names)
-    return _table(("environment", "date", "how the suite ended", "packages"), rows)
+    return _table(("environment", "date", "how the suite ended"), rows)
 
 
 def _suite(found: Found | None) -> Sequence[str]:
     if found is None:
-        return NONE, "not run", NONE
-    return found["date"], found["said"], ", ".join(f"{n} {v}" for n, v in found["packages"].items())
+        return NONE, "not run"
+    return found["date"], found["said"]
 
 
 def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:

@@ -15,7 +15,7 @@ from asyncdp_sim.scenario.paths import set_path
 @pytest.fixture
 def raw() -> dict[str, Any]:
     """Give the tables of a scenario."""
-    plain: dict[str, Any] = entry("quickstart").as_it_is.plain()
+    plain: dict[str, Any] = entry("vary-owners").as_it_is.plain()
     return plain
 
 
