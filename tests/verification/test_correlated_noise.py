@@ -23,7 +23,7 @@ from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
-from asyncdp_sim.privacy.mechanisms.correlated import Filtered
+from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
 from tests.whole_owners import WHOLE_OWNERS

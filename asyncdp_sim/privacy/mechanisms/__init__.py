@@ -3,8 +3,12 @@
 from typing import Annotated
 
 from asyncdp_sim.learning.reply import AnswerNoise, Shape
-from asyncdp_sim.privacy.mechanisms.correlated import Correlation, LearnerNoise
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
+from asyncdp_sim.privacy.mechanisms.gaussian import (
+    Correlation,
+    GaussianMechanism,
+    GaussianNoise,
+    LearnerNoise,
+)
 from asyncdp_sim.privacy.mechanisms.kind import (
     MechanismKind,
     NoMechanism,
