@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from typing_extensions import override
@@ -32,9 +32,6 @@ from asyncdp_sim.privacy.budgets import MOST_ANSWERS, BudgetSchedule
 from asyncdp_sim.spec.base import Variant
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.trace import Trace
-
-if TYPE_CHECKING:
-    from asyncdp_sim.privacy.spec import Privacy
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +267,7 @@ class AccountingKind(Variant):
         """
         return ByLosses(own, pair, delta, sharers, allotment)
 
-    def faults(self, privacy: "Privacy") -> Iterator[Fault]:
+    def faults(self, privacy: Any) -> Iterator[Fault]:
         """Yield a fault for each setting without a proof."""
         named = repr(self.kind)
         mechanism, bound = privacy.mechanism, privacy.sensitivity

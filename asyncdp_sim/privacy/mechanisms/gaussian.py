@@ -30,8 +30,13 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.learning.reply import AnswerNoise, Shape
-from asyncdp_sim.privacy.accountants.own import Gaussian, gaussian_epsilon, gaussian_multiplier
-from asyncdp_sim.privacy.budgets import BudgetSchedule, gaussian_answers
+from asyncdp_sim.privacy.accountants.own import (
+    Gaussian,
+    gaussian_answers,
+    gaussian_epsilon,
+    gaussian_multiplier,
+)
+from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms.kind import (
     MechanismKind,
     OwnerBudgets,
