@@ -1,27 +1,15 @@
 """Assumptions of the exact moments of learning, and which of them a scenario breaks."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 
-import numpy as np
-
-from asyncdp_sim.network import Network
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.moments.sample_spread import LARGEST, fourth_moments
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import never_stale
-from asyncdp_sim.theory.predict.update_order import releases, surely_until
+from asyncdp_sim.theory.predict.update_order import answering, surely_until
 from asyncdp_sim.theory.prediction import Unknown
 
-RARE = 1e-3
-"""Probability of an owner's falling silent before T that is taken for none."""
-ENDLESS = 10**9
-"""Answers that no run releases."""
 ENDS_EARLY = "the run may end at run.until, before T"
 UNEQUAL = "answers have unequal parts of a budget, which depend on the owner's earlier answers"
-BUDGETS_END = "budgets may end before T; later updates are of the remaining owners only"
 
 
 def out_of_order(scenario: Scenario) -> list[str]:
@@ -108,9 +96,6 @@ def bent(scenario: Scenario, *, interior: bool = True) -> Iterator[str]:
         yield CLIPPED
     if scenario.privacy.bound_moves:
         yield MOVING
-    sampled = scenario.privacy.sampling is not None
-    if sampled and fourth_moments(scenario.owners.count, scenario.numbers) > LARGEST:
-        yield TOO_LARGE
     if scenario.adversary is not None or scenario.acceptance is not None:
         yield "the moments do not include false answers, or a learner that bounds answers"
     if scenario.network.withholds or scenario.network.stops:
@@ -118,30 +103,8 @@ def bent(scenario: Scenario, *, interior: bool = True) -> Iterator[str]:
 
 
 SAMPLED = "answers are over samples of records, whose spread depends on the model, not on the order"
-TOO_LARGE = "answers are over samples of records, and there are too many fourth moments to compute"
 CLIPPED = "clipped gradients are not linear in the model"
 MOVING = (
     "the clip bound moves by noisy counts (break-even ε assumes that what noise costs falls with "
     "1/ε², which is rough here)"
 )
-
-
-def answering(network: Network) -> Releases | Unknown:
-    """Return how owners release answers until update T, none of them silent before, or why not."""
-    return _answering(facts_of(network))
-
-
-@lru_cache(maxsize=1)  # as predictions are kept
-def _answering(facts: Facts) -> Releases | Unknown:
-    network: Network = facts.network
-    law = releases(endless(network))
-    if isinstance(law, Unknown):
-        return law
-    if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
-        return Unknown(BUDGETS_END)
-    return law
-
-
-def endless(network: Network) -> Network:
-    """Return a network whose budgets never end."""
-    return network.model_copy(update={"answers_allowed": (ENDLESS,) * network.n_owners})

@@ -33,9 +33,9 @@ from asyncdp_sim.forecasts.moments import (
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.theory.moments.given_order import Ordered, ordered, standard_error
-from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size
+from analysis.exact.given_order import Ordered, ordered, standard_error
+from asyncdp_sim.theory.predict.releases import Releases
+from analysis.exact.with_budgets import capped_moments, capped_size
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.update_order import mean_gap, shares
 from asyncdp_sim.theory.prediction import Unknown

@@ -20,12 +20,12 @@ from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import answer_noise, excess_bound, step_sizes
 from asyncdp_sim.theory.bounds.collab_theorem2 import along
-from asyncdp_sim.theory.moments import synchronous
-from asyncdp_sim.theory.moments.gossip_map import GossipMap, gossip_map_of
-from asyncdp_sim.theory.moments.per_update import CentralMoments, Initial, Moments, Shape, moments
-from asyncdp_sim.theory.moments.per_update import drawn as first_moments
-from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.moments.sample_spread import SampleSpread
+from analysis.exact import synchronous
+from analysis.exact.gossip_map import GossipMap, gossip_map_of
+from analysis.exact.per_update import CentralMoments, Initial, Moments, Shape, moments
+from analysis.exact.per_update import drawn as first_moments
+from asyncdp_sim.theory.predict.releases import Releases
+from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.theory.prediction import Unknown
 

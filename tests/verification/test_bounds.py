@@ -20,8 +20,8 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.moments.gossip_map import gossip_map
-from asyncdp_sim.theory.moments.per_update import moments
+from analysis.exact.gossip_map import gossip_map
+from analysis.exact.per_update import moments
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 

@@ -14,7 +14,7 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.theory.moments.sample_spread import SampleSpread
+from analysis.exact.sample_spread import SampleSpread
 
 from .networks import ended
 from .zscores import LIMIT, score

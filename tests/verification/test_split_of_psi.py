@@ -12,7 +12,7 @@ from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.split import split_psi
-from asyncdp_sim.theory.moments.per_update import moments
+from analysis.exact.per_update import moments
 
 from .gossip_cases import Case, OwnersOnly, correlated
 from .zscores import Score, require

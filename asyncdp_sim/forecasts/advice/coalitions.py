@@ -16,9 +16,9 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.privacy.budgets import Horizon, enough
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.arguments import positive
-from asyncdp_sim.theory.moments.gossip_map import CentralStep
-from asyncdp_sim.theory.moments.per_update import Initial, Shape, drawn
-from asyncdp_sim.theory.moments.synchronous import LOST, descend
+from asyncdp_sim.theory.formulas.contraction import CentralStep
+from analysis.exact.per_update import Initial, Shape, drawn
+from analysis.exact.synchronous import LOST, descend
 from asyncdp_sim.theory.predict.update_order import releases, selection
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -105,7 +105,7 @@ def one_size(course: Course, rho: Array, members: Array | Ints) -> tuple[Array, 
     """Return E ψ(θ_L,T) without noise, and what a unit of every answer's noise variance adds.
 
     With the same second moments for all owners the recursion of
-    :mod:`~asyncdp_sim.theory.moments.per_update` falls apart, in C's eigenvectors, into p
+    :mod:`~analysis.exact.per_update` falls apart, in C's eigenvectors, into p
     recursions of numbers. For k owners alike these are 1, v, E u_L, E u, E u_L², E u_L u, E u²,
     E u u' (u, u' of two owners; v the noise variance), and an update is linear in them. The T-th
     power of its matrix takes log₂ T products. Budgets may differ: by symmetry only the mean of the
@@ -171,7 +171,7 @@ def rounds(course: Course, schedule: Schedule) -> tuple[Array, Array]:
     """Return E ψ after T rounds without noise, and what a unit of a round's noise variance adds.
 
     The variance of a round is Σ (n_i/n)² v_i: nothing else of who takes part matters
-    (:mod:`asyncdp_sim.theory.moments.synchronous`).
+    (:mod:`analysis.exact.synchronous`).
 
     Parameters
     ----------

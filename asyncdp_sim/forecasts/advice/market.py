@@ -28,8 +28,8 @@ from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas.arguments import finite, positive
-from asyncdp_sim.theory.moments.noise_gain import noise_gain
-from asyncdp_sim.theory.moments.per_update import moments as run_moments
+from analysis.exact.noise_gain import noise_gain
+from analysis.exact.per_update import moments as run_moments
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -37,7 +37,7 @@ from asyncdp_sim.theory.prediction import Unknown
 class Demand:
     """Cost of noise to a learning: E ψ(θ_L,T) = free + Σ loss_i/ε_i².
 
-    loss_i = gain_i 2 (2ΞK_i/n_i)²/f*, gain_i of :mod:`~asyncdp_sim.theory.moments.noise_gain`.
+    loss_i = gain_i 2 (2ΞK_i/n_i)²/f*, gain_i of :mod:`~analysis.exact.noise_gain`.
 
     Attributes
     ----------

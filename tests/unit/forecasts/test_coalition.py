@@ -22,9 +22,9 @@ from asyncdp_sim.forecasts.population import pooled
 from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.learning.algorithms import Collab2
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
-from asyncdp_sim.theory.moments.per_update import moments
-from asyncdp_sim.theory.moments.synchronous import moments as descended
+from analysis.exact.gossip_map import gossip_map_of
+from analysis.exact.per_update import moments
+from analysis.exact.synchronous import moments as descended
 from tests.one_in import one_in
 from tests.unit.forecasts.banks import banks
 from tests.verification.gossip_cases import correlated

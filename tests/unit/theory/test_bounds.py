@@ -16,7 +16,7 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.moments.gossip_map import gossip_map
+from analysis.exact.gossip_map import gossip_map
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 
