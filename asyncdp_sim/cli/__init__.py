@@ -34,8 +34,16 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 
 
 GONE = {
+    "--common": "--common is gone: a forecast is simulated runs, which use the records of each owner; "
+    "leave it out",
+    "--heterogeneity": "--heterogeneity is gone: a forecast is simulated runs, which use the records of "
+    "each owner; leave it out",
     "--no-cache": "--no-cache is gone: no records are kept between commands; leave it out",
+    "--own": "--own is gone: a forecast is simulated runs, which use the records of each owner; leave "
+    "it out",
     "--schedule": "--schedule is gone: sweep privacy.budget.growth to compare parts of budgets",
+    "--sweep": "forecast --sweep is gone: forecast one cell with --set PATH=VALUE, or run all cells "
+    "with asyncdp sweep",
 }
 """Options of earlier versions, and what a command that is given one prints."""
 

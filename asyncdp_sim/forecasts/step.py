@@ -61,7 +61,7 @@ def _curvatures(scenario: Scenario) -> list[float]:
     if size > MOST:
         return []
     try:
-        data = population(scenario, "own", private=False)
+        data = population(scenario, private=False)
     except DataError:
         return []
     if data.objective is not None:
