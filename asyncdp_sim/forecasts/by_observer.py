@@ -102,14 +102,14 @@ def _against(
         quieter = _quieter(privacy.epsilons(n_owners), learned.most[0], accountant.delta)
     alone = value_alone(known)
     affine = len(alone) > 0 and privacy.clip_bound is None
-    then = noise_free + quieter**2 * (psi - noise_free) if affine else None
-    in_sum = asked.protocol.asked_at_most or n_owners
+    share = quieter * observer.share_of_noise(n_owners, asked.protocol.asked_at_most or n_owners)
+    then = noise_free + share**2 * (psi - noise_free) if affine else None
     return CostAgainst(
         name=observer.name,
         observer=observer.describe(),
         epsilon=float(learned.most.max()),
         least=None if learned.least is None else float(learned.least.max()),
-        quieter=quieter * observer.share_of_noise(n_owners, in_sum),
+        quieter=share,
         psi=then,
         psi_alone_above=None if then is None else int(np.sum(alone > then)),
     )

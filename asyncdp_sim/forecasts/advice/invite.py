@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,18 @@ from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.words import gaining
-from asyncdp_sim.privacy.budgets import enough
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
 
-STEPS, LENGTHS = (1 / 16, 1 / 4, 1.0, 4.0), (1.0, 1 / 4)
-"""Steps and T that are tried with all owners, over the scenario's."""
-AROUND = (1.0, 0.5)
-"""Steps that are tried with each coalition, over the best one with all owners."""
+AROUND = (1.0, 1 / 4)
+"""Steps that every coalition is tried with first, over the scenario's."""
+STEPS, LENGTHS = (1 / 4, 1.0, 4.0), (1.0, 1 / 4)
+"""Steps and T that the best of them are tried with then, over the step with which they were best."""
 SIZES, PRICES = 6, (0.0, 0.1, 1.0, 10.0, 1e6)
 """Sizes of coalitions in equal ratios; and, for each, values of a record in units of noise by which
 owners are ranked: from less noise alone to more records alone."""
 NEXT = 2
-"""How many of the next best are simulated afresh, too."""
+"""How many of the next best are tried with other steps, and simulated afresh, too."""
 NOBODY = (
     "nobody: every owner does worse by joining than by itself, in all that was simulated afresh"
 )
@@ -153,13 +153,12 @@ def invite(
 ) -> Invited:
     """Return advice on the owners to invite to asynchronous gossip, or to rounds.
 
-    Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap each
-    member's budget is for as many answers as members of a coalition of that size need
-    (:func:`~asyncdp_sim.privacy.budgets.enough`), for T under a horizon. First some ρ and T are
-    compared with all owners; then coalitions of some sizes, of owners with many records or little
-    noise, near the best ρ and T. The best few are simulated afresh. Of these, the best in which an
-    owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it says; nobody, if in
-    each every owner does worse than by itself.
+    Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap the
+    answers that share a budget are in proportion to T over the number of members. Coalitions of
+    some sizes, of owners with many records or little noise, are compared first; then the best of
+    them and all owners, with other ρ and T. The best few are simulated afresh. Of these, the best
+    in which an owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it says;
+    nobody, if in each every owner does worse than by itself.
 
     Parameters
     ----------
@@ -202,15 +201,18 @@ def invite(
             most = light(contest.SHARE * sum(it.updates for it in tried))
             return contest.winner([play(it) for it in tried], most, progress)
 
-        ways = list(_ways(own, given))
-        all_best = ways[ranked(ways)[0]]
-        tried = [given, *_coalitions(known, all_best)]
+        first = list(_coalitions(known, given))
+        best_of: dict[tuple[int, ...], Coalition] = {}
+        for at in ranked(first):
+            best_of.setdefault(first[at].members, first[at])
+        leading = dict.fromkeys([*list(best_of.values())[: 1 + NEXT], best_of[given.members]])
+        tried = [given, *(way for it in leading for way in _ways(own, it))]
         order = ranked(tried)
-        first_of: dict[tuple[int, ...], int] = {}
+        places: dict[tuple[int, ...], int] = {}
         for at in order:
-            first_of.setdefault(tried[at].members, at)
+            places.setdefault(tried[at].members, at)
         everybody = next(at for at in order if at > 0 and tried[at].members == given.members)
-        shown = list(dict.fromkeys([*list(first_of.values())[: 1 + NEXT], everybody, 0]))
+        shown = list(dict.fromkeys([*list(places.values())[: 1 + NEXT], everybody, 0]))
         shown.sort(key=order.index)
         called = _named(asked, known)
         scenarios = {at: _invited(asked, tried[at], called) if at else asked for at in shown}
@@ -228,7 +230,7 @@ def invite(
         given=done[0],
         others=tuple(done[at] for at in shown if at not in (best, everybody, 0)),
         verdict=gaining(gains),
-        choices=len(ways) + len(tried) - 1,
+        choices=len(first) + len(tried),
     )
 
 
@@ -243,32 +245,33 @@ def _refuse(scenario: Scenario) -> None:
         f"budget {privacy.budget.kind} has no number of answers": not privacy.budget.named_answers,
         **{f"{part} is of all owners by their numbers": True for part in scenario.of_everybody},
     }
-    contest.refuse(reasons, "no coalitions are compared", "leave out --invite")
+    contest.refuse(reasons, "a scenario of which no coalitions are compared", "leave out --invite")
 
 
-def _ways(scenario: Scenario, given: Coalition) -> Iterator[Coalition]:
-    """Yield all owners with each of some ρ and T."""
+def _ways(scenario: Scenario, like: Coalition) -> Iterator[Coalition]:
+    """Yield a coalition with each of some ρ and T."""
     for length, step in product(LENGTHS, STEPS):
-        updates = max(1, round(length * given.updates))
-        answers = _answers(scenario, len(given.members), updates)
-        yield replace(given, rho=step * given.rho, updates=updates, answers=answers)
+        updates = max(1, round(length * like.updates))
+        answers = _answers(scenario, like, len(like.members), updates)
+        yield replace(like, rho=step * like.rho, updates=updates, answers=answers)
 
 
-def _answers(scenario: Scenario, members: int, updates: int) -> int:
-    """Return K for a coalition of a size: T under a horizon, else as many as suffice."""
+def _answers(scenario: Scenario, like: Coalition, members: int, updates: int) -> int:
+    """Return K: T under a horizon, else in proportion to T/k, as a like coalition has it."""
     if scenario.privacy.budget.follows_updates:
         return updates
-    return enough(1 / members, members, updates)
+    total = like.answers * len(like.members) * updates / like.updates
+    return min(updates, ceil(total / members))
 
 
-def _coalitions(known: Population, best: Coalition) -> Iterator[Coalition]:
-    """Yield coalitions of two owners or more, each with some ρ near the best of all owners.
+def _coalitions(known: Population, given: Coalition) -> Iterator[Coalition]:
+    """Yield coalitions of two owners or more, each with some ρ.
 
     Of k members, those with the least w_i − λ n_i for some prices λ of a record, w_i = 1/ε_i²: the
     variance of a sum of answers is Σ_S w_i up to a factor, and that of their mean is this over n_S².
     In one-on-one learning ρ is in proportion to k + 1, so that a deviation shrinks alike.
     """
-    own, size = known.scenario, len(best.members)
+    own, size = known.scenario, len(given.members)
     n = known.problem.task.objective.records.astype(float)
     w = 1 / np.square(own.privacy.epsilons(size))
     unit = float(np.median(w) / np.median(n))
@@ -277,10 +280,12 @@ def _coalitions(known: Population, best: Coalition) -> Iterator[Coalition]:
     groups = dict.fromkeys(tuple(sorted((o[:k] + 1).tolist())) for k in sizes for o in orders)
     for members, step in product(groups, AROUND):
         k, records = len(members), int(n[np.array(members) - 1].sum())
-        rho = step * best.rho
+        rho = step * given.rho
         if own.algorithm.one_on_one is not None:
             rho *= (k + 1) / (size + 1)
-        yield Coalition(members, records, rho, best.updates, _answers(own, k, best.updates))
+        yield Coalition(
+            members, records, rho, given.updates, _answers(own, given, k, given.updates)
+        )
 
 
 def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Dataset]:

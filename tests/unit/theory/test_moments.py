@@ -1,9 +1,9 @@
 import numpy as np
 
-from asyncdp_sim.learning.objectives import Quadratic
 from analysis.exact.gossip_map import gossip_map_of
 from analysis.exact.noise_gain import noise_gain
 from analysis.exact.per_update import moments
+from asyncdp_sim.learning.objectives import Quadratic
 
 
 def problem(n_owners=3, n_features=2, sigma=0.1, theta_max=None):
