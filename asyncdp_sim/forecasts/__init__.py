@@ -205,7 +205,13 @@ def forecast(
         itself, options = runs.learned[1.0], {"redraws": redraws, "workers": workers}
         off = may_be_off(known, itself=itself, **options, progress=progress)
     owners = prospects(
-        known, value_alone(known), psi, runs.noise_free, runs.answers, psi_half_width
+        known,
+        value_alone(known),
+        psi,
+        runs.noise_free,
+        runs.noise_cost,
+        runs.answers,
+        psi_half_width,
     )
     worth = None
     if scenario.data.holds_out:

@@ -83,13 +83,14 @@ def prospects(
     alone: Array,
     expected: float,
     noise_free: float,
+    noise_cost: float,
     answers: Array,
     half_width: float,
 ) -> list[OwnerForecast]:
     """Return every owner's forecast, by ψ.
 
     If no gradient is clipped, the expected ψ is affine in the noise variances: with all owners'
-    noise 1/s as large it is noise_free + (expected − noise_free)/s². Pure budgets are then s times
+    noise 1/s as large it is noise_free + noise_cost/s². Pure budgets are then s times
     as large. Under clipping this is an approximation.
 
     Parameters
@@ -99,6 +100,8 @@ def prospects(
         :func:`value_alone`.
     expected, noise_free : float
         E ψ at the end, with noise and without.
+    noise_cost : float
+        E ψ that noise adds.
     answers : array (N,)
         Expected answers of each owner.
     half_width : float
@@ -108,7 +111,7 @@ def prospects(
     hidden = population.problem.xi is not None
     spent = accountant.spent(np.rint(answers).astype(np.int64))
     records = population.problem.task.objective.records
-    cost, owners = max(expected - noise_free, 0.0), population.participants
+    cost, owners = max(noise_cost, 0.0), population.participants
     names = owners.names or (None,) * len(records)
     room = np.where(alone > noise_free, alone - noise_free, np.inf)
     with np.errstate(invalid="ignore"):  # exact answers, whose ε is infinite below

@@ -35,6 +35,9 @@ class Simulated:
         ψ and time at the end of each run; ψ is infinite where learning diverged.
     noise_free : float
         Mean ψ at the end without noise, with the same clipping.
+    noise_cost : float
+        Expected ψ that noise adds. Where models are linear in the noise, it is that of the
+        difference between a run's models with and without noise, which no other chance is in.
     answers : array (N,)
         Mean number of answers that each owner released.
     learned : dict
@@ -47,6 +50,7 @@ class Simulated:
     final: Array
     ends: Array
     noise_free: float
+    noise_cost: float
     answers: Array
     learned: dict[float, Learned]
 
@@ -90,12 +94,21 @@ def simulated(population: Population, workers: int, progress: Progress | None = 
         further, more = runs.learned([loud, ends[0]], range(first + 1, enough + 1), **options)
         traces = [*traces, *further]
         noisy, silent = (joined(both) for both in zip((noisy, silent), more, strict=True))
+    final, noise_free = final_psi(noisy.curve), float(final_psi(silent.curve).mean())
+    noise_cost = float(final.mean()) - noise_free
+    judge = population.judge if population.judge is not None else population.objective
+    if judge is not None and scenario.privacy.clip_bound is None and np.isfinite(final).all():
+        apart = noisy.models - silent.models
+        noise_cost = float(
+            np.einsum("ra,ab,rb->r", apart, judge.hessian, apart).mean() / judge.least
+        )
     return Simulated(
         curve=overflowed(_mean(noisy.curve, "relative_fitness")),
         times=_mean(noisy.curve, "time"),
-        final=final_psi(noisy.curve),
+        final=final,
         ends=last(noisy.curve, "time"),
-        noise_free=float(final_psi(silent.curve).mean()),
+        noise_free=noise_free,
+        noise_cost=noise_cost,
         answers=np.mean([trace.released for trace in traces], axis=0),
         learned=tried,
     )

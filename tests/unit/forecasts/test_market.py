@@ -129,7 +129,7 @@ def test_a_purchase_that_does_not_pay_is_said_not_to():
 def test_where_the_projection_acts_noise_has_no_price():
     raw = banks()
     raw["model"]["theta_max"] = 1.5
-    with pytest.raises(SpecError, match="theta_max.*the projection onto Θ acts"):
+    with pytest.raises(SpecError, match=r"theta_max.*the projection onto Θ acts"):
         buy(Scenario.model_validate(raw), [1.0, 1.0, 1.0], 50.0)
 
 
