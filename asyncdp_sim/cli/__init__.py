@@ -33,17 +33,15 @@ USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
 
 
+BY_RUNS = "is gone: a forecast is simulated runs, on the records of each owner; leave it out"
 GONE = {
-    "--common": "--common is gone: a forecast is simulated runs, which use the records of each owner; "
-    "leave it out",
-    "--heterogeneity": "--heterogeneity is gone: a forecast is simulated runs, which use the records of "
-    "each owner; leave it out",
+    "--common": f"--common {BY_RUNS}",
+    "--heterogeneity": f"--heterogeneity {BY_RUNS}",
     "--no-cache": "--no-cache is gone: no records are kept between commands; leave it out",
-    "--own": "--own is gone: a forecast is simulated runs, which use the records of each owner; leave "
-    "it out",
+    "--own": f"--own {BY_RUNS}",
     "--schedule": "--schedule is gone: sweep privacy.budget.growth to compare parts of budgets",
-    "--sweep": "forecast --sweep is gone: forecast one cell with --set PATH=VALUE, or run all cells "
-    "with asyncdp sweep",
+    "--sweep": "forecast --sweep is gone: forecast one cell with --set PATH=VALUE, or run all with "
+    "asyncdp sweep",
 }
 """Options of earlier versions, and what a command that is given one prints."""
 

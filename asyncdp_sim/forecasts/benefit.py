@@ -253,7 +253,7 @@ def task_with_budgets(known: Population, factor: float) -> Task:
 
 
 def task_at(known: Population, budgets: Array) -> Task:
-    """Return what the scenario learns with budgets ε_i, shape (N,); ∞ is an answer without noise."""
+    """Return what the scenario learns with budgets ε_i, shape (N,); ∞ is without noise."""
     privacy = known.scenario.privacy.model_copy(update={"epsilon": tuple(budgets.tolist())})
     scenario = known.scenario.model_copy(update={"privacy": privacy})
     return prepare(scenario, known.dataset, known.problem).task

@@ -23,7 +23,7 @@ from asyncdp_sim.scenario import Participants, Scenario
 AROUND = (1.0, 1 / 4)
 """Steps that every coalition is tried with first, over the scenario's."""
 STEPS, LENGTHS = (1 / 4, 1.0, 4.0), (1.0, 1 / 4)
-"""Steps and T that the best of them are tried with then, over the step with which they were best."""
+"""Steps and T that the best of them are tried with then, over their best step of the first."""
 SIZES, PRICES = 6, (0.0, 0.1, 1.0, 10.0, 1e6)
 """Sizes of coalitions in equal ratios; and, for each, values of a record in units of noise by which
 owners are ranked: from less noise alone to more records alone."""
@@ -268,8 +268,8 @@ def _coalitions(known: Population, given: Coalition) -> Iterator[Coalition]:
     """Yield coalitions of two owners or more, each with some ρ.
 
     Of k members, those with the least w_i − λ n_i for some prices λ of a record, w_i = 1/ε_i²: the
-    variance of a sum of answers is Σ_S w_i up to a factor, and that of their mean is this over n_S².
-    In one-on-one learning ρ is in proportion to k + 1, so that a deviation shrinks alike.
+    variance of a sum of answers is Σ_S w_i up to a factor, and that of their mean is this
+    over n_S². In one-on-one learning ρ is in proportion to k + 1: deviations shrink alike then.
     """
     own, size = known.scenario, len(given.members)
     n = known.problem.task.objective.records.astype(float)

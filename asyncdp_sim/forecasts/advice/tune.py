@@ -179,8 +179,8 @@ class Design(Advice):
             *lines,
             f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
             "half of a 95 % interval",
-            f"search    {self.tried} choices of the step, T and K compared by other simulated runs; it "
-            f"ends where no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
+            f"search    {self.tried} choices of the step, T and K compared by other simulated "
+            f"runs; it ends where no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
             *([limit] if self.at_limit else []),
             *self.source(f"{file} --tune"),
         ]

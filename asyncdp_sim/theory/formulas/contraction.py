@@ -1,4 +1,4 @@
-"""How far T updates of asynchronous gossip take the models towards the optimum."""
+"""The share of the distance to the optimum that T updates of asynchronous gossip leave."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The cheapest privacy budgets with which an expected ψ that is affine in 1/ε_i² reaches a target."""
+"""The cheapest privacy budgets for an expected ψ that is affine in 1/ε_i²."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
