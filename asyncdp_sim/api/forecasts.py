@@ -19,7 +19,7 @@ class Forecast:
     Attributes
     ----------
     found : object
-        The forecast itself, with ``psi``, ``time``, ``quantiles``, ``doubts`` and more.
+        The forecast itself, with ``psi``, ``time``, ``quantiles`` and more.
 
     Examples
     --------

@@ -16,7 +16,6 @@ from asyncdp_sim.audits.check import Claim, Finding, attack
 from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.core.progress import Progress, told
 from asyncdp_sim.core.threads import one_thread
-from asyncdp_sim.forecasts.population import Moments
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario import load as from_file
 from asyncdp_sim.scenario.catalogue import scenario_file
@@ -259,27 +258,21 @@ def sweep(
 def forecast(
     scenario: Scenario | Path | str,
     *,
-    moments: Moments = None,
     private: bool = False,
     target: float | None = None,
-    heterogeneity: float | None = None,
     workers: int = 1,
     progress: Progress | bool | None = None,
 ) -> Forecast:
-    """Forecast a scenario without training a model on private records.
+    """Forecast a scenario by simulated runs, without training on private records.
 
     Parameters
     ----------
     scenario, workers, progress
         As for :func:`run`.
-    moments : str, optional
-        "common" or "own" second moments of the owners' records. None: those that are available.
     private : bool
         Whether private records of a real table may be read; the forecast is then not for release.
     target : float, optional
         ψ > 0 to reach.
-    heterogeneity : float, optional
-        τ² ≥ 0, ψ for each owner's own true model, with common moments.
 
     Raises
     ------
@@ -298,10 +291,8 @@ def forecast(
     with one_thread(), told(progress) as receiver:
         forecast_result = forecasts.forecast(
             base,
-            moments=moments,
             private=private,
             target=target,
-            heterogeneity=heterogeneity,
             workers=workers,
             progress=receiver,
         )

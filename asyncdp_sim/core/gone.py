@@ -42,7 +42,12 @@ COMMANDS: dict[str, str] = {
 }
 """Commands, or a command and its first argument: ``import topology``."""
 
+_BY_RUNS = "a forecast is simulated runs, on the records of each owner; leave it out"
 OPTIONS = {
+    "forecast --common": _BY_RUNS,
+    "forecast --heterogeneity": _BY_RUNS,
+    "forecast --own": _BY_RUNS,
+    "forecast --sweep": "forecast one cell with --set PATH=VALUE, or run all with asyncdp sweep",
     "--no-cache": "no records are kept between commands; leave it out",
     "--schedule": "sweep privacy.budget.growth to compare parts of budgets",
 }

@@ -230,7 +230,7 @@ def _chosen(
             return load(file)[0]
 
         scenario = written(start)
-        records = population(scenario, "own", private=False).problem.records
+        records = population(scenario, private=False).problem.records
         lengths = []
         for owner, x in enumerate(records.features):
             filled = np.flatnonzero(x.any(axis=1))  # others contribute nothing

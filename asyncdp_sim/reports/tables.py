@@ -66,9 +66,8 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
     if len(rows) > MOST:
         yield PageTable(f"{len(rows) - MOST} more owners", [head, *rows[MOST:]], folded=True)
     figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
-    texts = [["method", str(found["method"])], ["data", str(found["moments"])]]
-    doubts = [["because", str(doubt)] for doubt in found.get("doubts", [])]
-    yield PageTable("All figures", [["figure", "value"], *figures, *texts, *doubts], folded=True)
+    texts = [["method", str(found["method"])], ["data", str(found["data"])]]
+    yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)
 
 
 _GAINS = {True: "yes", False: "no", None: "undecided"}
@@ -76,7 +75,6 @@ _FIGURES = {
     "psi": "expected ψ",
     "noise_free": "ψ without noise",
     "cost_of_privacy": "ψ that noise adds",
-    "psi_bound": "bound on ψ",
     "time": "time of the last update",
     "target": "target ψ",
     "target_time": "time at which the expected ψ reaches it",

@@ -12,6 +12,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from analysis.exact.gossip_map import gossip_map
+from analysis.exact.per_update import moments
 from asyncdp_sim.theory.bounds import collab_theorem2
 from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
 from asyncdp_sim.theory.bounds.async_theorem2 import (
@@ -20,8 +22,6 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.moments.gossip_map import gossip_map
-from asyncdp_sim.theory.moments.per_update import moments
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 

@@ -33,7 +33,7 @@ LOOKS = (
     (False, BLUE, "o", "does worse by joining"),
     (None, "#666666", "D", "undecided"),
 )
-KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
+KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "not_for_release")
 
 _COMMAND = "asyncdp forecast SCENARIO --json > FILE.json"
 
@@ -49,6 +49,8 @@ def read(file: Path) -> dict[str, Any]:
     content, remedy = "JSON that is no forecast of one scenario", f"to write one: {_COMMAND}"
     try:
         read = from_json(file_bytes(file))
+        if isinstance(read, dict) and "moments" in read:  # of an older version
+            read["data"] = read["moments"]
         if isinstance(read, dict) and all(key in read for key in KEYS) and _whole(read):
             return read
     except OSError as error:
@@ -82,11 +84,6 @@ def over_time(found: dict[str, Any]) -> Picture:
         levels = {float(level): known(value) for level, value in found["quantiles"].items()}
         low, high = levels[0.05], levels[0.95]
         axes.plot([times[-1]] * 2, [low, high], color=BAND, linewidth=4, label="5–95 % at the end")
-        if np.isfinite(known(found.get("psi_bound"))):
-            axes.axhline(
-                known(found["psi_bound"]), color=THEORY, linestyle="--", linewidth=1,
-                label="bound, at the end",
-            )  # fmt: skip
         if np.isfinite(known(found.get("target"))):
             axes.axhline(known(found["target"]), color=VERMILION, linestyle=":", label="target")
         axes.set(
@@ -97,7 +94,7 @@ def over_time(found: dict[str, Any]) -> Picture:
         axes.grid(axis="y")
         figure.legend(loc="outside upper left", ncols=4)
     caption = (
-        f"Expected relative fitness ψ over time ({found['method']}; {found['moments']}). The bar "
+        f"Expected relative fitness ψ over time ({found['method']}; {found['data']}). The bar "
         "at the end contains ψ of 90 % of runs."
     )
     table = {"time": times, "expected_psi": curve}
@@ -147,7 +144,7 @@ def owners(found: dict[str, Any]) -> Picture:
     by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
     caption = (
         f"ψ of each owner's own model. {counts[0]} of {len(rows)} owners gain by joining, and "
-        f"{counts[1]} {'is' if counts[1] == 1 else 'are'} undecided, by {by} ({found['moments']})."
+        f"{counts[1]} {'is' if counts[1] == 1 else 'are'} undecided, by {by} ({found['data']})."
     )
     table = {
         **owner_table(people),

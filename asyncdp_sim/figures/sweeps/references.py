@@ -8,10 +8,11 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
-from asyncdp_sim.forecasts.moments import answering, psi_bound
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.results import Cell
 from asyncdp_sim.scenario import load
+from asyncdp_sim.theory.bounds.async_smooth import psi_bound
+from asyncdp_sim.theory.predict.update_order import answering
 from asyncdp_sim.theory.prediction import Unknown
 
 
@@ -101,11 +102,11 @@ def theorem_2(cells: Iterable[Cell]) -> Reference:
         if last is not None and last.scenario.owners != scenario.owners:
             last = None
         known = last = population(
-            scenario, "own", private=False,
+            scenario, private=False,
             dataset=None if last is None else last.dataset,
             like=None if last is None else last.problem,
         )  # fmt: skip
-        law, algorithm, bound = answering(known), scenario.algorithm.one_on_one, None
+        law, algorithm, bound = answering(scenario.network), scenario.algorithm.one_on_one, None
         objective, noise = known.objective, known.problem.task.reply.noise
         if algorithm is not None and objective is not None and not isinstance(law, Unknown):
             bound = psi_bound(algorithm, objective, noise, scenario.run.updates, law.chosen)

@@ -1,6 +1,6 @@
 """Algorithms whose exact moments are known, as these see them: their numbers, declared by members.
 
-The moments themselves lie above learning (:mod:`asyncdp_sim.theory.moments`); an algorithm that
+The moments themselves lie above learning (:mod:`analysis.exact`); an algorithm that
 names its numbers here has them.
 """
 

@@ -6,7 +6,18 @@ from math import sqrt
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.bounds.async_theorem2 import GeometricBound, StepSizes, variances
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.learning.algorithms import OneOnOne
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.reply import AnswerNoise
+from asyncdp_sim.theory.bounds.async_theorem2 import (
+    GeometricBound,
+    StepSizes,
+    answer_noise,
+    excess_bound,
+    step_sizes,
+    variances,
+)
 from asyncdp_sim.theory.formulas.arguments import (
     finite,
     nonnegative,
@@ -135,3 +146,38 @@ def sharpened(
         root = bias + sqrt(bias**2 + push * gain)
         loss, push = bias * gain / root, push + bias * root / gain
     return GeometricBound(nonnegative("start", start), 1 - gain + loss, push)
+
+
+def psi_bound(
+    algorithm: OneOnOne, objective: Quadratic, noise: AnswerNoise, updates: int, chosen: Array
+) -> float | None:
+    """Return a bound on E ψ(θ_L,T), Theorem 2 (Async) mended and for smooth losses.
+
+    None where its assumptions fail: steps too large for the curvature, or θ* on the bound of Θ.
+
+    Parameters
+    ----------
+    algorithm, objective, noise
+        Of the scenario.
+    updates : int
+        T.
+    chosen : array (N,)
+        π_i.
+    """
+    n_owners, sigma = objective.n_owners, objective.sigma
+    start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[algorithm.initial]
+    apart = float(np.sum(np.square(start - objective.optimum)))
+    if algorithm.initial == "uniform":
+        apart += objective.n_features / 12
+    try:
+        steps = step_sizes(
+            n_owners, sigma, rho=algorithm.rho(n_owners, updates, sigma), updates=updates,
+            central_step=algorithm.central_step, probability=chosen,
+            inverse_rate=algorithm.inverse_rate,
+        )  # fmt: skip
+        loud = answer_noise(objective.weights, noise.variance, objective.n_features)
+        slopes = quadratic_slopes(objective.gram, objective.moment, objective.weights, sigma)
+        bound = sharpened(steps, loud, slopes=slopes, start=(n_owners + 1) * apart)
+    except SpecError:
+        return None
+    return excess_bound(bound.after(updates), objective.smoothness) / objective.least

@@ -30,8 +30,8 @@ from asyncdp_sim.theory.formulas.arguments import (
     probabilities,
     refused,
 )
+from asyncdp_sim.theory.formulas.contraction import CentralStep
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
-from asyncdp_sim.theory.moments.gossip_map import CentralStep
 
 
 @dataclass(frozen=True)

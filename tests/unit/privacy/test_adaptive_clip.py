@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.exact.assumptions import nonlinear
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.describe import describe
-from asyncdp_sim.evidence.exact_moments import nonlinear
 from asyncdp_sim.forecasts.by_observer import applying
 from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.privacy.label import label

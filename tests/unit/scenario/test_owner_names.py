@@ -14,9 +14,8 @@ from asyncdp_sim.figures.runs import forecast as drawn_forecast
 from asyncdp_sim.figures.runs import profit, shares, timing
 from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.forecasts import forecast, words
-from asyncdp_sim.forecasts.advice.coalitions import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.invite import Trialled
+from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
 from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
@@ -146,6 +145,6 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
 def test_advice_calls_owners_by_name():
     bought = buy(scenario(), (1.0, 1.0, 1.0), 0.5, replicates=2)
     assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
-    coalition = Coalition((1, 3), 40, 1.0, 3.0, 30, 10)
+    coalition = Coalition((1, 3), 40, 3.0, 30, 10)
     found = Trialled(coalition, Played(np.ones(3)), bought.owners)
     assert str(found).endswith("; owners 1 (St. Mary's), 3 (costs $5 or $6, whi…)")

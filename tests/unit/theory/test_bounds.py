@@ -6,6 +6,7 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
+from analysis.exact.gossip_map import gossip_map
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.bounds import collab_theorem2
 from asyncdp_sim.theory.bounds.async_smooth import Slopes, quadratic_slopes, sharpened
@@ -16,7 +17,6 @@ from asyncdp_sim.theory.bounds.async_theorem2 import (
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.moments.gossip_map import gossip_map
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 

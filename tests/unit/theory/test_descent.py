@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from analysis.exact.synchronous import moments
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
 from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
-from asyncdp_sim.theory.moments.synchronous import moments
 from tests.together import together
 from tests.verification.gossip_cases import correlated
 

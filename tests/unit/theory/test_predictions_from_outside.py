@@ -5,10 +5,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from analysis.exact.assumptions import out_of_order
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.evidence.exact_moments import out_of_order
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli

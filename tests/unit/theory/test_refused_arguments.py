@@ -5,6 +5,11 @@ from math import inf, nan
 import numpy as np
 import pytest
 
+from analysis.exact import per_update, synchronous
+from analysis.exact.given_order import ordered
+from analysis.exact.gossip_map import gossip_map, gossip_map_of
+from analysis.exact.noise_gain import noise_gain
+from analysis.exact.with_budgets import capped_moments
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.bounds import collab_theorem2
 from asyncdp_sim.theory.bounds.async_theorem2 import (
@@ -20,11 +25,6 @@ from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts
 from asyncdp_sim.theory.formulas.polar import smallest_entry
 from asyncdp_sim.theory.formulas.queueing import fifo_wait, refusing_unequal
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean_of
-from asyncdp_sim.theory.moments import per_update, synchronous
-from asyncdp_sim.theory.moments.given_order import ordered
-from asyncdp_sim.theory.moments.gossip_map import gossip_map, gossip_map_of
-from asyncdp_sim.theory.moments.noise_gain import noise_gain
-from asyncdp_sim.theory.moments.with_budgets import capped_moments
 from tests.together import together
 from tests.unit.theory.test_descent import OBJECTIVE as POOLED
 from tests.unit.theory.test_descent import SCHEDULES

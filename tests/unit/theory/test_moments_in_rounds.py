@@ -1,22 +1,16 @@
-"""Forecasts of synchronous learning: what they take for exact, and what they do not."""
-
-import json
+"""Exact moments of synchronous learning: where there are some, and where there are none."""
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
+from analysis.exact.grid import grid
+from analysis.exact.learning import exact
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts import forecast, grid, words
-from asyncdp_sim.forecasts.advice.coalitions import best_of_each_size, costs
-from asyncdp_sim.forecasts.advice.invite import invite
-from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.forecasts.moments import exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.network import simulate
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from tests.unit.forecasts.banks import banks, demand
+from tests.unit.forecasts.banks import banks
 
 T = 30
 ALGORITHMS = {
@@ -34,51 +28,27 @@ def together(name="collab-2", **parts):
     return Scenario.model_validate(raw | parts)
 
 
-def told(scenario, moments="common"):
+def told(scenario):
     """Return exact moments, or why there are none."""
-    return exact(population(scenario, moments, private=False))
+    return exact(population(scenario, private=False))
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_without_noise_the_forecast_is_the_run(name):
     quiet = together(name, privacy={"mechanism": "none", "sensitivity": None})
-    found = told(quiet, "own")
+    found = told(quiet)
     curve = run(quiet).learned.curve["relative_fitness"].reshape(2, T + 1)
     np.testing.assert_allclose(found.psi, curve[0], rtol=1e-9)
     np.testing.assert_array_equal(found.psi, found.noise_free)
 
 
-def test_owners_second_moments_count_pooled_alone():
-    uneven = {"kind": "gaussian", "features": 3, "heterogeneity": 0.5}
-    common, own = (told(together(data=uneven), moments) for moments in ("common", "own"))
-    np.testing.assert_allclose(common.psi, own.psi, rtol=1e-12)
-    assert np.ptp(own.objective.gram[:, 0, 0]) > 0
-
-
-def test_a_forecast_has_everything_and_says_it():
-    slow = {"compute": {"kind": "exponential", "mean": 0.5}}
-    scenario = together("collab-1", privacy={"epsilon": [40.0, 80.0, 20.0]}, **slow)
-    found = forecast(scenario, target=0.9)
-    assert found.doubts == ()
-    assert found.psi_half_width == 0.0
-    assert found.psi == pytest.approx(found.curve[-1])
-    assert 0 < found.cost_of_privacy < found.psi < found.psi_bound
-    assert found.time == pytest.approx(T * 0.5 * (1 + 1 / 2 + 1 / 3))
-    assert found.time_half_width == 0.0
-    assert [owner.epsilon_spent for owner in found.owners] == pytest.approx([40.0, 80.0, 20.0])
-    lines = "\n".join(words.lines(found))
-    assert "Theorem 2 of Collab, mended)" in lines
-    assert "because" not in lines
-    assert json.loads(words.as_json(found))["psi_bound_of"] == "Theorem 2 of Collab, mended"
-
-
 def test_a_grid_is_the_single_forecasts():
     sweep = {"privacy.epsilon": [1.0, 5.0], "algorithm": list(ALGORITHMS.values())}
-    for point in grid(together(sweep=sweep)):
-        one = told(together(sweep=sweep).cell(point.values))
+    swept = together(sweep=sweep)
+    for values, point in zip(swept.grid(), grid(swept), strict=True):
+        one = told(swept.cell(values))
         assert point.psi == pytest.approx(one.psi[-1], rel=1e-12)
         assert point.noise_free == pytest.approx(one.noise_free[-1], rel=1e-12)
-        assert point.alone.shape == (3,)
 
 
 BURSTS = {"to_bad": 0.2, "to_good": 0.5}
@@ -185,21 +155,3 @@ def test_an_early_model_that_leaves_the_box_is_seen_behind_the_average():
     assert bound < free._loud.model.reach
     box = {"kind": "ridge", "regularisation": 0.1, "theta_max": bound}
     assert told(together(algorithm=wide, model=box)) == ("the projection onto Θ may act",)
-
-
-def test_a_parameter_server_is_told_whom_to_invite():
-    found = invite(
-        together("parameter-server", privacy={"epsilon": [5.0, 5.0, 0.05]}), replicates=4
-    )
-    assert 3 not in found.best.coalition.members
-    known = population(together("parameter-server"), "own", private=False)
-    plain = best_of_each_size(*costs(known, tuned=False))[-1]
-    assert plain.rho == 0.2
-    assert plain.cost == pytest.approx(told(together("parameter-server")).psi[-1], rel=1e-9)
-
-
-def test_what_is_for_gossip_alone_is_refused_in_words():
-    with pytest.raises(SpecError, match="async-gossip alone"):
-        tune(together())
-    with pytest.raises(SpecError, match="no exact price, because learning is in rounds"):
-        demand(together())

@@ -56,16 +56,6 @@ class SampleSpread:
         pairs = zip(features, targets, strict=True)
         return cls(np.stack([4 * odds / len(y) * _fourth(x, y, optimum) for x, y in pairs]))
 
-    def pooled(self, weights: Array) -> "SampleSpread":
-        """Return the same of owners with n_i/n = ``weights``, each of whom has all records' means.
-
-        Parameters
-        ----------
-        weights : array (N,)
-        """
-        mean = np.tensordot(np.square(weights), self.fourth, 1)  # n_i/n times what 1/n_i leaves
-        return SampleSpread(mean / weights[:, None, None])
-
     def at(self, second: Array, mean: Array) -> Array:
         """Return E Cov g_i, shape (N, p, p).
 

@@ -2,16 +2,16 @@
 
 import numpy as np
 
+from analysis.exact.gossip_map import GossipMap
+from analysis.exact.per_update import Shape, require_shape
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.moments.gossip_map import GossipMap
-from asyncdp_sim.theory.moments.per_update import Shape, require_shape
 
 
 def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:
     """Return ∂ E f(θ_L,k)/∂ v_i, v_i the variance of each coordinate of owner i's noise.
 
     The expected fitness is affine in the variances: E f(θ_L,k) − f(θ*) is its value without noise
-    (:func:`~asyncdp_sim.theory.moments.per_update.moments`) plus Σ_i gain[k, i] v_i. Two recursions
+    (:func:`~analysis.exact.per_update.moments`) plus Σ_i gain[k, i] v_i. Two recursions
     thus serve every choice of budgets: v_i = 2b_i² for Laplace noise of scale b_i.
 
     Let 𝒜 be the linear part of one update and G_0 the quadratic form u_LᵀHu_L. The adjoint
@@ -29,7 +29,7 @@ def noise_gain(process: GossipMap, *, noise: Shape = "vector") -> Array:
         The algorithm with its numbers, and its assumptions.
     noise : str
         "vector" or "scalar-as-published", as for
-        :func:`~asyncdp_sim.theory.moments.per_update.moments`.
+        :func:`~analysis.exact.per_update.moments`.
 
     Returns
     -------

@@ -1,27 +1,16 @@
 """Assumptions of the exact moments of learning, and which of them a scenario breaks."""
 
 from collections.abc import Iterator
-from functools import lru_cache
 
-import numpy as np
-
-from asyncdp_sim.network import Network
+from analysis.exact.sample_spread import LARGEST, fourth_moments
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.releases import Releases
-from asyncdp_sim.theory.moments.sample_spread import LARGEST, fourth_moments
-from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import never_stale
-from asyncdp_sim.theory.predict.update_order import releases, surely_until
+from asyncdp_sim.theory.predict.update_order import answering, surely_until
 from asyncdp_sim.theory.prediction import Unknown
 
-RARE = 1e-3
-"""Probability of an owner's falling silent before T that is taken for none."""
-ENDLESS = 10**9
-"""Answers that no run releases."""
 ENDS_EARLY = "the run may end at run.until, before T"
 UNEQUAL = "answers have unequal parts of a budget, which depend on the owner's earlier answers"
-BUDGETS_END = "budgets may end before T; later updates are of the remaining owners only"
 
 
 def out_of_order(scenario: Scenario) -> list[str]:
@@ -120,24 +109,3 @@ MOVING = (
     "the clip bound moves by noisy counts (break-even ε assumes that what noise costs falls with "
     "1/ε², which is rough here)"
 )
-
-
-def answering(network: Network) -> Releases | Unknown:
-    """Return how owners release answers until update T, none of them silent before, or why not."""
-    return _answering(facts_of(network))
-
-
-@lru_cache(maxsize=1)  # as predictions are kept
-def _answering(facts: Facts) -> Releases | Unknown:
-    network: Network = facts.network
-    law = releases(endless(network))
-    if isinstance(law, Unknown):
-        return law
-    if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
-        return Unknown(BUDGETS_END)
-    return law
-
-
-def endless(network: Network) -> Network:
-    """Return a network whose budgets never end."""
-    return network.model_copy(update={"answers_allowed": (ENDLESS,) * network.n_owners})

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.theory.formulas.arguments import refused
-from asyncdp_sim.theory.moments.gossip_map import GossipMap
-from asyncdp_sim.theory.moments.per_update import (
+from analysis.exact.gossip_map import GossipMap
+from analysis.exact.per_update import (
     Initial,
     Moments,
     Shape,
@@ -13,7 +11,9 @@ from asyncdp_sim.theory.moments.per_update import (
     started,
     variances,
 )
-from asyncdp_sim.theory.moments.sample_spread import SampleSpread
+from analysis.exact.sample_spread import SampleSpread
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.theory.formulas.arguments import refused
 
 Ints = Ints
 
@@ -45,7 +45,7 @@ def capped_moments(
         P(m⁺) = Σ_i w_i(m) P(m),   m⁺ = m + e_i,   w_i(m) = π_i/Σ_{j: m_j < K_j} π_j,
 
     and so with E[u; m] and E[uuᵀ; m], u all models' deviations from θ*, each transformed by owner
-    i's update (:class:`~asyncdp_sim.theory.moments.gossip_map.GossipMap`). Moments after k updates
+    i's update (:class:`~analysis.exact.gossip_map.GossipMap`). Moments after k updates
     are sums over the m with Σ m_i = k. There are Π (K_i + 1) of these, see :func:`capped_size`.
 
     Parameters
@@ -57,7 +57,7 @@ def capped_moments(
     noise_variance : array (N,) or (N, K), optional
         As there; or, of K ≥ K_i columns, of the first, second … answer of each owner.
     noise, initial, spread
-        As for :func:`~asyncdp_sim.theory.moments.per_update.moments`.
+        As for :func:`~analysis.exact.per_update.moments`.
 
     Returns
     -------

@@ -1,1 +1,0 @@
-"""Assumptions under which moments of learning are exact."""
