@@ -211,7 +211,7 @@ def test_a_lean_installation_neither_plots_nor_reports(here):
         (("--set", "protocol.features=3"), "did you mean 'data.features'? known keys: kind"),
         (("--epsilon", "3"), "; a field is set by --set privacy.epsilon=VALUE"),
         (("--updates", "3"), "; a field is set by --set run.updates=VALUE"),
-        (("--bound", "3"), "VALUE or --set privacy.sensitivity.bound=VALUE"),
+        (("--bound", "3"), "; a field is set by --set privacy.sensitivity.bound=VALUE"),
     ],
 )
 def test_a_field_that_is_named_without_its_table(words, said, command):
