@@ -11,8 +11,17 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
-from asyncdp_sim.network.laws.kind import WIDEST, WIDEST_GAMMA
+from asyncdp_sim.network.laws import (
+    WIDEST,
+    WIDEST_GAMMA,
+    Constant,
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    Lognormal,
+    NoTime,
+)
 
 Floats = Array
 RESAMPLED = 200

@@ -1,13 +1,17 @@
 """Travel times of messages, and the bytes that they hold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec.base import PerOwner, Positive, Spec, per_owner
+from asyncdp_sim.spec.base import Count, PerOwner, Positive, Spec, per_owner
+
+if TYPE_CHECKING:
+    pass
+
 
 STAGES = ("query", "compute", "answer")
 """Of an exchange, from a query to the arrival of its answer."""
@@ -35,6 +39,48 @@ class Payload(Spec):
     def size(self, numbers: int) -> int:
         """Return the bytes of a message that holds so many numbers."""
         return numbers * self.number_bytes + self.header_bytes
+
+
+Bytes = Annotated[int, Field(ge=0, le=10**6)]
+
+
+class Aggregation(Spec):
+    """The terms on which answers are summed.
+
+    Attributes
+    ----------
+    least : int
+        Contributions without which a sum is not opened, n − d; so many shares open one.
+    number_bytes : int
+        Bytes of a masked number.
+    key_bytes, share_bytes : int
+        Bytes of an owner's public keys, and of what it shares with one other owner.
+    """
+
+    least: Count
+    number_bytes: Bytes = 8
+    key_bytes: Bytes = 64
+    share_bytes: Bytes = 80
+
+    def with_query(self, n_owners: int) -> int:
+        """Return the bytes that a query has besides: keys and shares of all other owners."""
+        return (n_owners - 1) * (self.key_bytes + self.share_bytes)
+
+    def with_answer(self, n_owners: int) -> int:
+        """Return the bytes that an answer has besides: its owner's keys, a share for each other."""
+        return self.key_bytes + (n_owners - 1) * self.share_bytes
+
+    def asking(self, n_owners: int) -> int:
+        """Return the bytes, without a header, that name those who answered: a bit for each."""
+        return -(-n_owners // 8)
+
+    def opening(self, n_owners: int) -> int:
+        """Return the bytes, without a header, by which one owner helps to open a sum."""
+        return (n_owners - 1) * self.share_bytes
+
+    def last_needed(self, ticks: Sequence[int]) -> int:
+        """Return when a sum is open: ``least`` of those that answered have come back."""
+        return sorted(ticks)[self.least - 1]
 
 
 def acknowledged(laws: Law | tuple[Law, ...]) -> bool:

@@ -12,8 +12,7 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import of_owner
 from asyncdp_sim.network.build import block, policy_of
-from asyncdp_sim.network.channels.uplink import LostMessages
-from asyncdp_sim.network.owner import Attends
+from asyncdp_sim.network.owner import Attends, LostMessages
 from asyncdp_sim.rehearsals.config import Order, Presence
 from asyncdp_sim.rehearsals.transport import Numbers, Pace, Wire, WireMessage, connect
 from asyncdp_sim.trace import ExchangeOutcome

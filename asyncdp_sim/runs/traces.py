@@ -26,8 +26,7 @@ from asyncdp_sim.runs.replicates import Learned, judged, scopes_of, watch_of
 from asyncdp_sim.runs.workers import processes
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.trace import Ending, Trace
-from asyncdp_sim.trace.occupation import OCCUPATION
-from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+from asyncdp_sim.trace.vocabulary import EXCHANGES, OCCUPATION, OWNERS
 
 _ONE_EACH = (
     "end_tick", "in_flight_total", "recomputed", "on_air_ticks", "one_on_one", "one_each",

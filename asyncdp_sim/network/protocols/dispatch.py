@@ -17,7 +17,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority, Signal
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.network.laws.kind import uniforms
+from asyncdp_sim.network.laws import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind

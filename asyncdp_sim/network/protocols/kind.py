@@ -13,9 +13,8 @@ from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
-from asyncdp_sim.network.channels.uplink import DeliveryPolicy
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.owner import DeliveryPolicy, Owner
 from asyncdp_sim.spec.base import Variant, trait
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]

@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.network.protocols.server_processes import Server, Stage
+from asyncdp_sim.network.protocols.servers import Server, Stage
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome
 from tests.together import together

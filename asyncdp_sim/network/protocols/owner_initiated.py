@@ -1,6 +1,7 @@
-"""Request for update: an owner asks, the learner talks to that owner alone until the update.
+"""Protocols in which a tick of an owner's clock begins an exchange: request, and push.
 
-Async, section 3, "Request for Update by the Data Owner".
+Request is Async, section 3, "Request for Update by the Data Owner". Push is what simulators of
+federated learning call asynchronous.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,11 +23,10 @@ from asyncdp_sim.core.kernel import (
 )
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.channels.uplink import DeliveryPolicy, Link
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.owner import DeliveryPolicy, Link, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec.base import Duration, trait
 from asyncdp_sim.trace import Detail, EventKind
@@ -191,4 +191,61 @@ class Request(ProtocolKind):
         owner.busy = False
         if owner.offline_reasons == 0 and learner.answers_left[owner.number] > 0:
             learner.kernel.start(self.attempt(owner, learner))
+        learner.finish()
+
+
+class Push(ProtocolKind):
+    """The unlocked protocol.
+
+    A tick reads the model as it is at that instant; the query's latency, the computation and the
+    answer's latency follow, and the learner applies the answer when it arrives.
+    """
+
+    one_on_one = False
+    sends_requests = False
+    acts_on_ticks = True
+    always_served = True
+    reads_early = False
+    at_mean = True
+    update_of = "answer"
+    ideal_only = False
+    rehearsed = "at once"
+    overlap = trait(lambda self: self.own_tick == "overlap")
+    vanishes = trait(lambda self: self.offline == "vanish")
+    plain = trait(lambda self: not self.vanishes)
+
+    kind: Literal["push"] = "push"
+    own_tick: Literal["drop", "overlap"] = "drop"
+    offline: Literal["finish", "vanish"] = "finish"
+
+    @override
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        pass
+
+    @override
+    def attempt(self, owner: Owner, learner: Learner) -> Activity:
+        kernel, number, link = learner.kernel, owner.number, owner.link
+        if owner.answers_reserved == learner.answers_left[number]:
+            return
+        owner.answers_reserved += 1
+        owner.busy = self.own_tick == "drop"
+        exchange = learner.read(number, learner.begin(number), kernel.tick)
+        patience = None if link is None else link.patience(exchange)
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), QUERY_ARRIVES
+        if link is None:
+            if owner.query is not None and learner.keeps_events:
+                learner.event(QUERY_RECEIVED, number, exchange.message)
+            if owner.compute is not None:
+                yield kernel.tick + next(owner.compute), GRADIENT_READY
+            owner.answers_reserved -= 1
+            learner.release(exchange)
+            if owner.answer is not None:
+                yield kernel.tick + next(owner.answer), ANSWER_END
+            learner.apply(exchange)
+        elif link.query_received(exchange.message, owner.query is not None):
+            yield from link.answer(exchange, patience)
+        else:
+            yield from link.query_lost(exchange, patience)
+        owner.busy = False
         learner.finish()
