@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import DeliveryPolicy, Durations, Link, LostMessages, Owner
+from asyncdp_sim.network.owner import DeliveryPolicy, Durations, Link, LostMessages, Owner, SureLink
 from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.spec.base import own
@@ -212,13 +212,11 @@ class Builder:
         notes: "OccupationNotes | None" = None,
     ) -> None:
         self._notes = notes
-        self.plain = _is_plain(network)
-        """Whether every exchange goes from its query to its update."""
         self._network = network
         self._learner = learner
         self._medium = medium
         self._streams = streams
-        self._policy = policy_of(network)
+        self.policy = policy_of(network)
         self._known: dict[int, Owner] | None = {} if shared else None
         self._stages = _stages(network)
         self._shared = self._durations(1) if shared else None
@@ -237,10 +235,12 @@ class Builder:
             owner.processor = Processor(self._learner.kernel)
         if self._notes is not None:
             self._notes.watch(owner)
-        if not self.plain:
-            owner.link = self._link(owner)
-            if self._known is not None:
-                self._known[number] = owner
+        if self.policy.sure:  # such a link has no state that an owner made again would lack
+            owner.link = SureLink(owner, self._learner, self.policy)
+            return owner
+        owner.link = self._link(owner)
+        if self._known is not None:
+            self._known[number] = owner
         return owner
 
     def _durations(self, number: int) -> dict[str, Any]:
@@ -289,7 +289,7 @@ class Builder:
         return Link(
             owner,
             self._learner,
-            self._policy,
+            self.policy,
             LostMessages(
                 request=lost("request", "_request"),
                 query=lost("query", "_query"),
@@ -329,13 +329,6 @@ def _beyond(owner: Owner, durations: Durations) -> Iterator[int]:
         yield owner.distance + ticks
 
 
-def _is_plain(network: Network) -> bool:
-    """Return whether every exchange goes from its query to its update."""
-    channel = network.channel
-    sure = channel.lossless and network.protocol.plain and not network.withholds
-    return sure and channel.contended is None and not acknowledged(network.latency.acknowledgement)
-
-
 def policy_of(network: Network) -> DeliveryPolicy:
     """Return how owners of a network deal with what goes wrong."""
     channel = network.channel
@@ -347,7 +340,9 @@ def policy_of(network: Network) -> DeliveryPolicy:
         withholds=network.withholds,
     )
     if shared is None:
-        return policy
+        in_time = policy.timeout_ticks is None and not policy.vanishes and not policy.withholds
+        acknowledges = acknowledged(network.latency.acknowledgement)
+        return replace(policy, sure=channel.lossless and in_time and not acknowledges)
     request = shared.request_airtime
     return replace(
         policy,

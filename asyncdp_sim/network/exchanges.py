@@ -108,7 +108,7 @@ class Exchanges:
     event : callable
         Notes an event; see :meth:`~asyncdp_sim.trace.Recorder.event`.
     keeps_events : bool
-        Whether events are kept; otherwise an update, the most frequent step, reports none.
+        Whether events are kept; where not, requests and refusals, the most frequent, report none.
     updates : int
         k, the number of updates applied so far.
     messages : int

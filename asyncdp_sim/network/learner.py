@@ -278,8 +278,7 @@ class Learner(Exchanges):
         self._due[owner] = self.updates + self._apart
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
-        if self.keeps_events:
-            self.event(QUERY_SENT, owner, message)
+        self.event(QUERY_SENT, owner, message)
         return exchange
 
     def release(self, exchange: Exchange) -> None:
@@ -294,8 +293,7 @@ class Learner(Exchanges):
                 self.event(EventKind.answer_resent, owner, exchange.message, 1)
                 return
             self._answered.add(owner)
-        if self.keeps_events:
-            self.event(ANSWER_RELEASED, owner, exchange.message, 1)
+        self.event(ANSWER_RELEASED, owner, exchange.message, 1)
         self.answers_left[owner] -= 1
         if self.answers_left[owner] == 0:
             self.event(EventKind.budget_exhausted, owner)
@@ -330,8 +328,7 @@ class Learner(Exchanges):
         """Use an answer; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
         self._learning.apply(owner, message, exchange.peer)
-        if self.keeps_events:
-            self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
+        self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         del self.open[message]
         exchange.outcome = APPLIED
         self._note(exchange, self.kernel.tick, self.updates)
@@ -348,8 +345,7 @@ class Learner(Exchanges):
         self.recorder.in_flight_total += len(self.open)
         self.updates += 1
         self._tick(self.kernel.tick)
-        if self.keeps_events:
-            self.event(UPDATE_APPLIED, owner, message)
+        self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self.horizon:
             self.kernel.stop()
         if self._stops and self._learning.reached():

@@ -1,13 +1,16 @@
 """An owner's place in the network, and its link: messages that wait, collide, or are lost."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+
+from typing_extensions import override
 
 from asyncdp_sim.core.kernel import (
     ANSWER_END,
     GRADIENT_READY,
     QUERY_ARRIVES,
+    REQUEST_ARRIVES,
     TRANSMISSION_BEGINS,
     Activity,
     Moment,
@@ -73,7 +76,7 @@ class Owner:
     online_at_tick: Attends | None = None
     online_for_query: Attends | None = None
     unanswered: BroadcastQuery | None = None
-    link: "Link | None" = None
+    link: "Link" = field(init=False, repr=False)
     processor: Processor | None = None
     retry: Durations = None
     delay: Durations = None
@@ -116,6 +119,8 @@ class DeliveryPolicy:
         Whether owners may keep answers to themselves.
     answer_ticks, request_ticks : int or None
         Airtime of an answer and of a request; None does not use the channel.
+    sure : bool
+        Whether every message arrives and is used: nothing is lost, late, or acknowledged.
     """
 
     attempts: int = 1
@@ -127,6 +132,7 @@ class DeliveryPolicy:
     withholds: bool = False
     answer_ticks: int | None = None
     request_ticks: int | None = None
+    sure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,38 +233,56 @@ class Link:
         self._port = port
         self._backoff = backoff
         self._vanishes = policy.vanishes
-        airtime = policy.request_ticks
-        self.carries_requests = losses.request is not None or airtime is not None
-        """Whether a request may take time or be lost here."""
+        self._may_lose_requests = losses.request is not None or policy.request_ticks is not None
+        self.asks_at_once = owner.request is None and not self._may_lose_requests
+        """Whether a request reaches the learner at the tick at which it is sent."""
         self._acknowledges = owner.acknowledgement is not None or losses.acknowledgement is not None
 
-    def ask(self, message: int) -> Waiting[bool]:
-        """Send a request; return whether it is on its way to the learner."""
-        owner, learner = self._owner, self._learner
-        airtime, fate = self.policy.request_ticks, None
-        if self._port is not None and airtime is not None:
+    def send_request(self, message: int) -> Waiting[bool]:
+        """Send a request; return whether it has reached the learner."""
+        owner = self._owner
+        if self._may_lose_requests and not (yield from self._transmit_request(message)):
+            return False
+        if owner.request is not None:
+            yield self._learner.kernel.tick + next(owner.request), REQUEST_ARRIVES
+        return True
+
+    def _transmit_request(self, message: int) -> Waiting[bool]:
+        """Send a request over the channel, if there is one; return whether it is not lost."""
+        number, learner, fate = self._owner.number, self._learner, None
+        if self._port is not None and self.policy.request_ticks is not None:
             deferred = partial(self._deferred, message, 0)
-            fate = yield from self._port(airtime, lambda: True, deferred)
+            fate = yield from self._port(self.policy.request_ticks, lambda: True, deferred)
         if fate is Fate.kept:
-            learner.request_lost(owner.number, message, Detail.channel_busy)
+            learner.request_lost(number, message, Detail.channel_busy)
         elif fate is Fate.collided:
-            learner.request_lost(owner.number, message, Detail.collision)
+            learner.request_lost(number, message, Detail.collision)
         elif _lost(self.losses.request):
-            learner.request_lost(owner.number, message, Detail.noise)
+            learner.request_lost(number, message, Detail.noise)
         else:
             return True
         return False
 
-    def patience(self, exchange: Exchange) -> Patience | None:
+    def _patience(self, exchange: Exchange) -> Patience | None:
         """Return the learner's timer for an exchange that begins now, if it has one."""
         ticks = self.policy.timeout_ticks
         return None if ticks is None else Patience(self._learner, exchange, ticks)
 
-    def query_lost(self, exchange: Exchange, patience: Patience | None) -> Activity:
+    def query_lost(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
         """End an exchange whose query did not find its owner."""
         if patience is not None and exchange.ended is None:
             yield patience.moment
         self._give_up(exchange, patience)
+
+    def serve(self, exchange: Exchange) -> Activity:
+        """Carry an exchange from its query, which is sent now, to its end."""
+        owner, patience = self._owner, self._patience(exchange)
+        if owner.query is not None:
+            yield self._learner.kernel.tick + next(owner.query), QUERY_ARRIVES
+        if self.query_received(exchange.message, owner.query is not None):
+            yield from self.answer(exchange, patience)
+        else:
+            yield from self.query_lost(exchange, patience)
 
     def deliver(self, message: int) -> Waiting[bool]:
         """Carry a query to its owner; return whether it is not lost and its owner listens."""
@@ -453,6 +477,32 @@ class Link:
     def _deferred(self, message: int, attempt: int) -> None:
         attempted = (self._owner.number, message, attempt, Detail.channel_busy)
         self._learner.event(EventKind.retry, *attempted)
+
+
+class SureLink(Link):
+    """A link on which nothing can go wrong: every query is received, every answer is used.
+
+    An exchange takes the course of :meth:`Link.serve`, in three quarters of the time.
+    """
+
+    def __init__(self, owner: Owner, learner: Learner, policy: DeliveryPolicy) -> None:
+        super().__init__(owner, learner, policy, LostMessages(), None, None)
+
+    @override
+    def serve(self, exchange: Exchange) -> Activity:
+        owner, learner, kernel = self._owner, self._learner, self._learner.kernel
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), QUERY_ARRIVES
+            learner.event(QUERY_RECEIVED, owner.number, exchange.message)
+        if owner.compute is not None:
+            yield kernel.tick + next(owner.compute), GRADIENT_READY
+        owner.answers_reserved -= 1
+        learner.release(exchange)
+        if owner.answer is not None:
+            yield kernel.tick + next(owner.answer), ANSWER_END
+        learner.apply(exchange)
+        if self.policy.locks:
+            learner.lock.release()
 
 
 def _lost(losses: Iterator[bool] | None) -> bool:

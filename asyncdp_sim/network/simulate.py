@@ -37,9 +37,8 @@ def live(
 
     The owner falls silent when its budget is spent or its clock has no further tick.
     """
-    number = owner.number
+    number, keeps_events = owner.number, learner.keeps_events
     event, active, start = learner.event, learner.active, kernel.start
-    keeps_events = learner.keeps_events
     for tick in ticks:
         yield tick, AT_TICK
         if number not in active:
@@ -152,7 +151,7 @@ class Crowd:
         source = partial(self._streams.generator, "availability")
         lazily = network.availability.lazily
         self._online = lazily(network.n_owners, source, learner.recorder)
-        refuses = builder.plain and network.protocol.refuses_at_once(network)
+        refuses = builder.policy.sure and network.protocol.refuses_at_once(network)
         self._skips = refuses and not learner.recorder.keeps_events
         self._free: Signal | None = None
         self._served: frozenset[int] = frozenset()

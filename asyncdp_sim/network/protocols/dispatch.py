@@ -197,7 +197,7 @@ class Desk:
         """Carry a task to its owner and the answer back, and hand the next one out."""
         learner, link, number = self._learner, owner.link, owner.number
         message = exchange.message
-        heard = link is not None and (yield from link.deliver(message))
+        heard = yield from link.deliver(message)
         mine = heard and self._one_by_one
         if mine:
             yield from self._wait(owner)
@@ -207,8 +207,7 @@ class Desk:
             else:  # it has left for good
                 learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
                 heard = False
-        if link is not None:
-            yield from link.answer(exchange) if heard else link.query_lost(exchange, None)
+        yield from link.answer(exchange) if heard else link.query_lost(exchange)
         if mine:
             self._go_on(owner)
         self._under_way[number - 1] -= 1

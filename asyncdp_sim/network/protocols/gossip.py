@@ -111,7 +111,7 @@ class Meetings:
 
     def _arrives(self, owner: Owner, exchange: Exchange) -> bool:
         """Return whether an owner's answer comes to the other, which uses it."""
-        lost = None if owner.link is None else owner.link.losses.answer
+        lost = owner.link.losses.answer
         if lost is None or not next(lost):
             self._learner.apply(exchange)
             return True
@@ -175,7 +175,6 @@ class Gossip(ProtocolKind):
     ideal_only = True
     of_everybody = True
     has_learner = trait(lambda self: self.graph.learner)
-    plain = True
 
     kind: Literal["gossip"] = "gossip"
     graph: GossipGraph

@@ -50,8 +50,6 @@ class ProtocolKind(Variant):
     """Few other settings fit it: those that do not are reported alone, before all other faults."""
     rehearsed: ClassVar[Serving | None] = None
     """How real processes do the same; None where they cannot."""
-    plain: ClassVar[bool] = False
-    """Whether the protocol itself gives an exchange no other way to go than to its update."""
     shares_work: ClassVar[bool] = False
     """Whether an owner computes for several exchanges at once, sharing its speed."""
     overlap: ClassVar[bool] = False

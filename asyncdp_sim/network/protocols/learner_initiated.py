@@ -112,7 +112,7 @@ class Broadcast(ProtocolKind):
         )
         if not listens:
             learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
-        elif link is not None and link.query_received(query.message, True):
+        elif link.query_received(query.message, True):
             if query.message < owner.heard:  # a newer one has overtaken it
                 return
             owner.heard = query.message
@@ -130,8 +130,7 @@ class Broadcast(ProtocolKind):
         if self.answer_at == "after-delay" and owner.delay is not None:
             yield learner.kernel.tick + next(owner.delay), Priority.TRANSMISSION_BEGINS
         exchange = learner.take(owner.number, message, query)
-        if owner.link is not None:
-            yield from owner.link.answer(exchange)
+        yield from owner.link.answer(exchange)
         owner.busy = False
         learner.finish()
 
@@ -240,21 +239,20 @@ def _ask(owner: Owner, learner: Learner) -> Exchange:
 def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     """Carry a query to its owner, and the answer back."""
     link, number = owner.link, owner.number
-    heard = link is not None and (yield from link.deliver(exchange.message))
+    heard = yield from link.deliver(exchange.message)
     while heard and exchange.ended is None and (owner.offline_reasons > 0 or owner.busy):
         if learner.awaits(number):
             yield learner.absences.end(number)
         else:  # it has left for good
             learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
             heard = False
-    if link is not None:
-        if heard and exchange.ended is None:
-            owner.busy = True
-            yield from link.answer(exchange)
-            owner.busy = False
-            learner.absences.over(number)
-        else:
-            yield from link.query_lost(exchange, None)
+    if heard and exchange.ended is None:
+        owner.busy = True
+        yield from link.answer(exchange)
+        owner.busy = False
+        learner.absences.over(number)
+    else:
+        yield from link.query_lost(exchange)
     learner.finish()
 
 

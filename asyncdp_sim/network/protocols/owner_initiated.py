@@ -12,25 +12,17 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.kernel import (
-    ANSWER_END,
-    GRADIENT_READY,
-    NOTHING,
-    QUERY_ARRIVES,
-    REQUEST_ARRIVES,
-    TRANSMISSION_BEGINS,
-    Activity,
-)
+from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Activity
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.latency import least_times
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import DeliveryPolicy, Link, Owner
+from asyncdp_sim.network.owner import DeliveryPolicy, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec.base import Duration, trait
 from asyncdp_sim.trace import Detail, EventKind
-from asyncdp_sim.trace.vocabulary import BUSY, QUERY_RECEIVED
+from asyncdp_sim.trace.vocabulary import BUSY
 
 
 class Request(ProtocolKind):
@@ -52,7 +44,6 @@ class Request(ProtocolKind):
     keeps_apart = True
     one_each = trait(lambda self: self.own_tick == "drop")
     vanishes = trait(lambda self: self.offline == "vanish")
-    plain = trait(lambda self: not self.queues and self.timeout is None)
     gives_up_after = trait(lambda self: self.timeout)
     asks_again = trait(lambda self: self.retry is not None)
     queues = trait(lambda self: self.busy == "queue")
@@ -100,94 +91,52 @@ class Request(ProtocolKind):
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        if learner.refuses(owner.number) and self._is_refused_at_once(owner):
-            learner.refuse_at_once(owner.number)
-            return NOTHING
-        if owner.link is None:
-            return self._straight(owner, learner)
-        return self._carried(owner, learner, owner.link)
-
-    def _is_refused_at_once(self, owner: Owner) -> bool:
-        """Whether an owner's request would meet the lock at this tick, and all would be over."""
-        asks = owner.request is None and (owner.link is None or not owner.link.carries_requests)
-        return asks and self.busy == "refuse"
-
-    def _straight(self, owner: Owner, learner: Learner) -> Activity:
-        """Ask where all messages arrive, no owner queues, and every request served is completed."""
-        kernel, number = learner.kernel, owner.number
-        asked = kernel.tick
-        message = learner.request(number)
-        owner.busy = True
-        if owner.request is not None:
-            yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        if learner.refuses(number):
-            learner.refuse(number, message)
-            self._end(owner, learner, message, learner.refusal(number, BUSY))
+        """Ask the learner; once it is free, be served until the update."""
+        kernel, number, link = learner.kernel, owner.number, owner.link
+        if self.busy == "refuse" and link.asks_at_once and learner.refuses(number):
+            learner.refuse_at_once(number)
             return
-        learner.lock.held = True
-        exchange = learner.read(number, message, asked)
-        if owner.query is not None:
-            yield kernel.tick + next(owner.query), QUERY_ARRIVES
-            learner.event(QUERY_RECEIVED, number, message)
-        if owner.compute is not None:
-            yield kernel.tick + next(owner.compute), GRADIENT_READY
-        learner.release(exchange)
-        if owner.answer is not None:
-            yield kernel.tick + next(owner.answer), ANSWER_END
-        learner.apply(exchange)
-        learner.lock.held = False
-        owner.busy = False
-        learner.finish()
-
-    def _carried(self, owner: Owner, learner: Learner, link: Link) -> Activity:
-        """Ask where messages wait, collide or are lost, and requests may queue."""
-        kernel, number = learner.kernel, owner.number
         if owner.answers_reserved == learner.answers_left[number]:
-            return
+            return  # all that the budget allows is promised to requests under way
         owner.answers_reserved += 1
-        asked = kernel.tick
-        message = learner.request(number)
-        owner.busy = self.own_tick == "drop"
-        heard = not link.carries_requests or (yield from link.ask(message))
-        if heard and owner.request is not None:
-            yield kernel.tick + next(owner.request), REQUEST_ARRIVES
-        queued = heard and self.queues and learner.lock.held
-        if queued:
-            yield learner.lock.queue(number, message)
-        if not heard or (learner.lock.held and not queued) or not learner.due(number):
-            if heard:
-                learner.refuse(number, message)
-            if queued:
-                learner.lock.release()
-            owner.answers_reserved -= 1
-            why = learner.refusal(number, BUSY) if heard else Detail.none
-            self._end(owner, learner, message, why)
+        owner.busy = self.one_each
+        asked, message = kernel.tick, learner.request(number)
+        if not link.asks_at_once and not (yield from link.send_request(message)):
+            self._not_served(owner, learner, message, Detail.none)
             return
+        if learner.refuses(number):
+            if self.busy != "queue" or not learner.lock.held:
+                self._refused(owner, learner, message)
+                return
+            yield learner.lock.queue(number, message)  # until the lock passes on to this owner
+            if not learner.due(number):
+                self._refused(owner, learner, message)
+                learner.lock.release()
+                return
         learner.lock.held = True
         exchange = learner.read(number, message, asked)
-        patience = link.patience(exchange)
-        if owner.query is not None:
-            yield kernel.tick + next(owner.query), QUERY_ARRIVES
-        if link.query_received(message, owner.query is not None):
-            yield from link.answer(exchange, patience)
-        else:
-            yield from link.query_lost(exchange, patience)
+        yield from link.serve(exchange)
         owner.busy = False
         learner.finish()
 
-    def _end(self, owner: Owner, learner: Learner, message: int, detail: Detail) -> None:
-        """End an attempt that was refused or lost, unless it is to be made once more."""
+    def _refused(self, owner: Owner, learner: Learner, message: int) -> None:
+        """Turn a request away, because the learner is locked or the owner was asked just now."""
+        learner.refuse(owner.number, message)
+        self._not_served(owner, learner, message, learner.refusal(owner.number, BUSY))
+
+    def _not_served(self, owner: Owner, learner: Learner, message: int, why: Detail) -> None:
+        """End an attempt that was refused or lost, or begin another one after a while."""
+        owner.answers_reserved -= 1
         if owner.retry is None:
             owner.busy = False
             learner.finish()
         else:
-            learner.event(EventKind.retry, owner.number, message, detail=detail)
-            learner.kernel.start(self._again(owner, learner))
+            learner.event(EventKind.retry, owner.number, message, detail=why)
+            learner.kernel.start(self._again(owner, learner, owner.retry))
 
-    def _again(self, owner: Owner, learner: Learner) -> Activity:
+    def _again(self, owner: Owner, learner: Learner, waits: Iterator[int]) -> Activity:
         """Ask once more after a while, unless the owner has gone or spent its budget."""
-        if owner.retry is not None:
-            yield learner.kernel.tick + next(owner.retry), TRANSMISSION_BEGINS
+        yield learner.kernel.tick + next(waits), TRANSMISSION_BEGINS
         owner.busy = False
         if owner.offline_reasons == 0 and learner.answers_left[owner.number] > 0:
             learner.kernel.start(self.attempt(owner, learner))
@@ -212,7 +161,6 @@ class Push(ProtocolKind):
     rehearsed = "at once"
     overlap = trait(lambda self: self.own_tick == "overlap")
     vanishes = trait(lambda self: self.offline == "vanish")
-    plain = trait(lambda self: not self.vanishes)
 
     kind: Literal["push"] = "push"
     own_tick: Literal["drop", "overlap"] = "drop"
@@ -224,28 +172,12 @@ class Push(ProtocolKind):
 
     @override
     def attempt(self, owner: Owner, learner: Learner) -> Activity:
-        kernel, number, link = learner.kernel, owner.number, owner.link
+        number = owner.number
         if owner.answers_reserved == learner.answers_left[number]:
-            return
+            return  # all that the budget allows is promised to jobs under way
         owner.answers_reserved += 1
         owner.busy = self.own_tick == "drop"
-        exchange = learner.read(number, learner.begin(number), kernel.tick)
-        patience = None if link is None else link.patience(exchange)
-        if owner.query is not None:
-            yield kernel.tick + next(owner.query), QUERY_ARRIVES
-        if link is None:
-            if owner.query is not None and learner.keeps_events:
-                learner.event(QUERY_RECEIVED, number, exchange.message)
-            if owner.compute is not None:
-                yield kernel.tick + next(owner.compute), GRADIENT_READY
-            owner.answers_reserved -= 1
-            learner.release(exchange)
-            if owner.answer is not None:
-                yield kernel.tick + next(owner.answer), ANSWER_END
-            learner.apply(exchange)
-        elif link.query_received(exchange.message, owner.query is not None):
-            yield from link.answer(exchange, patience)
-        else:
-            yield from link.query_lost(exchange, patience)
+        exchange = learner.read(number, learner.begin(number), learner.kernel.tick)
+        yield from owner.link.serve(exchange)
         owner.busy = False
         learner.finish()

@@ -372,7 +372,6 @@ class Servers(ProtocolKind):
     update_of = "servers"
     ideal_only = True
     own_network = True
-    plain = True
     answers_each = trait(lambda self: self.n_reached if self.read == "basic" else 1)
 
     kind: Literal["servers"] = "servers"
