@@ -1,6 +1,6 @@
 """Exchanges between owners and learner, from their queries to their ends."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,9 +125,11 @@ class Exchanges:
         Happens when no exchange is open any more, where somebody waits for that.
     masked : list of Exchange
         Open ones whose answers have arrived and are in sums that are not.
-    kept_elsewhere : callable
-        From the tick at which the run ends to the open exchanges that somebody else keeps, each
-        with its end; nobody does unless a protocol says so.
+    server_exchanges : dict
+        From its message to an open exchange with several servers, which no update uses alone.
+    server_answers : dict
+        By k, exchanges with several servers whose answers wait for update k + 1, and when each had
+        arrived (ticks).
     """
 
     def __init__(
@@ -145,7 +147,8 @@ class Exchanges:
         self.open: dict[int, Exchange] = {}
         self.absences = Absences(kernel)
         self.idle: Signal | None = None
-        self.kept_elsewhere: Callable[[int], Iterable[Exchange]] = _nobody
+        self.server_exchanges: dict[int, Exchange] = {}
+        self.server_answers: dict[int, list[tuple[Exchange, int]]] = {}
         self.masked: list[Exchange] = []
         self._given_up: dict[int, Exchange] = {}
 
@@ -235,18 +238,22 @@ class Exchanges:
 
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
-        elsewhere = self.kept_elsewhere(end_tick)
         for exchange in self.masked:  # no sum of theirs is opened any more
             transmission = (exchange.owner, exchange.message, exchange.transmissions)
             self.event(EventKind.answer_discarded, *transmission, Detail.unopened)
             exchange.outcome = ExchangeOutcome.discarded
-        for exchange in (*elsewhere, *self.unfinished()):
+        for exchange in (*self._cut_short_at_servers(end_tick), *self.unfinished()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
             if exchange.outcome is UNRELEASED:
                 exchange.release_tick = ended[0]
             self.recorder.exchange(exchange, *ended)
 
-
-def _nobody(_: int) -> Iterable[Exchange]:
-    """Return nothing: every open exchange is the learner's."""
-    return ()
+    def _cut_short_at_servers(self, end_tick: int) -> Iterator[Exchange]:
+        """Yield exchanges with several servers, each with its end: arrived ones first."""
+        for k in sorted(self.server_answers):
+            for exchange, tick in self.server_answers[k]:
+                exchange.ended = (tick, k)
+                yield exchange
+        for exchange in self.server_exchanges.values():
+            exchange.ended = (end_tick, exchange.read_k)
+            yield exchange

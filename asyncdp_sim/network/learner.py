@@ -127,7 +127,7 @@ class Sums:
             self._opens.fire(kernel.tick, Priority.QUERY_ARRIVES)
             self._opens = None
 
-    def of(self, owner: int) -> Signal | None:
+    def opening_of(self, owner: int) -> Signal | None:
         """Return what happens when the next sum is open, for an owner whose answer is in one."""
         if all(owner != exchange.owner for exchange in self._learner.masked):
             return None
@@ -215,7 +215,6 @@ class Learner(Exchanges):
         self.sums: Sums | None = None
         if aggregation is not None:
             self.sums = Sums(self, aggregation, self._per_update)
-        self._take = self.apply_now if self.sums is None else self.sums.gather
         self.reached = False
         self.presence_changes = 0
         self.stalled = False
@@ -223,7 +222,6 @@ class Learner(Exchanges):
         self._awaited = np.arange(len(answers_allowed) + 1) > 0  # by owner number
         self._n_awaited = len(answers_allowed)
         self._apart = apart or 0
-        self._nobody = self._none_awaited if apart is None else self._none_askable
         self._due = np.zeros(len(answers_allowed) + 1, dtype=np.int64)
         self._found = 0
         self._pending = 0
@@ -240,8 +238,7 @@ class Learner(Exchanges):
         self._pending += 1
         self.messages = message = self.messages + 1
         self._attempts[owner] += 1
-        if self.keeps_events:
-            self.event(REQUEST_SENT, owner, message)
+        self.event(REQUEST_SENT, owner, message)
         return message
 
     def refuse(self, owner: int, message: int) -> None:
@@ -321,8 +318,11 @@ class Learner(Exchanges):
         return True
 
     def apply(self, exchange: Exchange) -> None:
-        """Take the answer that has arrived: now, or when the sum that it is in is opened."""
-        self._take(exchange)
+        """Use an answer that has arrived: now, or when the sum that it is in is opened."""
+        if self.sums is None:
+            self.apply_now(exchange)
+        else:
+            self.sums.gather(exchange)
 
     def apply_now(self, exchange: Exchange) -> None:
         """Use an answer; the last of B makes one more update."""
@@ -364,7 +364,7 @@ class Learner(Exchanges):
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
         self._pending -= 1
-        if self._pending == 0 and self._nobody():
+        if self._pending == 0 and self._nobody_left():
             self.kernel.stop()
 
     def leave(self, owner: int) -> None:
@@ -376,7 +376,7 @@ class Learner(Exchanges):
         """Note that an owner can never ask, though its clock ticks; end the run if all are such."""
         self._forgo(owner)
         self.absences.over(owner)
-        if self._pending == 0 and self._nobody():
+        if self._pending == 0 and self._nobody_left():
             self.kernel.stop()
 
     def awaits(self, owner: int) -> bool:
@@ -400,12 +400,13 @@ class Learner(Exchanges):
         self._n_awaited -= int(self._awaited[owner])
         self._awaited[owner] = False
 
-    def _none_awaited(self) -> bool:
-        """Return whether no owner may be asked ever again."""
-        return self._n_awaited == 0
+    def _nobody_left(self) -> bool:
+        """Return whether no owner may be asked any more.
 
-    def _none_askable(self) -> bool:
-        """Return whether no owner may be asked before another update, which nobody then makes."""
+        Where owners rest between answers: none before another update, which then nobody makes.
+        """
+        if self._apart == 0:
+            return self._n_awaited == 0
         if not (self.awaits(self._found) and self.due(self._found)):
             self._found = next(iter(self.askable().tolist()), 0)
         return self._found == 0

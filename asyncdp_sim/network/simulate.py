@@ -66,9 +66,11 @@ def one_answer_per_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callabl
 
     def begun(owner: Owner, learner: Learner) -> Activity:
         yield from attempt(owner, learner)
-        while learner.sums is not None and (opens := learner.sums.of(owner.number)) is not None:
+        opening = None if learner.sums is None else learner.sums.opening_of(owner.number)
+        while learner.sums is not None and opening is not None:
             owner.busy = True
-            yield opens
+            yield opening
+            opening = learner.sums.opening_of(owner.number)
         owner.busy = False
 
     return begun

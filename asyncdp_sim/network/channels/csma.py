@@ -193,14 +193,14 @@ class DcfMedium(Medium):
         self, owner: int, draws: Iterator[float], ticks: int, begun: Callable[[], bool], _: object
     ) -> Waiting[Fate]:
         """Count slots down, then transmit."""
-        yield self.turn(int(next(draws) * self.window(owner)))
+        yield self.own_slot(int(next(draws) * self.window(owner)))
         fate = yield from self.air.attempt(ticks, begun)
         if fate is not Fate.kept:
             self._collisions[owner] = 0 if fate is Fate.clear else self._collisions[owner] + 1
         self.over(fate)
         return fate
 
-    def turn(self, count: int) -> Signal:
+    def own_slot(self, count: int) -> Signal:
         """Return the slot of an owner that counts so many others first, from the next one on."""
         mine = Signal(self.air.kernel)
         self._counting.append((count, mine))
@@ -223,13 +223,13 @@ class DcfMedium(Medium):
         kernel = self.air.kernel
         yield kernel.tick + self._slot, TRANSMISSION_BEGINS  # all that are ready by then begin
         while len(self._counting) > 0:
-            turns = [turn for left, turn in self._counting if left == 0]
-            self._counting = [(left - 1, turn) for left, turn in self._counting if left > 0]
-            if len(turns) == 0:
+            begun = [slot for left, slot in self._counting if left == 0]
+            self._counting = [(left - 1, slot) for left, slot in self._counting if left > 0]
+            if len(begun) == 0:
                 yield kernel.tick + self._slot, TRANSMISSION_BEGINS
                 continue
-            self._sending, self._taken, self._next = len(turns), None, Signal(kernel)
-            for turn in turns:
-                turn.fire(kernel.tick, TRANSMISSION_BEGINS)
+            self._sending, self._taken, self._next = len(begun), None, Signal(kernel)
+            for slot in begun:
+                slot.fire(kernel.tick, TRANSMISSION_BEGINS)
             yield self._next
         self._under_way = False

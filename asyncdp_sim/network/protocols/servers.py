@@ -66,8 +66,6 @@ class ServersTogether:
     ----------
     servers : list of Server
         In the order of their numbers.
-    arrived : dict
-        By k − 1, the exchanges whose answers wait for update k, and when each had arrived.
     """
 
     def __init__(
@@ -76,12 +74,9 @@ class ServersTogether:
         self.learner = learner
         self.window = window
         self.servers: list[Server] = []
-        self.arrived: dict[int, list[tuple[Exchange, int]]] = {}
         self._agreements = agreements
-        self._through: Counter[int] = Counter()
-        self._open: dict[int, Exchange] = {}
+        self._finished: Counter[int] = Counter()
         self._missing: dict[int, int] = {}
-        learner.kept_elsewhere = self.left
 
     def read(self, owner: int, asked: int, peer: int, read_tick: int, step: int) -> Exchange:
         """Open an exchange for a step ``step`` (from 1), of a model that left at ``read_tick``.
@@ -90,7 +85,7 @@ class ServersTogether:
         """
         message = self.learner.begin(owner)
         exchange = Exchange(message, owner, asked, read_tick, step - 1, peer)
-        self._open[message] = exchange
+        self.learner.server_exchanges[message] = exchange
         self.learner.event(QUERY_SENT, owner, message)
         self.learner.form(owner, message, peer)
         return exchange
@@ -108,8 +103,8 @@ class ServersTogether:
             return
         self.learner.event(ANSWER_DELIVERED, exchange.owner, exchange.message, 1)
         exchange.outcome = APPLIED
-        del self._open[exchange.message], self._missing[exchange.message]
-        arrived = self.arrived.setdefault(exchange.read_k, [])
+        del self.learner.server_exchanges[exchange.message], self._missing[exchange.message]
+        arrived = self.learner.server_answers.setdefault(exchange.read_k, [])
         arrived.append((exchange, self.learner.kernel.tick))
 
     def step(self, server: int) -> None:
@@ -117,29 +112,19 @@ class ServersTogether:
         self.learner.event(EventKind.server_stepped, 0, 0, server)
         self.learner.server_step(server)
 
-    def left(self, end_tick: int) -> Iterator[Exchange]:
-        """Yield what the end of the run has cut short: what arrived for later updates first."""
-        for k in sorted(self.arrived):
-            for exchange, tick in self.arrived[k]:
-                exchange.ended = (tick, k)
-                yield exchange
-        for exchange in self._open.values():
-            exchange.ended = (end_tick, exchange.read_k)
-            yield exchange
-
-    def near(self, server: int, step: int) -> tuple[int, ...] | None:
+    def partners(self, server: int, step: int) -> tuple[int, ...] | None:
         """Return the partners of a server after a step that ends a window."""
         agreed = self._agreements[(step // self.window - 1) % len(self._agreements)]
         return None if agreed is None else agreed[server - 1]
 
-    def through(self, step: int) -> None:
-        """Note that one more server is through with a step; the last one makes the update."""
-        self._through[step] += 1
-        if self._through[step] < len(self.servers):
+    def finish_step(self, step: int) -> None:
+        """Note that one more server has finished a step; the last one makes the update."""
+        self._finished[step] += 1
+        if self._finished[step] < len(self.servers):
             return
-        del self._through[step]
+        del self._finished[step]
         k = self.learner.updates
-        for exchange, end_tick in self.arrived.pop(k, []):
+        for exchange, end_tick in self.learner.server_answers.pop(k, []):
             self.learner.recorder.exchange(exchange, end_tick, k)
         self.learner.update()
 
@@ -193,17 +178,17 @@ class Server:
             for client in self.clients:
                 hear = partial(client.hear, *sent)
                 _after(kernel, client.owner.query, self.latency, QUERY_ARRIVES, hear)
-            self._turn()
+            self._step_if_complete()
 
     def receive(self, step: int, exchange: Exchange, _: object = None) -> None:
         """Take a client's answer for a step."""
         self._together.arrive(exchange)
         self._received[Stage.gathering, step] += 1
         if step == self._steps + 1:
-            self._turn()
+            self._step_if_complete()
 
-    def _turn(self) -> None:
-        """Step, after all that arrives at this tick, if all answers are there."""
+    def _step_if_complete(self) -> None:
+        """Make the next step, after all that arrives at this tick, if all answers have arrived."""
         answers = self._received[Stage.gathering, self._steps + 1]
         if self._stage is Stage.gathering and answers == len(self.clients):
             self._stage = Stage.stepping
@@ -214,9 +199,9 @@ class Server:
         del self._received[Stage.gathering, self._steps]
         self._together.step(self.number)
         if self._steps % self._together.window > 0:
-            self._go_on()
+            self._continue()
             return
-        near = self._together.near(self.number, self._steps)
+        near = self._together.partners(self.number, self._steps)
         self._stage = Stage.masking if near is None else Stage.hearing
         self._tell(near)
         self._agree()
@@ -231,7 +216,7 @@ class Server:
 
         Masks come first, then masked models; neighbours send their models alone.
         """
-        near = self._together.near(self.number, self._steps)
+        near = self._together.partners(self.number, self._steps)
         needed = len(self._together.servers) - 1 if near is None else len(near)
         if self._stage is Stage.masking and self._received[self._stage, self._steps] == needed:
             del self._received[self._stage, self._steps]
@@ -241,12 +226,12 @@ class Server:
             return
         if self._received[self._stage, self._steps] == needed:
             del self._received[self._stage, self._steps]
-            self._go_on()
+            self._continue()
 
-    def _go_on(self) -> None:
-        """Turn to the next step."""
+    def _continue(self) -> None:
+        """Continue with the next step."""
         self._stage = Stage.gathering
-        self._together.through(self._steps)
+        self._together.finish_step(self._steps)
         self.send()
 
     def _tell(self, near: Sequence[int] | None) -> None:
@@ -320,17 +305,17 @@ class Client:
 
 def _after(
     kernel: Kernel,
-    own: Durations,
-    besides: Durations,
+    message: Durations,
+    latency: Durations,
     priority: Priority,
-    what: Callable[..., None],
+    arrive: Callable[..., None],
 ) -> None:
     """Let a message arrive after the sum of two durations; at once where both take no event."""
-    if own is None and besides is None:
-        what()
+    if message is None and latency is None:
+        arrive()
         return
-    ticks = (0 if own is None else next(own)) + (0 if besides is None else next(besides))
-    Moment(kernel, kernel.tick + ticks, priority).callbacks.append(what)
+    ticks = (0 if message is None else next(message)) + (0 if latency is None else next(latency))
+    Moment(kernel, kernel.tick + ticks, priority).callbacks.append(arrive)
 
 
 MOST = 1000

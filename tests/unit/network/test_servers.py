@@ -45,7 +45,7 @@ def test_every_tick_by_a_recursion(seed, read):
 def test_the_recursion_sees_servers_that_do_not_wait_for_all_masked_models(monkeypatch):
     def hasty(server):
         if server._stage is Stage.masking and server._received[Stage.masking, server._steps] > 0:
-            server._go_on()
+            server._continue()
 
     monkeypatch.setattr(Server, "_agree", hasty)
     net = random_net(2, "minimum-wait")
