@@ -41,20 +41,21 @@ class Owner:
         Whether it is sending, waiting or being served; its clock's ticks are dropped meanwhile.
     offline_reasons : int
         For how many reasons it is offline; 0 is online.
-    attends : callable, optional
-        Whether it attends to a tick, drawn for each tick; None attends to all.
-    listens : callable, optional
-        The same for each query that is sent to all owners.
+    online_at_tick : callable, optional
+        Whether it is online at a tick of its clock, drawn for each tick; None where it always is
+        that is not offline for another reason.
+    online_for_query : callable, optional
+        The same for each query of a learner that asks owners itself.
     answers_reserved : int
-        Answers under way that are not released yet, where there may be several.
+        Answers under way that are not released yet, of which its budget allows each.
     unanswered : BroadcastQuery, optional
         The newest query received that it has not begun to answer.
     heard : int
         Message number of the newest query to all owners that it received; 0 is none yet.
     distance : int
         Ticks that each of its messages takes through the network, besides its law.
-    link : Link, optional
-        Carries its messages where they can go wrong; None where all arrive.
+    link : Link
+        Carries its messages; set by whoever builds the owner.
     processor : Processor, optional
         Where it computes for several exchanges at once, sharing its speed among them; None where
         one does not slow another.
