@@ -248,17 +248,13 @@ class Dispatch(ProtocolKind):
     online again; if availability is drawn, it is drawn for each task. Clocks are not used.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
     reads_early = True
     restarts_immediately = True
     hands_out = True
     at_mean = True
     keeps_apart = True
     update_of = "answer"
-    ideal_only = False
     one_each = False
     shares_work = trait(lambda self: self.queue == "shared")
     left_open = trait(lambda self: self.tasks - 1)

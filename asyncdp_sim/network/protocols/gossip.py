@@ -165,11 +165,7 @@ class Gossip(ProtocolKind):
     left.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
-    reads_early = False
     at_mean = True
     update_of = "pair"
     ideal_only = True

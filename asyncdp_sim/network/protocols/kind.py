@@ -26,21 +26,21 @@ Serving = Literal["alone", "at once", "in rounds"]
 class ProtocolKind(Variant):
     """The course of exchanges between owners and learner, from beginning to end."""
 
-    one_on_one: ClassVar[bool]
+    one_on_one: ClassVar[bool] = False
     """Exchanges never overlap: the learner is locked until the one under way has ended."""
-    sends_requests: ClassVar[bool]
+    sends_requests: ClassVar[bool] = False
     """An exchange begins with a message of the owner, which takes time and may be lost."""
     acts_on_ticks: ClassVar[bool]
     """Every tick of an owner's clock may begin an exchange, and nothing else does."""
-    always_served: ClassVar[bool]
+    always_served: ClassVar[bool] = False
     """An owner that begins an exchange is served at once."""
-    reads_early: ClassVar[bool]
+    reads_early: ClassVar[bool] = False
     """A query is read before its owner begins the exchange, and may be old by then."""
     at_mean: ClassVar[bool]
     """Gradients are taken at a mean of the model that is read and the owner's own."""
     update_of: ClassVar[UpdateOf]
     """What an update is made of, by which algorithms choose their protocols."""
-    ideal_only: ClassVar[bool]
+    ideal_only: ClassVar[bool] = False
     """Nobody waits for a channel, and nothing is sent again: networks that do are refused."""
     restarts_immediately: ClassVar[bool] = False
     """The next exchange begins the moment that one ends, whatever came of it."""

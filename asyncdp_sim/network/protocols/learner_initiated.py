@@ -33,14 +33,10 @@ class Broadcast(ProtocolKind):
     An owner that is offline when a query arrives does not receive it.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
     reads_early = True
     at_mean = False
     update_of = "answer"
-    ideal_only = False
     sends_copies = trait(lambda self: self.payload == "all-copies")
     clocked = trait(lambda self: self.answer_at == "next-tick")
     overlap = trait(lambda self: self.own_tick == "overlap")
@@ -152,14 +148,9 @@ class Rounds(ProtocolKind):
     at once.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
-    reads_early = False
     at_mean = False
     update_of = "round"
-    ideal_only = False
     rehearsed = "in rounds"
     keeps_apart = True
     asked_at_most = trait(lambda self: self.owners)

@@ -35,11 +35,8 @@ class Request(ProtocolKind):
     one_on_one = True
     sends_requests = True
     acts_on_ticks = True
-    always_served = False
-    reads_early = False
     at_mean = True
     update_of = "answer"
-    ideal_only = False
     rehearsed = "alone"
     keeps_apart = True
     one_each = trait(lambda self: self.own_tick == "drop")
@@ -150,14 +147,10 @@ class Push(ProtocolKind):
     answer's latency follow, and the learner applies the answer when it arrives.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = True
     always_served = True
-    reads_early = False
     at_mean = True
     update_of = "answer"
-    ideal_only = False
     rehearsed = "at once"
     overlap = trait(lambda self: self.own_tick == "overlap")
     vanishes = trait(lambda self: self.offline == "vanish")

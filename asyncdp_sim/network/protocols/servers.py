@@ -348,11 +348,7 @@ class Servers(ProtocolKind):
     if that is due, has agreed with the others.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
-    reads_early = False
     at_mean = False
     update_of = "servers"
     ideal_only = True
