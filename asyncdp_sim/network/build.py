@@ -198,7 +198,7 @@ class Builder:
         Whether all owners draw their durations from the same streams, so that an owner can be made
         again; their links are kept.
     notes : OccupationNotes, optional
-        Who takes notes of what owners are at.
+        Records the states of owners (sending, computing, …), where the network asks for it.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class Builder:
         if self._network.topology is not None:
             for name in MESSAGES:
                 if name != "acknowledgement" or owner.acknowledgement is not None:
-                    setattr(owner, name, _beyond(owner, durations.get(name)))
+                    setattr(owner, name, _with_distance(owner, durations.get(name)))
         if self._network.protocol.shares_work:
             owner.processor = Processor(self._learner.kernel)
         if self._notes is not None:
@@ -323,14 +323,14 @@ def block(n_owners: int) -> int:
     return min(512, max(16, 65536 // n_owners))
 
 
-def _beyond(owner: Owner, durations: Durations) -> Iterator[int]:
+def _with_distance(owner: Owner, durations: Durations) -> Iterator[int]:
     """Yield durations with the owner's distance, as it is then, on top."""
     for ticks in repeat(0) if durations is None else durations:
         yield owner.distance + ticks
 
 
 def policy_of(network: Network) -> DeliveryPolicy:
-    """Return how owners of a network deal with what goes wrong."""
+    """Return how owners of a network deal with losses, absences and delays."""
     channel = network.channel
     shared = channel.contended
     policy = replace(

@@ -10,7 +10,7 @@ from asyncdp_sim.trace.vocabulary import UNRELEASED
 
 
 class Absences:
-    """Calls to be made when an owner can be looked at again, where somebody waits for that.
+    """Signals to processes that wait until an owner is back, free, or gone for good.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Absences:
         self._ends: dict[int, Signal] = {}
 
     def end(self, owner: int) -> Signal:
-        """Return what happens when an owner comes back, is free again, or leaves for good."""
+        """Return the signal that an owner is back, is free again, or has left for good."""
         return self._ends.setdefault(owner, Signal(self._kernel))
 
     def over(self, owner: int) -> None:
@@ -32,13 +32,13 @@ class Absences:
             awaited.fire(self._kernel.tick, Priority.QUERY_ARRIVES)
 
     def dropped(self, owner: int) -> list[Any]:
-        """Return who waits for an owner, whom nobody but the caller will tell any more."""
+        """Return the callbacks of processes that wait for an owner, which the caller must wake."""
         awaited = self._ends.pop(owner, None)
         return [] if awaited is None else awaited.callbacks
 
 
 class Learning:
-    """Receives what a network does to a model; this one has none, and the trace alone is made."""
+    """Receives every read and update of a network; this base ignores them and trains no model."""
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for ``owner`` (from 1) from the model as it is now.
@@ -63,14 +63,14 @@ class Learning:
         return False
 
     def reached(self) -> bool:
-        """Return whether the model is now as it was wanted; asked after updates that may end it."""
+        """Return whether the model has reached its target; asked after updates that may end it."""
         return False
 
     def server_step(self, server: int) -> None:
         """Note that one of several servers (from 1) makes its next step."""
 
     def broadcast(self) -> object:
-        """Return what is needed later to form queries from the model as it is now."""
+        """Return what :meth:`take` needs later to form queries from the model as it is now."""
         return None
 
     def take(self, owner: int, message: int, sent: object) -> None:
@@ -99,7 +99,7 @@ class Exchanges:
     Parameters
     ----------
     kernel, recorder
-        The clock, and who takes notes.
+        The simulation kernel, and the recorder of events and exchanges.
     learning : Learning, optional
         Trains a model while the network runs.
 
@@ -120,9 +120,9 @@ class Exchanges:
     open : dict
         From its message to an exchange that may still be used.
     absences : Absences
-        Who waits for an owner.
+        Signals to the processes that wait for an owner.
     idle : Signal or None
-        Happens when no exchange is open any more, where somebody waits for that.
+        Signals that no exchange is open any more; None while no process waits for that.
     masked : list of Exchange
         Open ones whose answers have arrived and are in sums that are not.
     server_exchanges : dict
@@ -185,7 +185,7 @@ class Exchanges:
         return exchange
 
     def expire(self, exchange: Exchange) -> None:
-        """Give up waiting; whatever the owner still does, the exchange is dated to now."""
+        """Give up waiting: the exchange ends now, whatever its owner still sends."""
         exchange.ended = (self.kernel.tick, self.updates)
         self._given_up[exchange.message] = self.open.pop(exchange.message)
 
@@ -222,7 +222,7 @@ class Exchanges:
         self._learning.forget(exchange.message)
 
     def until_idle(self) -> Signal:
-        """Return what happens when no exchange is open any more."""
+        """Return the signal that no exchange is open any more."""
         self.idle = Signal(self.kernel)
         return self.idle
 

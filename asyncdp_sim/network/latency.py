@@ -63,11 +63,11 @@ class Aggregation(Spec):
     share_bytes: Bytes = 80
 
     def with_query(self, n_owners: int) -> int:
-        """Return the bytes that a query has besides: keys and shares of all other owners."""
+        """Return the bytes that sums add to a query: keys and shares of all other owners."""
         return (n_owners - 1) * (self.key_bytes + self.share_bytes)
 
     def with_answer(self, n_owners: int) -> int:
-        """Return the bytes that an answer has besides: its owner's keys, a share for each other."""
+        """Return the bytes that sums add to an answer: its owner's keys, a share for each other."""
         return self.key_bytes + (n_owners - 1) * self.share_bytes
 
     def asking(self, n_owners: int) -> int:
@@ -79,12 +79,12 @@ class Aggregation(Spec):
         return (n_owners - 1) * self.share_bytes
 
     def last_needed(self, ticks: Sequence[int]) -> int:
-        """Return when a sum is open: ``least`` of those that answered have come back."""
+        """Return how long a sum takes to be opened: until ``least`` of these trips (ticks) end."""
         return sorted(ticks)[self.least - 1]
 
 
 def acknowledged(laws: Law | tuple[Law, ...]) -> bool:
-    """Return whether some message of a kind takes an event."""
+    """Return whether a message with these laws, such as acknowledgements, takes an event."""
     return any(not law.instant for law in per_owner(laws, 1))
 
 
@@ -129,7 +129,10 @@ def mean_times(n_owners: int, parts: Any) -> list[float]:
 
 
 def _exchange_times(n_owners: int, parts: Any, of: Callable[[Law], float]) -> list[float]:
-    """Return for each owner what laws of its stages say, and bytes, distance and airtime take."""
+    """Return each owner's time units from a query to the arrival of its answer.
+
+    The sum of ``of`` over the laws of its stages, and of what bytes, distance and airtime take.
+    """
     airtime, rates = answer_airtime(n_owners, parts), parts.latency.rate_bytes
     stages = (parts.latency.query, parts.computing, parts.latency.answer)
     several = any(isinstance(stages_of_owner, tuple) for stages_of_owner in (*stages, rates))

@@ -50,14 +50,14 @@ class Lock:
         self._event = event
 
     def queue(self, owner: int, message: int) -> Signal:
-        """Let a request wait; return what happens when its turn has come, the lock still held."""
+        """Let a request wait; return its turn, at which the lock is still held."""
         turn = Signal(self._kernel)
         self.waiting.append(turn)
         self._event(EventKind.request_queued, owner, message)
         return turn
 
     def release(self) -> None:
-        """Turn to the request that has waited longest, or be free."""
+        """Pass the lock on to the request that has waited longest, or free it."""
         if len(self.waiting) > 0:
             self.waiting.popleft().fire(self._kernel.tick, Priority.TURN)
         else:
@@ -128,7 +128,7 @@ class Sums:
             self._opens = None
 
     def opening_of(self, owner: int) -> Signal | None:
-        """Return what happens when the next sum is open, for an owner whose answer is in one."""
+        """Return the opening of the next sum for an owner whose answer is in one; else None."""
         if all(owner != exchange.owner for exchange in self._learner.masked):
             return None
         if self._opens is None:
@@ -147,7 +147,7 @@ class Learner(Exchanges):
     Parameters
     ----------
     kernel, recorder
-        The clock, and who takes notes.
+        The simulation kernel, and the recorder of events and exchanges.
     updates : int
         T; the run stops with update T.
     answers_allowed : sequence of int
@@ -156,7 +156,7 @@ class Learner(Exchanges):
         B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
         :meth:`update`.
     answers_once : bool
-        Whether an owner's first answer is its only one, and what follows is worked out of it.
+        Whether an owner's first answer is its only one, from which all that it sends later follows.
     apart : int, optional
         s ≥ 1: an owner that was asked at update k may be asked again from update k + s on; absent,
         at any time.
@@ -180,11 +180,11 @@ class Learner(Exchanges):
     sums : Sums or None
         Where answers that have arrived are masked; they are used when their sum is opened.
     reached : bool
-        Whether the run was ended since the model is as it was wanted.
+        Whether the run ended because the model reached its target.
     presence_changes : int
-        How often an owner went or came, within an absence of another cause too.
+        How often an owner gained or lost a reason to be offline.
     stalled : bool
-        Whether the run was ended since nothing was released for too long.
+        Whether the run ended because no answer was released for too long.
     """
 
     def __init__(
@@ -248,7 +248,7 @@ class Learner(Exchanges):
             self.event(REQUEST_REFUSED, owner, message, 0, self.refusal(owner))
 
     def refusal(self, owner: int, locked: Detail = Detail.none) -> Detail:
-        """Return the detail of a refused request: too soon, or what says that this is locked."""
+        """Return why a request is refused: it came too soon, or ``locked``."""
         return locked if self.due(owner) else TOO_SOON
 
     def refuse_at_once(self, owner: int) -> None:
@@ -388,7 +388,7 @@ class Learner(Exchanges):
         return bool(self._due[owner] <= self.updates)
 
     def refuses(self, owner: int) -> bool:
-        """Return whether an owner is served, or this one was asked too few updates ago."""
+        """Return whether a request of an owner is refused: it is locked out, or came too soon."""
         return self.lock.held or not self.due(owner)
 
     def askable(self) -> Numbers:
@@ -401,9 +401,9 @@ class Learner(Exchanges):
         self._awaited[owner] = False
 
     def _nobody_left(self) -> bool:
-        """Return whether no owner may be asked any more.
+        """Return whether no owner may be asked any more, so that no further update can occur.
 
-        Where owners rest between answers: none before another update, which then nobody makes.
+        Owners that rest until a later update count among them: nobody makes that update.
         """
         if self._apart == 0:
             return self._n_awaited == 0
@@ -434,18 +434,24 @@ class Learner(Exchanges):
 
 
 _COMINGS = 10**5
-"""Comings and goings of owners in a row without one after which it has, hidden ones among them:
-an owner in several outages at once goes in each."""
+"""Changes of owners' presence in a row without a released answer after which a run has stalled.
+An owner in several outages at once counts for each."""
 _SILENT = 100
-"""Looks in a row without one after which it has, if no owner has come or gone meanwhile."""
+"""Checks in a row without a released answer after which a run has stalled, if no owner's presence
+has changed meanwhile."""
 _BETWEEN = 10**4
-"""Clock ticks (or queries) between two looks, at least one per owner."""
+"""Clock ticks (or queries) between two checks, at least one per owner."""
 
 
 def watch(learner: Learner, period_of: Callable[[int], int | None]) -> Activity:
-    """Look now and then whether answers are still released; stop the run if they are not.
+    """Check at intervals that answers are still released; stop the run if none is.
 
-    ``period_of`` returns in how many ticks so many things happen that may begin an exchange.
+    Parameters
+    ----------
+    learner : Learner
+    period_of : callable
+        From a number of clock ticks (or queries) to the ticks of time that they take on average;
+        None where owners cannot idle for ever.
     """
     period = period_of(_BETWEEN)
     if period is None:  # owners cannot idle for ever

@@ -100,7 +100,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """The way in which all owners of a network deal with what goes wrong.
+    """How all owners of a network deal with losses, absences and delays.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class DeliveryPolicy:
     locks : bool
         Whether the learner is locked until the exchange ends.
     newest_only : bool
-        Whether answers to queries that are not the newest are turned away.
+        Whether answers to queries that are not the newest are discarded.
     withholds : bool
         Whether owners may keep answers to themselves.
     answer_ticks, request_ticks : int or None
@@ -147,10 +147,10 @@ class LostMessages:
 
 
 class Patience:
-    """A timer that runs from the lock, and again from every further transmission.
+    """The learner's timer: it starts with the lock, and again with every further transmission.
 
-    When it ends, a sender whose answer was lost learns of it and may send again; otherwise the
-    learner gives the exchange up and is free.
+    When it ends, a sender whose answer was lost is informed and may send again; otherwise the
+    learner gives the exchange up and frees its lock.
 
     Parameters
     ----------
@@ -175,13 +175,13 @@ class Patience:
         self.moment = self._start()
 
     def learnt(self) -> Activity:
-        """Wait until it ends, when the sender detects a loss; the exchange continues."""
+        """Wait until the timer ends and the sender detects a loss; the exchange continues."""
         self._extends = True
         yield self.moment
         self._extends = False
 
     def restart(self) -> None:
-        """Start it anew, for a further transmission."""
+        """Start the timer again, for a further transmission."""
         self.moment = self._start()
 
     def end(self) -> None:
@@ -389,7 +389,7 @@ class Link:
         return False
 
     def _begun(self, exchange: Exchange) -> bool:
-        """Note that a transmission begins; return False where it had better not."""
+        """Note that a transmission begins; return False if it would be of no use, or cannot."""
         if exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0):
             return False
         if exchange.transmissions == 0:

@@ -211,14 +211,14 @@ class Exchange:
 
 
 class Recorder:
-    """Notes in the order of happening; :meth:`trace` freezes them.
+    """Records exchanges and counts in the order of happening; :meth:`trace` makes tables of them.
 
     Parameters
     ----------
     n_owners : int
         Number of owners; they are numbered from 1.
     kernel : Kernel
-        Tells the tick of an event.
+        Its tick dates every event.
     """
 
     def __init__(self, n_owners: int, kernel: Kernel) -> None:
@@ -396,7 +396,7 @@ class EventRecorder(Recorder):
 
 
 class OccupationRecorder(EventRecorder):
-    """Notes as well what owners are at, which others tell its ``spells``.
+    """Records the states of owners as well, in its ``spells``.
 
     Parameters
     ----------

@@ -360,7 +360,7 @@ class Outages(AvailabilityKind):
 
     @property
     def _numbers(self) -> tuple[int, ...]:
-        """What the groups are called."""
+        """Numbers of the groups, by which their random streams are named."""
         return tuple(range(1, len(self.groups) + 1)) if self.numbers is None else self.numbers
 
     @override

@@ -47,7 +47,7 @@ class PacketLoss(Plugin):
     @property
     @abstractmethod
     def written(self) -> "WrittenLoss":
-        """What a scenario writes for it."""
+        """The value by which a scenario states this law of losses."""
 
     @abstractmethod
     def shares(self, n_owners: int) -> tuple[float, ...]:
@@ -167,7 +167,7 @@ def packet_loss(loss: WrittenLoss) -> PacketLoss:
 
 
 MESSAGES = ("", "_query", "_request", "_acknowledgement")
-"""What follows ``loss`` in the name of each message's field; answers have the plain one."""
+"""Suffixes of the fields ``loss…``, one for each kind of message; that of answers is empty."""
 Backoff = Callable[[int], int]
 """From the attempts made, m ≥ 1, to the ticks until the next: a draw times 2^min(m − 1, cap)."""
 

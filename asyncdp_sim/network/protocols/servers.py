@@ -451,7 +451,7 @@ class Servers(ProtocolKind):
             )
 
     def _words_of(self, graph: GraphKind) -> Iterator[str]:
-        """Say how servers agree that do not all talk to each other, and who learns what of it."""
+        """Yield in words how servers on an incomplete graph agree, and who receives which model."""
         turns = graph.cycle()
         apart = sum(len(turn.faults(self.count)) > 0 for turn in turns)
         per = "an agreement leaves"
