@@ -96,7 +96,7 @@ class Request(ProtocolKind):
         if owner.answers_reserved == learner.answers_left[number]:
             return  # all that the budget allows is promised to requests under way
         owner.answers_reserved += 1
-        owner.busy = self.one_each
+        owner.busy = self.own_tick == "drop"
         asked, message = kernel.tick, learner.request(number)
         if not link.asks_at_once and not (yield from link.send_request(message)):
             self._not_served(owner, learner, message, Detail.none)
