@@ -100,7 +100,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """How all owners of a network deal with losses, absences and delays.
+    """The way in which all owners of a network deal with losses, absences and delays.
 
     Attributes
     ----------
