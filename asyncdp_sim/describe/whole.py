@@ -12,7 +12,7 @@ from asyncdp_sim.describe.of_privacy import against_privacy, privacy_lines
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.compatibility import superposable
+from asyncdp_sim.network.spec import superposable
 from asyncdp_sim.privacy.guarantee import not_vouched_for
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet

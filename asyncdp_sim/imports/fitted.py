@@ -12,8 +12,17 @@ from asyncdp_sim.core.words import extent, number
 from asyncdp_sim.imports.exchanges import MeasuredTrace
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
-from asyncdp_sim.network.laws.kind import WIDEST, WIDEST_GAMMA
+from asyncdp_sim.network.laws import (
+    WIDEST,
+    WIDEST_GAMMA,
+    Constant,
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    Lognormal,
+    NoTime,
+)
 
 ENOUGH = 20
 """Durations of an owner in the first half that are fitted separately."""

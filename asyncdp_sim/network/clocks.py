@@ -14,8 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.laws import Exponential, Gamma, Source
-from asyncdp_sim.network.laws.kind import GammaVariation
+from asyncdp_sim.network.laws import Exponential, Gamma, GammaVariation, Source
 from asyncdp_sim.spec.base import (
     EACH_OWNER,
     Duration,

@@ -303,7 +303,7 @@ Neighbours = tuple[tuple[int, ...], ...]
 """By server, the numbers (from 1) of those that it exchanges models with, in order."""
 
 OneGraph = Annotated[Ring | Complete | GeometricGraph | Edges, FAMILY]
-"""What may take a turn."""
+"""Every graph that may be one of several in turn."""
 
 
 class GraphsInTurn(GraphKind):

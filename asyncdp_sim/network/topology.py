@@ -205,7 +205,7 @@ class RandomGraph(TopologyKind):
     """
 
     remedy: ClassVar[str]
-    """Fields that may be raised to link more nodes."""
+    """The field to raise for more links, for messages; empty where all nodes are linked anyway."""
 
     graph: Count = 1
 
@@ -222,7 +222,7 @@ class RandomGraph(TopologyKind):
 
     @property
     def source(self) -> random.Random:
-        """What the graph is drawn from: a generator of its own, decided by ``graph`` and kind."""
+        """Random generator of the graph, seeded by ``graph`` and the kind alone."""
         start = Streams(self.graph).generator("topology", self.kind)
         return random.Random(int(start.integers(2**63)))
 

@@ -27,7 +27,7 @@ from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 
 Columns = dict[str, Any]
 

@@ -14,8 +14,7 @@ from asyncdp_sim.results.provenance import VERSIONS, versions
 from asyncdp_sim.results.write import Writer
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.trace import Ending, Trace
-from asyncdp_sim.trace.occupation import OCCUPATION
-from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+from asyncdp_sim.trace.vocabulary import EXCHANGES, OCCUPATION, OWNERS
 
 _ONE_EACH = (
     "end_tick", "in_flight_total", "recomputed", "on_air_ticks", "one_on_one", "one_each",

@@ -10,7 +10,7 @@ import numpy as np
 
 from asyncdp_sim.core.messages import Ends, Listed, Noted, Notice, Number, over, plain
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.network.compatibility import NOTICED, meeting
+from asyncdp_sim.network.spec import NOTICED, meeting
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem

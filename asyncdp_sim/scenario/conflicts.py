@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.network.compatibility import conflicts
+from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.scenario.derived import ScenarioFacts
 from asyncdp_sim.spec.base import wrong_length

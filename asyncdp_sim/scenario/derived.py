@@ -20,11 +20,10 @@ from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.latency import Latency, Laws, Payload
+from asyncdp_sim.network.latency import Aggregation, Latency, Laws, Payload
 from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Accountant, Privacy
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS

@@ -14,7 +14,7 @@ from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.update_order import ENDLESS
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 from scenarios.beyond.expected_course import course
 from scenarios.beyond.problem import scenario
 

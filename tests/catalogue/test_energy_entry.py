@@ -11,7 +11,7 @@ from asyncdp_sim.measures.energy import used
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 from scenarios import entry
 
 ENTRY = "joules-against-accuracy"

@@ -283,7 +283,7 @@ def test_a_broken_invariant_names_the_command_that_shows_it_again(
 ):
     (here / "small.toml").write_text(SMALL, encoding="utf-8")
     if where == "network":
-        monkeypatch.setattr("asyncdp_sim.trace.invariants._rises", lambda _: False)
+        monkeypatch.setattr("asyncdp_sim.trace.tables._rises", lambda _: False)
         rule = "the trace contradicts itself: updates are not numbered one by one "
         rule += "(replicate 1 of seed 3)"
     else:

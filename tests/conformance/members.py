@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.packet_loss import PacketLosses
+from asyncdp_sim.network.channels.kind import PacketLosses
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.graphs import GossipGraph
 from asyncdp_sim.network.laws import Law

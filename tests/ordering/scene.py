@@ -11,8 +11,8 @@ import numpy as np
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability, Churn
-from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott
+from asyncdp_sim.network.channels.csma import Dcf, DcfMedium
+from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.kind import ChannelKind
-from asyncdp_sim.network.channels.packet_loss import PacketLosses
+from asyncdp_sim.network.channels.kind import ChannelKind, PacketLosses
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol

@@ -20,8 +20,8 @@ from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
+from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.network.laws import NoTime
-from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.privacy import spent
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
@@ -31,7 +31,7 @@ from asyncdp_sim.privacy.mechanisms import (
 )
 from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
-from asyncdp_sim.trace.invariants import check
+from asyncdp_sim.trace.tables import check
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.ordering.scene import Scripted
 from tests.properties.networks import FIXED, SEEDS, counted, scope, traced

@@ -14,10 +14,8 @@ from hypothesis import given, settings
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.aloha import Aloha
-from asyncdp_sim.network.channels.parallel import Parallel
-from asyncdp_sim.network.channels.slotted import Tdma
+from asyncdp_sim.network.channels import Channel, Parallel
+from asyncdp_sim.network.channels.aloha import Aloha, Tdma
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.spec.base import Spec, picked

@@ -20,8 +20,7 @@ from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.reply import PoissonSample
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.sums import Sums
+from asyncdp_sim.network.learner import Learner, Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of

@@ -2,12 +2,10 @@
 
 from typing import Annotated
 
-from asyncdp_sim.network.protocols.broadcast import Broadcast
 from asyncdp_sim.network.protocols.dispatch import Dispatch
 from asyncdp_sim.network.protocols.gossip import Gossip
-from asyncdp_sim.network.protocols.push import Push
-from asyncdp_sim.network.protocols.request import Request
-from asyncdp_sim.network.protocols.rounds import Rounds
+from asyncdp_sim.network.protocols.learner_initiated import Broadcast, Rounds
+from asyncdp_sim.network.protocols.owner_initiated import Push, Request
 from asyncdp_sim.network.protocols.servers import Servers
 from asyncdp_sim.spec.registry import FAMILY
 

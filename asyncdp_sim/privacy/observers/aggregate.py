@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.network.sums import Aggregation
+from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     MechanismKind,

@@ -21,7 +21,7 @@ from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAl
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.network.user_processes import Joined
+from asyncdp_sim.network.simulate import Joined
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import EventKind, Trace
 

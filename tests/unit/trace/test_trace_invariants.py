@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import InvariantError
-from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, invariants
-from asyncdp_sim.trace.occupation import OCCUPATION
-from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OWNERS
+from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, tables
+from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OCCUPATION, OWNERS
 from tests.tables import table
 from tests.together import together
 
@@ -110,7 +109,7 @@ BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
     ("two exchanges overlap in a one-on-one protocol", _overlaps_a_fresh_answer),
     ("events go back in time", _swap_events),
 ]
-_SOURCE = inspect.getsource(invariants)
+_SOURCE = inspect.getsource(tables)
 _TALLIES = _SOURCE.split("tallies = {")[1].split("}")[0]
 TALLIED = [
     kind
@@ -153,7 +152,7 @@ def test_events_and_tables_must_agree_on_each_tally(kind):
 @pytest.mark.parametrize("together", range(1, 8))
 def test_events_are_looked_through_piece_by_piece(together, monkeypatch):
     """Wherever two pieces meet."""
-    monkeypatch.setattr(invariants, "_TOGETHER", together)
+    monkeypatch.setattr(tables, "_TOGETHER", together)
     Draft().build()
     draft = Draft()
     _swap_events(draft)
@@ -169,7 +168,7 @@ def test_every_invariant_of_the_module_is_tested_here():
     """A new ``_require`` with no broken trace above fails this test."""
     calls = [
         node
-        for node in ast.walk(ast.parse(inspect.getsource(invariants)))
+        for node in ast.walk(ast.parse(inspect.getsource(tables)))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_require"
     ]
     said = Counter(c.args[1].value for c in calls if isinstance(c.args[1], ast.Constant))

@@ -1,4 +1,4 @@
-"""The base of every law of durations, and the laws that have closed forms.
+"""Laws of durations: latency, computing time, and whatever else takes time.
 
 A law knows its mean, variance and third central moment (model time units), and yields durations
 in ticks, drawn in blocks; the size of a block never changes the values.
@@ -6,18 +6,31 @@ in ticks, drawn in blocks; the size of a block never changes the values.
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, repeat
-from math import log, sqrt
+from math import fsum, log, sqrt
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.units import block_to_ticks, to_ticks
-from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Variant, trait
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.units import TICKS_PER_UNIT, block_to_ticks, to_ticks
+from asyncdp_sim.network.table_file import (
+    LONGEST,
+    FromFile,
+    by_line,
+    columns_of,
+    digest_of,
+    time_of,
+)
+from asyncdp_sim.spec.base import Duration, Positive, Several, Variant, trait
+from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.spec.validation import faults_of, show
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""
@@ -312,3 +325,135 @@ def _blocks(source: Source) -> Iterator[list[float]]:
     generator = source()
     while True:
         yield generator.random(64).tolist()
+
+
+KINDS = "allowed is a CSV (UTF-8) or .parquet with a column of durations"
+
+
+class Empirical(FromFile, DrawnLaw):
+    """Drawn with replacement from durations (each ≥ 0): a list, or a column of a file."""
+
+    memoryless = False
+    listed = True
+    durations_measured: ClassVar[tuple[float, ...]] = trait(
+        lambda self: self._measured.durations if self.values is None else self.values
+    )
+    least = trait(lambda self: min(self.durations_measured))
+
+    kind: Literal["empirical"] = "empirical"
+    values: Several[Duration] | None = None
+    path: str | None = None
+    column: str | None = None
+    unit: Positive | None = None
+
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        if (self.values is None) == (self.path is None):
+            shown = "nothing" if self.values is None else "beside path"
+            yield Fault("values", shown, "allowed is either values, or path and column")
+        elif self.path is None:
+            for name in ("column", "unit"):
+                if getattr(self, name) is not None:
+                    yield Fault(name, show(getattr(self, name)), "allowed only with path")
+        elif self.column is None:
+            rule = "allowed is the name of the column of path that holds the durations"
+            yield Fault("column", "nothing", rule)
+        else:
+            yield from self._measured.wrong
+
+    @override
+    def content_digest(self) -> str:
+        if self._measured.sha256 is None:
+            raise SpecError(self._measured.wrong)
+        return self._measured.sha256
+
+    @cached_property
+    def _measured(self) -> "_Measured":
+        return _read(str(self.path), str(self.column), self.unit or 1.0)
+
+    @property
+    @override
+    def mean(self) -> float:
+        return fsum(self.durations_measured) / len(self.durations_measured)
+
+    @property
+    @override
+    def central_moments(self) -> tuple[float, float]:
+        mean, values = self.mean, self.durations_measured
+        squares, cubes = (fsum((v - mean) ** power for v in values) for power in (2, 3))
+        return squares / len(values), cubes / len(values)
+
+    @override
+    def biased(self, generator: np.random.Generator) -> float:
+        values = self.durations_measured
+        at = float(generator.random()) * fsum(values)
+        reached = 0.0
+        for value in values:
+            reached += value
+            if at < reached:
+                return value
+        return values[-1]
+
+    @override
+    def draw(self, generator: np.random.Generator, size: int) -> Array:
+        values = self._drawn_from
+        return values[generator.integers(len(values), size=size)]
+
+    @cached_property
+    def _drawn_from(self) -> Array:
+        return np.asarray(self.durations_measured)
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A file that was read: the digest of its bytes, if it could be, durations, and faults."""
+
+    sha256: str | None
+    durations: tuple[float, ...] = ()
+    wrong: tuple[Fault, ...] = ()
+
+
+def _read(path: str, column: str, unit: float) -> _Measured:
+    name = Path(path).name
+    try:
+        columns = columns_of(path, (column,), "path", KINDS)
+    except SpecError as error:
+        return _Measured(digest_of(path), wrong=error.faults)
+    wrong, durations = list(columns.wrong), []
+    rule = f"allowed is a number from 0 to {LONGEST / unit:g} in {column!r}"
+    for line, text in zip(columns.lines, columns.cells[column], strict=True):
+        if text in ("", "nan"):
+            continue
+        value = time_of(text)
+        if value is None or value * unit > LONGEST:
+            place = f"{name}, {columns.place} {line}"
+            wrong.append((line, Fault("path", f"{show(text)} ({place})", rule)))
+        else:
+            durations.append(value * unit)
+    if len(durations) == 0 and len(wrong) == 0:
+        wrong.append((1, Fault("path", f"no number in {column!r} ({name})", KINDS)))
+    return _Measured(columns.sha256, tuple(durations), tuple(by_line(wrong, name)))
+
+
+Law = Annotated[
+    NoTime | Constant | Exponential | Lognormal | Gamma | Uniform | Empirical,
+    FAMILY,
+]
+"""Every law; a new one joins by its line here."""
+
+
+def too_short(law: LawKind, key: str = "") -> Fault:
+    """Return what is wrong with a law whose durations have a mean of less than a tick."""
+    rule = "allowed is a law with a mean of at least a tick, 1e-9"
+    return Fault(key, show(law.model_dump()), rule)
+
+
+def _lasting(law: LawKind) -> LawKind:
+    """Refuse a law whose durations have a mean of less than a tick."""
+    if law.instant or law.mean < 1 / TICKS_PER_UNIT:
+        raise faults_of([too_short(law)])
+    return law
+
+
+LastingLaw = Annotated[Law, AfterValidator(_lasting)]
+"""A law of durations that take time."""

@@ -1,6 +1,7 @@
-"""Rounds: the learner asks all owners, or some, waits for their answers, then updates its model.
+"""Protocols in which the learner sends its model to all owners, or some: broadcast, and rounds.
 
-Synchronous learning as in Collab, Algorithms 1 and 2: a round lasts as long as its slowest owner.
+Broadcast is Async, section 3, "Periodic Broadcast by the Learner". Rounds are synchronous learning
+as in Collab, Algorithms 1 and 2.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,12 +17,119 @@ from asyncdp_sim.core.kernel import Activity, Priority, Signal
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.words import agreed
-from asyncdp_sim.network.latency import least_times
+from asyncdp_sim.network.exchanges import BroadcastQuery as Query
+from asyncdp_sim.network.latency import answer_airtime, least_times
+from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner, Numbers
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
 from asyncdp_sim.spec.base import Count, Duration, trait
 from asyncdp_sim.trace import Detail, EventKind, Exchange
+
+
+class Broadcast(ProtocolKind):
+    """The model goes to all owners at 0, interval, 2·interval, …; answers may collide.
+
+    An owner that is offline when a query arrives does not receive it.
+    """
+
+    acts_on_ticks = False
+    reads_early = True
+    at_mean = False
+    update_of = "answer"
+    sends_copies = trait(lambda self: self.payload == "all-copies")
+    clocked = trait(lambda self: self.answer_at == "next-tick")
+    overlap = trait(lambda self: self.own_tick == "overlap")
+    vanishes = trait(lambda self: self.offline == "vanish")
+    newest_only = trait(lambda self: self.superseded == "discard")
+
+    kind: Literal["broadcast"] = "broadcast"
+    interval: Annotated[Duration, Field(ge=1e-9)]
+    answer_at: Literal["next-tick", "after-delay"] = "next-tick"
+    delay: Law = NoTime()
+    superseded: Literal["apply", "discard"] = "apply"
+    payload: Literal["central", "all-copies"] = "central"
+    own_tick: Literal["drop", "overlap"] = "drop"
+    offline: Literal["finish", "vanish"] = "finish"
+
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        if self.answer_at == "next-tick" and not self.delay.instant:
+            yield Fault("delay", "a law", 'allowed only with answer_at = "after-delay"')
+
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        airtime = answer_airtime(n_owners, parts)
+        if self.interval >= airtime:
+            least = min(least_times(n_owners, parts)) + self.delay.least
+            return hopeless("protocol.interval", self.interval, least) if self.newest_only else []
+        rule = f"allowed is a number ≥ the airtime {airtime:g}"
+        return [Fault("protocol.interval", f"{self.interval:g}", rule)]
+
+    @override
+    def stall_period(self, network: Any, count: int) -> int | None:
+        if self.clocked:
+            return super().stall_period(network, count)
+        return count * to_ticks(self.interval)
+
+    @override
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        # What is drawn for each tick elsewhere is drawn for each query.
+        for owner in owners:
+            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            source = partial(streams.generator, "owner", owner.number, "delay")
+            owner.delay = self.delay.durations(source, 16)
+        learner.kernel.start(self._send(owners, learner))
+
+    @override
+    def attempt(self, owner: Owner, learner: Learner) -> Activity:
+        """Answer the newest query, if the owner has received one and not answered it."""
+        query, owner.unanswered = owner.unanswered, None
+        if query is not None and owner.answers_reserved < learner.answers_left[owner.number]:
+            yield from self._answer(owner, learner, query)
+
+    def _send(self, owners: Sequence[Owner], learner: Learner) -> Activity:
+        kernel, period, number = learner.kernel, to_ticks(self.interval), 0
+        while True:
+            yield number * period, Priority.BROADCAST
+            query = learner.broadcast()
+            for owner in owners:
+                if learner.answers_left[owner.number] > 0:
+                    kernel.start(self._deliver(owner, learner, query))
+            number += 1
+
+    def _deliver(self, owner: Owner, learner: Learner, query: Query) -> Activity:
+        """Carry a query to one owner."""
+        kernel, link, number = learner.kernel, owner.link, owner.number
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
+        listens = owner.offline_reasons == 0 and (
+            owner.online_for_query is None or owner.online_for_query(kernel.tick)
+        )
+        if not listens:
+            learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
+        elif link.query_received(query.message, True):
+            if query.message < owner.heard:  # a newer one has overtaken it
+                return
+            owner.heard = query.message
+            if self.answer_at == "next-tick":
+                owner.unanswered = query
+            elif owner.busy or owner.answers_reserved >= learner.answers_left[number]:
+                learner.event(EventKind.query_lost, number, query.message, detail=Detail.busy)
+            else:
+                yield from self._answer(owner, learner, query)
+
+    def _answer(self, owner: Owner, learner: Learner, query: Query) -> Activity:
+        owner.answers_reserved += 1
+        owner.busy = self.own_tick == "drop"
+        message = learner.begin(owner.number)
+        if self.answer_at == "after-delay" and owner.delay is not None:
+            yield learner.kernel.tick + next(owner.delay), Priority.TRANSMISSION_BEGINS
+        exchange = learner.take(owner.number, message, query)
+        yield from owner.link.answer(exchange)
+        owner.busy = False
+        learner.finish()
+
 
 _EMPTY = 10**5
 """Rounds in a row without an answer after which a run has stalled."""
@@ -40,14 +148,9 @@ class Rounds(ProtocolKind):
     at once.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
-    reads_early = False
     at_mean = False
     update_of = "round"
-    ideal_only = False
     keeps_apart = True
     asked_at_most = trait(lambda self: self.owners)
     round_deadline = trait(lambda self: self.deadline)
@@ -126,21 +229,20 @@ def _ask(owner: Owner, learner: Learner) -> Exchange:
 def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
     """Carry a query to its owner, and the answer back."""
     link, number = owner.link, owner.number
-    heard = link is not None and (yield from link.deliver(exchange.message))
+    heard = yield from link.deliver(exchange.message)
     while heard and exchange.ended is None and (owner.offline_reasons > 0 or owner.busy):
         if learner.awaits(number):
             yield learner.absences.end(number)
         else:  # it has left for good
             learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
             heard = False
-    if link is not None:
-        if heard and exchange.ended is None:
-            owner.busy = True
-            yield from link.answer(exchange)
-            owner.busy = False
-            learner.absences.over(number)
-        else:
-            yield from link.query_lost(exchange, None)
+    if heard and exchange.ended is None:
+        owner.busy = True
+        yield from link.answer(exchange)
+        owner.busy = False
+        learner.absences.over(number)
+    else:
+        yield from link.query_lost(exchange)
     learner.finish()
 
 
