@@ -41,6 +41,7 @@ class GaussianData(DataKind):
     held_out: HeldOutShare = 0.0
 
     synthetic = True
+    draws_fresh = True
 
     holds_out = trait(lambda self: self.held_out > 0)
 

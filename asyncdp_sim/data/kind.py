@@ -47,6 +47,8 @@ class DataKind(Variant):
 
     says_records: ClassVar[bool] = trait(lambda self: self.split_column is not None)
     """Whether the data, and not the scenario, say how many records each owner has."""
+    draws_fresh: ClassVar[bool] = False
+    """Whether :meth:`fresh` draws rows of the law of each owner."""
     holds_out: ClassVar[bool] = False
     """Whether some of every owner's rows are kept apart from training."""
     no_labels: ClassVar[bool] = False

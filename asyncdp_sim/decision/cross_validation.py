@@ -260,7 +260,7 @@ def judge_fresh(
     times 1 + m/n: the training rows are one draw, too.
     """
     if len(rows) == 0 or len(fresh) == 0:
-        return _nothing(len(rows) + len(fresh), len(rows), len(joint.scores))
+        return _nothing(len(rows), None, len(joint.scores))
     none = np.zeros(0, dtype=np.int64)
     models = _Models(rows, sigma, boosts(rows, own_best))
     if joint.margins:  # one sigmoid for rows and fresh ones
@@ -270,7 +270,7 @@ def judge_fresh(
     scored = _score(models, joint, none, inner, fresh, as_is)
     return _gain(
         [scored], [fresh.persons], 1 + len(fresh) / len(rows), joint.redraw,
-        len(rows) + len(fresh), len(rows), material,
+        len(rows), len(rows), material,
     )  # fmt: skip
 
 

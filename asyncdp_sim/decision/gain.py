@@ -104,7 +104,7 @@ class Gain:
     Attributes
     ----------
     rows : int
-        Rows of the owner that decide: trained on and judged on.
+        Rows of the owner that are trained on, all of them in turn where folds are judged.
     records : int
         n_i, which the mean by records weighs.
     own, joint, adapted, guessing : float
@@ -158,9 +158,9 @@ class Gain:
 
     @property
     def rows_to_decide(self) -> int | None:
-        """How many rows the owner would need for another verdict than "undecided".
+        """With how many rows to train on another verdict than "undecided" would be expected.
 
-        The half width shrinks with 1/√rows, down to what the runs leave. None where a verdict is
+        So many more rows are judged, too. The half width shrinks with 1/√rows, down to what the runs leave. None where a verdict is
         there, or where no number of rows would bring one.
         """
         if self.verdict is not Verdict.UNDECIDED or not isfinite(self.gain.half_width):
@@ -331,8 +331,8 @@ def of_rows(differences: Array, persons: Ints, overlap: float) -> tuple[float, f
     overlap : float
         ≥ 1.
     """
-    away = np.bincount(persons, weights=differences - differences.mean())
-    groups = len(np.unique(persons))
+    names, whose = np.unique(persons, return_inverse=True)
+    away, groups = np.bincount(whose, weights=differences - differences.mean()), len(names)
     if groups < 2:
         return inf, 0.0
     variance = float(np.sum(away**2)) * groups / (groups - 1) / len(differences) ** 2
