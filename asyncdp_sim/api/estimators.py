@@ -81,11 +81,11 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     model = scenario.model
     joint = pipeline(scenario, theta)
     encode, estimator = joint["encoder"].func, joint["model"]
-    features, data = encode.features, scenario.data
-    require_column(data.target_column, list(rows.columns), "rows")
-    targets = _targets(rows[data.target_column], features, model)
+    features, target = encode.features, str(getattr(scenario.data, "target_column", ""))
+    require_column(target, list(rows.columns), "rows")
+    targets = _targets(rows[target], features, model)
     known = np.flatnonzero(~np.isnan(targets))
-    person = getattr(data, "person", None)
+    person = getattr(scenario.data, "person", None)
     persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
     own = OwnRows(
         features.columns(rows)[known],

@@ -160,8 +160,8 @@ class Gain:
     def rows_to_decide(self) -> int | None:
         """With how many rows to train on another verdict than "undecided" would be expected.
 
-        So many more rows are judged, too. The half width shrinks with 1/√rows, down to what the runs leave. None where a verdict is
-        there, or where no number of rows would bring one.
+        So many more rows are judged, too. The half width shrinks with 1/√rows, down to what the
+        runs leave. None where a verdict is there, or where no number of rows would bring one.
         """
         if self.verdict is not Verdict.UNDECIDED or not isfinite(self.gain.half_width):
             return None

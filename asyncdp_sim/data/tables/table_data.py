@@ -425,8 +425,8 @@ class TableData(TableRecipe):
         wanted += [(f"data.columns.{name}", name) for name in self.columns]
         if self.split.of_column is not None:
             wanted.append((split_key, self.split.of_column))
-        wanted += [("data.person", self.person)] * (self.person is not None)
-        wanted += [("data.order", self.order)] * (self.order is not None)
+        apart = (("data.person", self.person), ("data.order", self.order))
+        wanted += [(key, name) for key, name in apart if name is not None]
         faults = [
             Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
             for key, name in wanted
