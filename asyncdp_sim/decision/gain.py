@@ -163,13 +163,14 @@ class Gain:
         So many more rows are judged, too. The half width shrinks with 1/√rows, down to what the
         runs leave. None where a verdict is there, or where no number of rows would bring one.
         """
-        if self.verdict is not Verdict.UNDECIDED or not isfinite(self.gain.half_width):
+        half = self.gain.half_width
+        if self.verdict is not Verdict.UNDECIDED or not 0 < half < inf:
             return None
         size = abs(self.gain.value)
         needed = size if size >= self.material else self.material - size
         left = self.gain.variance - self.of_rows
-        room = (needed / self.gain.half_width) ** 2 * self.gain.variance - left
-        if needed <= 0 or room <= 0 or needed >= self.gain.half_width:
+        room = (needed / half) ** 2 * self.gain.variance - left
+        if needed <= 0 or room <= 0 or needed >= half:
             return None
         return ceil(self.rows * self.of_rows / room)
 
