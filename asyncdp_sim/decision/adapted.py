@@ -51,7 +51,8 @@ class LinearModels:
     @property
     def finite(self) -> "LinearModels":
         """The same with zeros in place of models that have diverged: nothing is to be had there."""
-        kept = np.isfinite(self.coefficients).all(axis=(1, 2)) & np.isfinite(self.constants).all(1)
+        kept = np.isfinite(self.coefficients).all(axis=(1, 2))
+        kept = np.asarray(kept & np.isfinite(self.constants).all(axis=1))
         return LinearModels(
             np.where(kept[:, None, None], self.coefficients, 0.0),
             np.where(kept[:, None], self.constants, 0.0),
@@ -221,10 +222,10 @@ def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
             block = np.swapaxes(bend[..., None] * design, -1, -2) @ design
             second[:, row, :, other] = block
             second[:, other, :, row] = block
-    second = second.reshape(count, scores * size, scores * size)
+    whole = second.reshape(count, scores * size, scores * size)
     places = np.arange(scores * size)
-    second[:, places, places] += 2 * pull.reshape(count, -1) + 1e-12
-    return np.linalg.solve(second, slope.reshape(count, -1, 1)).reshape(slope.shape)
+    whole[:, places, places] += 2 * pull.reshape(count, -1) + 1e-12
+    return np.asarray(np.linalg.solve(whole, slope.reshape(count, -1, 1)).reshape(slope.shape))
 
 
 def _searched(
@@ -246,8 +247,8 @@ def _searched(
         length /= 2
         moved[worse] = here[worse] + length * step[worse]
         reached[worse] = _fitness(design, own, moved[worse], aim[worse], pull[worse])
-    worse = ~(reached <= value)
-    moved[worse], reached[worse] = here[worse], value[worse]
+    helpless = ~(reached <= value)
+    moved[helpless], reached[helpless] = here[helpless], value[helpless]
     return moved, reached
 
 

@@ -277,13 +277,11 @@ def judge_fresh(
 def _joined(found: list[Scored], places: list[Ints]) -> Scored:
     """Return the errors of all folds of a division, in the order of the folds."""
     names = [item.best for item, part in zip(found, places, strict=True) for _ in part]
-    return Scored(
-        *(
-            np.concatenate([getattr(item, name) for item in found], axis=-1)
-            for name in ("own", "guess", "joint", "adapted")
-        ),
-        best=max(sorted(set(names)), key=names.count),
+    own, guess, joint, adapted = (
+        np.concatenate([getattr(item, name) for item in found], axis=-1)
+        for name in ("own", "guess", "joint", "adapted")
     )
+    return Scored(own, guess, joint, adapted, max(sorted(set(names)), key=names.count))
 
 
 def _gain(

@@ -13,7 +13,7 @@ SCENARIO = """
 id = "gains"
 run = {{ seed = 2, updates = 120, replicates = 3 }}
 owners = {{ count = {owners} }}
-algorithm = {{ kind = "async-gossip", rho = 1.0 }}
+algorithm = {{ kind = "async-gossip", rho = 1.0{initial} }}
 privacy = {{ epsilon = 20.0, sensitivity = {sensitivity} }}
 model = {{ regularisation = 0.01, {model} }}
 [data]
@@ -61,7 +61,7 @@ def scenario_of(folder, model='kind = "ridge"', target="stay", more="", sensitiv
     dropped = [name for name in dropped if name != target and f'"{name}"' not in more]
     text = SCENARIO.format(
         model=model, target=target, more=f"drop = {dropped}\n{more}", sensitivity=sensitivity,
-        owners=owners, features=4 if "intercept" in model else 3,
+        initial=', initial = "uniform"' if "mlp" in model else "", owners=owners, features=4 if "intercept" in model else 3,
     )  # fmt: skip
     (folder / "gains.toml").write_text(text.replace("'", '"'))
     return ad.load(folder / "gains.toml")
@@ -78,7 +78,7 @@ def test_the_table_has_a_row_for_each_owner(found):
     assert gains["owner"].tolist() == [1, 2, 3, 4]
     assert gains["name"].tolist() == ["a", "b", "c", "d"]
     assert gains["records"].tolist() == found.owners["records"][:4].tolist()
-    assert (gains["gain"] == gains["own"] - gains["adapted"]).all()
+    assert np.allclose(gains["gain"], gains["own"] - gains["adapted"])
     assert np.allclose(gains["joint_gain"], gains["own"] - gains["joint"])
     assert (gains["low"] <= gains["gain"]).all()
     assert (gains["gain"] <= gains["high"]).all()
@@ -152,8 +152,6 @@ def test_every_model_is_judged(tmp_path, model, target, score):
     names = {"long": '["no", "yes"]', "size": '["low", "middle", "tall"]'}.get(target)
     classes = f'columns = {{ {target} = {{ kind = "classes", values = {names} }} }}'
     scenario = scenario_of(tmp_path, model, target, "" if names is None else classes)
-    if "mlp" in model:  # hidden units start apart
-        scenario = scenario.replace(algorithm={"initial": "uniform"})
     found = ad.run(scenario)
     assert found.manifest["score"] == score
     assert np.isfinite(found.gains["gain"]).all()
