@@ -206,7 +206,7 @@ def run(
     if not place.kept or not runs.finished(base, place.path, events=events):
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
-            outcome = runs.run(base, workers=workers, events=events, progress=receiver)
+            outcome = runs.run(base, workers=workers, events=events, progress=receiver, gains=True)
             runs.write(outcome, place.path)
     result = Result(opened.Result.read(place.path), place)
     warn(result.warnings)

@@ -155,6 +155,21 @@ class Result:
         return self._frame("models")
 
     @property
+    def gains(self) -> Any:
+        """What each owner gains, with intervals and verdicts, a pandas frame.
+
+        Raises
+        ------
+        ResultError
+            If it was not judged: ``data.held_out`` keeps rows apart for it.
+        """
+        if not self._found.has("gains"):
+            rule = "data.held_out keeps rows apart, on which gains are judged"
+            fault = Fault("gains", "a result without gains", rule)
+            raise ResultError([fault], str(self.directory))
+        return self._frame("gains")
+
+    @property
     def optimum(self) -> Any:
         """θ*, a pandas frame."""
         return self._frame("optimum")
@@ -213,19 +228,56 @@ class Result:
         Raises
         ------
         InputError
-            If scikit-learn is not installed or has no such model, if the data are no table, or
-            if the table's file is nowhere.
+            If scikit-learn has no such model, if the data are no table, or if the table's file is
+            nowhere.
         """
         from asyncdp_sim.api.estimators import pipeline
         from asyncdp_sim.runs.replay import made_again
 
+        theta = self._model(replicate)
+        with made_again(self.directory, ()) as (scenario, _):
+            return pipeline(scenario, theta)
+
+    def adapted(self, owner: int, rows: Any, replicate: int = 1) -> Any:
+        """Return the private model of a replicate adapted to an owner's own rows, for that owner.
+
+        It is the owner's own linear model in the encoded columns, pulled towards the joint model by
+        a strength that folds of the rows choose, from 0 (own model) to ∞ (joint model, here without
+        a bounded domain). ``predict`` takes raw rows, as of :meth:`to_sklearn`. The model, its
+        predictions and its scores hold the owner's rows without noise: they stay with the owner.
+
+        Parameters
+        ----------
+        owner : int
+            Number of the owner, from 1, which decides the folds.
+        rows : pandas.DataFrame
+            The owner's rows with the table's columns and the target.
+        replicate : int
+            Which, from 1.
+
+        Raises
+        ------
+        InputError
+            If the owner is none, if rows lack a column, or as :meth:`to_sklearn`.
+        """
+        from asyncdp_sim.api.estimators import adapted
+        from asyncdp_sim.runs.replay import made_again
+
+        theta, numbers = self._model(replicate), self.scenario.owners.participants
+        if owner not in numbers:
+            rule = f"allowed is a number from {numbers[0]} to {numbers[-1]} of an owner"
+            raise ResultError([Fault("owner", str(owner), rule)], str(self.directory))
+        with made_again(self.directory, ()) as (scenario, _):
+            return adapted(scenario, theta, owner, rows)
+
+    def _model(self, replicate: int) -> Any:
+        """Return the final model (p,) of a replicate."""
         models = self.models
         theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
         if len(theta) == 0:
             allowed = f"allowed is one of {', '.join(map(str, self._found.replicates))}"
             raise ResultError([Fault("replicate", str(replicate), allowed)], str(self.directory))
-        with made_again(self.directory, ()) as (scenario, _):
-            return pipeline(scenario, theta)
+        return theta
 
     @property
     def opened(self) -> on_disk.Result:

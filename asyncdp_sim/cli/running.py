@@ -54,7 +54,10 @@ def run_command(
             done = finished(scenario, directory, events=events)
             if not done:
                 note_all(size_notes(scenario, events=events))
-                write(run(scenario, workers=workers, events=events, progress=progress), directory)
+                outcome = run(
+                    scenario, workers=workers, events=events, progress=progress, gains=True
+                )
+                write(outcome, directory)
         show_result(directory, text, done=done)
         if plotting:
             draw(directory)

@@ -145,9 +145,9 @@ def _spread(column: Column) -> Iterator[Column]:
 def is_exact(name: str) -> bool:
     """Return whether a column is computed from the owners' records without noise: no ε covers it.
 
-    ψ, losses and scores on held-out rows, and optima; the private models are ``theta_L``.
+    ψ, losses, scores and gains on held-out rows, and optima; the private models are ``theta_L``.
     """
-    return name in ("theta", "fitness", "relative_fitness") or name.startswith(
+    return name in ("theta", "fitness", "relative_fitness", "own", "joint_gain") or name.startswith(
         ("psi_", "held_out_")
     )
 

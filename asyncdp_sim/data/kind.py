@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
@@ -46,6 +47,8 @@ class DataKind(Variant):
 
     says_records: ClassVar[bool] = trait(lambda self: self.split_column is not None)
     """Whether the data, and not the scenario, say how many records each owner has."""
+    draws_fresh: ClassVar[bool] = False
+    """Whether :meth:`fresh` draws rows of the law of each owner."""
     holds_out: ClassVar[bool] = False
     """Whether some of every owner's rows are kept apart from training."""
     no_labels: ClassVar[bool] = False
@@ -116,6 +119,15 @@ class DataKind(Variant):
         if not self.synthetic or records is None:
             return None
         return self.build(n_owners, tuple(times * n for n in records), streams)
+
+    def fresh(
+        self, n_owners: int, count: int, streams: Streams | Scope
+    ) -> Iterator[tuple[Array, Array]] | None:
+        """Yield so many fresh features and targets of each owner's law; None where none are drawn.
+
+        They are independent of all records, and of the law of each owner as these are.
+        """
+        return None
 
     @abstractmethod
     def build(

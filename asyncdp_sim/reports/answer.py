@@ -57,14 +57,18 @@ def of_result(result: Result) -> Answer:
 
 
 def _decision(result: Result, psi: float) -> str:
-    """Return which owners gain, where the run knows it; else how good the model becomes."""
-    for name, by in (
-        ("profits_held_out", "by errors on their held-out rows"),
-        ("profits_psi", "by ψ of all records"),
-    ):
-        gain = result.summary.get(name)
-        if gain is not None:
-            return f"{shown(gain)} of {result.n_owners:,} owners gain by joining, {by}."
+    """Return what owners gain, where the run judged it; else how good the model becomes."""
+    together = result.manifest.get("consortium")
+    if together is not None:
+        counts = together["verdicts"]
+        gain, worse = (shown(counts.get(name, 0)) for name in ("gains", "does worse"))
+        ends = span(together["low"], together["high"])
+        unit = result.manifest.get("unit")
+        return (
+            f"Mean gain {number(together['gain'])}{'' if unit is None else f' {unit}'} "
+            f"(95 %: {ends}; {result.manifest['score']}). Of {result.n_owners:,} owners "
+            f"{gain} gain and {worse} do worse; of the others it is not clear, or does not matter."
+        )
     updates = f"After {shown(result.updates)} updates"
     if psi >= 1:
         return f"{updates} the loss is {number(1 + psi)} times the least possible loss."

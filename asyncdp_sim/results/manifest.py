@@ -119,6 +119,34 @@ def _table(keys: Mapping[str, tuple[Any, bool]]) -> Any:
     return TypedDict("_Table", types)  # type: ignore[operator]
 
 
+class Ends(TypedDict):
+    """A mean gain, and its 95 % interval."""
+
+    gain: Number
+    low: Number
+    high: Number
+
+
+class OfRecords(Ends):
+    """A mean gain in which every record counts once."""
+
+    verdict: str
+
+
+class OfAll(Ends):
+    """The gain of all owners."""
+
+    by_records: OfRecords
+    verdict: str
+    assumes: str
+    owners: Whole
+    own: Number
+    verdicts: dict[str, Whole]
+    no_better_than_guessing: Whole
+    runs: Count
+    judged_on: str
+
+
 class KeptOfRun(Kept):
     """Keys of the manifest of a run, or of a sweep's cell."""
 
@@ -136,6 +164,9 @@ class KeptOfRun(Kept):
     predictions: NotRequired[list[Expected]]
     rests_on: NotRequired[object]  # of older versions alone, and not read
     target_unit: NotRequired[str]
+    score: NotRequired[str]
+    unit: NotRequired[str | None]
+    consortium: NotRequired[OfAll]
 
 
 class Part(TypedDict):

@@ -20,6 +20,8 @@ from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.scenario import Scenario, jsonable, unplaced, unplaced_json
 from asyncdp_sim.trace import Trace
 
+JUDGES = "scikit-learn"
+"""Whose version decides gains alone, and stands in no older manifest."""
 VERSIONS = "versions.json"
 """File with the versions that made a directory without a manifest."""
 CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "blas_kernel")
@@ -81,7 +83,7 @@ def default_directory(scenario: Scenario) -> Path:
 def versions() -> dict[str, str]:
     """Return the versions that decide a result's bits, of the packages that are installed."""
     found = {"asyncdp_sim": asyncdp_sim.__version__, "python": platform.python_version()}
-    for name in ("numpy", "simpy", "networkx"):
+    for name in ("numpy", "simpy", "networkx", JUDGES):
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
@@ -105,7 +107,7 @@ def other_versions(said: object) -> dict[str, str]:
         The versions in a manifest; anything but a table says nothing.
     """
     theirs = said if isinstance(said, Mapping) else {}
-    ours = versions()
+    ours = {name: text for name, text in versions().items() if name != JUDGES or JUDGES in theirs}
     return {
         name: f"{theirs.get(name, 'unknown')}, here {ours.get(name, 'none')}"
         for name in dict.fromkeys((*ours, *theirs))

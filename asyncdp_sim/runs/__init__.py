@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
+from asyncdp_sim.runs.gains import judged
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
@@ -35,6 +37,7 @@ def run(
     traces: Sequence[Trace] | None = None,
     run_map: Map | None = None,
     progress: Progress | None = None,
+    gains: bool = False,
 ) -> RunResult:
     """Simulate, learn and account; nothing is written.
 
@@ -55,6 +58,8 @@ def run(
         :func:`~asyncdp_sim.runs.workers.processes`.
     progress : Progress, optional
         Told how far it has come.
+    gains : bool
+        Whether to judge what owners gain, where rows are apart from training.
 
     Raises
     ------
@@ -90,7 +95,11 @@ def run(
             [learned] = learn_all([task], seed, chosen, traces, **options, **pool)
         beginning(progress, "judging what was learned")
         behaved = summarise(traces, scenario.network.airtime)
-        return ready.outcome(chosen, traces, behaved, learned, **pool)
+        outcome = ready.outcome(chosen, traces, behaved, learned, **pool)
+        if not gains:
+            return outcome
+        beginning(progress, "judging what owners gain")
+        return replace(outcome, gains=judged(scenario, ready.dataset, learned.models))
 
 
 def run_together(
@@ -168,6 +177,7 @@ def reproduce(
         numbers = numbers_of(directory, scenario)
         kept_events = before.get("events") is True
         options: Any = {"workers": workers, "events": kept_events, "progress": progress}
+        options["gains"] = (directory / "gains.parquet").exists()
         outcome = run(scenario, **options, numbers=numbers)
         kept = (directory / "updates.parquet").exists()
         write(outcome, again, updates=kept)

@@ -12,6 +12,7 @@ from asyncdp_sim.measures.energy import energy_figures
 from asyncdp_sim.privacy import Guarantee, Ledger
 from asyncdp_sim.results.provenance import fingerprints
 from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
+from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.runs.split import split_psi
@@ -46,6 +47,8 @@ class RunResult:
         What a reader must know.
     alone : array (N, p), optional
         Each owner's own optimum, where ``run.alone`` asks for it.
+    gains : Gains, optional
+        What owners gain, where it was judged.
     """
 
     scenario: Scenario
@@ -59,6 +62,7 @@ class RunResult:
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
     alone: Array | None = None
+    gains: Gains | None = None
 
     @property
     def participants(self) -> Participants:

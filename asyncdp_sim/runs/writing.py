@@ -142,6 +142,9 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
         writer.table("spending.parquet", participants.numbered(spending))
     if outcome.alone is not None:
         writer.table("alone.parquet", participants.numbered(alone_columns(outcome.alone)))
+    if outcome.gains is not None:
+        gains = outcome.gains.columns(participants.names)
+        writer.table("gains.parquet", participants.numbered(gains))
     if all(trace.events is not None for trace in traces):
         groups = event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(participants.numbered, groups))
@@ -186,6 +189,8 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "summary": outcome.summary,
     }
     unit = outcome.scenario.data.target_unit
+    if outcome.gains is not None:
+        content |= outcome.gains.content(unit)
     if problem.task.held_out is not None and unit is not None:
         content["target_unit"] = unit
     labelled = label([content])

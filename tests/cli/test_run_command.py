@@ -100,7 +100,7 @@ def test_says_what_matters_and_where_the_result_is(command, here):
     assert all(line.startswith("note: ") for line in said.lines)
     assert leftovers(here) == []
     names = [line[:19].rstrip() for line in said.out.splitlines()]
-    first = ["ψ at the end", "owners that gain", "simulated time", "budget spent", "updates"]
+    first = ["ψ at the end", "mean gain", "simulated time", "budget spent", "updates"]
     places = [names.index(name) for name in (*first, "private", "throughput")]
     assert places == sorted(places)
     assert names[0] == first[0]

@@ -30,6 +30,8 @@ class ModelKind(Variant):
     """f is quadratic in θ: second moments of the records are all that it takes."""
     estimator: ClassVar[str | None] = None
     """Module and class of scikit-learn that predicts alike; None where none does."""
+    first_of_two: ClassVar[bool] = False
+    """Of two classes the score is of the first, and not of the second."""
     phi: ClassVar[Loss]
     """φ, the loss of a prediction."""
 

@@ -227,6 +227,7 @@ class Softmax(LinearKind):
     """
 
     linear = False
+    first_of_two = True
     estimator = "sklearn.linear_model.LogisticRegression"
     phi: ClassVar[SoftmaxLoss] = trait(lambda self: SoftmaxLoss(self.classes))
 

@@ -83,7 +83,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     values = Found(list)
     for place, changes in enumerate(RUNS.values()):
         directory = root / str(place)
-        write(run(scenario(**SHORT | changes), events=True), directory)
+        write(run(scenario(**SHORT | changes), events=True, gains=True), directory)
         gather(directory, "", values)
     swept = {"algorithm.rho": [1.0, 1e200], "privacy.epsilon": [1.0, 2.0]}
     sweep(scenario(**SHORT, sweep=swept, energy=ENERGY), root / "sweep")
