@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import looks
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import canvas, style
+from asyncdp_sim.figures.axes import looks
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import canvas, style
 from asyncdp_sim.results import Result
 
 SCORE = "held_out_accuracy"

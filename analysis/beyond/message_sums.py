@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, style
+from asyncdp_sim.figures.axes import key, legend, log_axis, looks
+from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.studies.over_distance import LEVELS, draw_quartiles, rows
+from asyncdp_sim.figures.style import THEORY, canvas, style
 from asyncdp_sim.results import Result
 
 

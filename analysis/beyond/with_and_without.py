@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import draw_line, looks
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, style
+from asyncdp_sim.figures.axes import draw_line, looks
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import THEORY, canvas, style
 from asyncdp_sim.results import Result
 
 

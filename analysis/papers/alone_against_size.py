@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, log_axis
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.axes import BETTER, end_labels, log_axis
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
 from asyncdp_sim.results import not_a_result
 
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")

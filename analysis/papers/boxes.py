@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, legend, log_axis, scale
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
-from asyncdp_sim.figures.runs.convergence import CurveLine, quartile_rows, quartiles
+from asyncdp_sim.figures.axes import BETTER, end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.convergence import CurveLine, quartile_rows, quartiles
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import THEORY, canvas, colours, style
 
 CAPTION = (
     "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "

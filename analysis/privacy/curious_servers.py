@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.axes import key, legend, looks
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import THEORY, canvas, small_panels, style
+from asyncdp_sim.figures.axes import key, legend, looks
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import THEORY, canvas, small_panels, style
 from asyncdp_sim.privacy.label import Label
 
 NO_GUARANTEE = Label(

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_dir
-from asyncdp_sim.figures.kit.picture import (
+from asyncdp_sim.figures import forecast
+from asyncdp_sim.figures.break_even import decisions
+from asyncdp_sim.figures.picture import (
     SCREEN,
     FileFormat,
     Paper,
@@ -14,10 +16,8 @@ from asyncdp_sim.figures.kit.picture import (
     save,
     write,
 )
-from asyncdp_sim.figures.kit.style import style_sheet
 from asyncdp_sim.figures.plan import plan
-from asyncdp_sim.figures.runs import forecast
-from asyncdp_sim.figures.sweeps.break_even import decisions
+from asyncdp_sim.figures.style import style_sheet
 from asyncdp_sim.results import Result, Sweep, open_directory
 
 
@@ -108,7 +108,7 @@ def draw_named(
     ----------
     path : Path
     file_format, width
-        As of :class:`~asyncdp_sim.figures.kit.picture.Paper`.
+        As of :class:`~asyncdp_sim.figures.picture.Paper`.
     sheet : Path, optional
         A matplotlib style sheet, applied over the style of all figures.
 

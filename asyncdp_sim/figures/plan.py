@@ -8,24 +8,26 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.errors import InputError
-from asyncdp_sim.figures.kit.picture import LazyFigure
-from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, held_out, profit
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.spacetime import diagram
-from asyncdp_sim.figures.studies import study
-from asyncdp_sim.figures.sweeps import (
+from asyncdp_sim.figures import (
     break_even,
+    convergence,
     crossed,
+    diagram,
     fairness,
+    held_out,
     networks,
     overview,
+    profit,
     psi_surface,
     settings,
     throughput,
 )
-from asyncdp_sim.figures.sweeps.references import ELSEWHERE, FINAL_PSI
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.picture import LazyFigure
+from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
+from asyncdp_sim.figures.small_multiples import Panel
+from asyncdp_sim.figures.studies import study
+from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep
 
 MOST_LINES = 10

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asyncdp_sim.comparisons import Comparison
-from asyncdp_sim.figures.runs import compared as curves
-from asyncdp_sim.figures.runs import forecast
+from asyncdp_sim.figures import compared as curves
+from asyncdp_sim.figures import forecast
 from asyncdp_sim.reports import answer
 from asyncdp_sim.reports.drawn import in_columns
 from asyncdp_sim.reports.numbers import shown

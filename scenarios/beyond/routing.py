@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.studies.whom_to_ask import FIGURE, TARGET, TASKS, end, time_to
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import load

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.evidence.exact_moments import nonlinear, out_of_order
-from asyncdp_sim.figures.sweeps.psi_lines import series_of, slope
-from asyncdp_sim.figures.sweeps.references import Reference
+from asyncdp_sim.figures.psi_lines import series_of, slope
+from asyncdp_sim.figures.references import Reference
 from asyncdp_sim.forecasts import grid
 from asyncdp_sim.forecasts.moments import Recursions
 from asyncdp_sim.results import Cell, Result, Sweep, read_manifest

@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim import sweeps
 from asyncdp_sim.evidence.exact_moments import RARE
-from asyncdp_sim.figures.sweeps.references import Reference
+from asyncdp_sim.figures.references import Reference
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.moments.releases import Releases

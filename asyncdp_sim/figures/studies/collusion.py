@@ -16,15 +16,15 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import key, legend, looks, scale
-from asyncdp_sim.figures.kit.style import BAND, small_panels
+from asyncdp_sim.figures.axes import key, legend, looks, scale
 from asyncdp_sim.figures.studies.recovered import (
     Recovered,
     Transcribed,
     from_exchanges,
     from_rounds,
 )
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.style import BAND, small_panels
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate

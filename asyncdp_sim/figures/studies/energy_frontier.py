@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, scale
-from asyncdp_sim.figures.kit.style import sheet
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.axes import BETTER, key, legend, looks, scale
+from asyncdp_sim.figures.style import sheet
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 

@@ -7,10 +7,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.axes import draw_line, key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.outcomes import Estimate
-from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends, estimates
+from asyncdp_sim.figures.axes import draw_line, key, legend, looks, number_ticks, scale
+from asyncdp_sim.figures.outcomes import Estimate
+from asyncdp_sim.figures.style import THEORY, canvas
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT

@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.kit.axes import BETTER, key, legend
-from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import BLUE, THEORY, sheet
-from asyncdp_sim.figures.sweeps.psi_surface import (
+from asyncdp_sim.figures.axes import BETTER, key, legend
+from asyncdp_sim.figures.picture import row_labels
+from asyncdp_sim.figures.psi_surface import (
     PSI,
     VIEW,
     Grid,
@@ -26,7 +25,8 @@ from asyncdp_sim.figures.sweeps.psi_surface import (
     measured_key,
     ticks,
 )
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, estimates
+from asyncdp_sim.figures.style import BLUE, THEORY, sheet
+from asyncdp_sim.figures.sweep_figure import SweepFigure, estimates
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 
 MESH: dict[str, Any] = {"color": THEORY, "linewidth": 0.7}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from asyncdp_sim.figures.sweeps.psi_lines import PsiSeries, lines
-from asyncdp_sim.figures.sweeps.references import HOSPITAL, LENDING, Reference
+from asyncdp_sim.figures.psi_lines import PsiSeries, lines
+from asyncdp_sim.figures.references import HOSPITAL, LENDING, Reference
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures.kit.axes import key, legend, looks
-from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure
+from asyncdp_sim.figures.axes import key, legend, looks
+from asyncdp_sim.figures.style import THEORY, canvas
+from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
 from asyncdp_sim.privacy.observers import NodeObserver

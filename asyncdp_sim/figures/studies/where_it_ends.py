@@ -13,10 +13,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.axes import key, legend
-from asyncdp_sim.figures.kit.layout import MAY_GO
-from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, per_cent
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.axes import key, legend
+from asyncdp_sim.figures.layout import MAY_GO
+from asyncdp_sim.figures.style import THEORY, canvas, colours, per_cent
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.axes import BETTER, key, legend, looks, number_ticks, scale
-from asyncdp_sim.figures.kit.style import sheet
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.axes import BETTER, key, legend, looks, number_ticks, scale
+from asyncdp_sim.figures.style import sheet
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.papers import alone_against_size
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.runs import convergence, timing
-from asyncdp_sim.figures.sweeps.psi_lines import markers
-from asyncdp_sim.figures.sweeps.references import HOSPITAL
+from asyncdp_sim.figures import convergence, timing
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.psi_lines import markers
+from asyncdp_sim.figures.references import HOSPITAL
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.runs import convergence, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.sweeps.psi_lines import markers
-from asyncdp_sim.figures.sweeps.psi_surface import surface
-from asyncdp_sim.figures.sweeps.references import LENDING, Reference
+from asyncdp_sim.figures import convergence, timing
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.psi_lines import markers
+from asyncdp_sim.figures.psi_surface import surface
+from asyncdp_sim.figures.references import LENDING, Reference
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import OURS, SENTENCES, Claim, moved, private
 from scenarios.papers.exact import exactly

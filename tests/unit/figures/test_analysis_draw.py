@@ -9,14 +9,21 @@ import pytest
 
 from asyncdp_sim import measures
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, draw_all, open_directory
-from asyncdp_sim.figures.kit.picture import Picture, save
-from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures import (
+    Result,
+    Sweep,
+    convergence,
+    draw_all,
+    gaps,
+    networks,
+    open_directory,
+    timing,
+)
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.figures.plan import first
-from asyncdp_sim.figures.runs import convergence, gaps, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.sweeps import networks
-from asyncdp_sim.figures.sweeps.references import FINAL_PSI
+from asyncdp_sim.figures.references import FINAL_PSI
+from asyncdp_sim.figures.style import style
 from asyncdp_sim.results import read_table
 from tests.manifests import changed
 from tests.unit.figures.made import curve, keys, made, scenario, texts, write_table

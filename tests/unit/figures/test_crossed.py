@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asyncdp_sim.figures import crossed
 from asyncdp_sim.figures.plan import CHANGES
-from asyncdp_sim.figures.sweeps import crossed
 from scenarios import entry
 from tests.unit.figures.made import curve, finished, keys, made
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures import plan
-from asyncdp_sim.figures.runs import held_out, profit
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures import held_out, plan, profit
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.one_in import one_in
 from tests.scenes import text

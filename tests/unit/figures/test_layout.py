@@ -1,7 +1,7 @@
 """The check that every picture is held to sees cut-off text and overlaps."""
 
-from asyncdp_sim.figures.kit.printed import fit
-from asyncdp_sim.figures.kit.style import canvas, panels
+from asyncdp_sim.figures.printed import fit
+from asyncdp_sim.figures.style import canvas, panels
 from tests.unit.figures.looks import faults
 
 

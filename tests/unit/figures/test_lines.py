@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures.kit.axes import draw_line, reaches_zero, scale
-from asyncdp_sim.figures.kit.style import canvas, colours, contrast, legible
-from asyncdp_sim.figures.runs.convergence import draw_quartiles, line_marks, medians
+from asyncdp_sim.figures.axes import draw_line, reaches_zero, scale
+from asyncdp_sim.figures.convergence import draw_quartiles, line_marks, medians
+from asyncdp_sim.figures.style import canvas, colours, contrast, legible
 
 
 def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke():

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.kit import picture as pictures
-from asyncdp_sim.figures.kit.axes import AT_END, MOST, leaves_frame, log_axis, scale
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.picture import save
-from asyncdp_sim.figures.kit.style import canvas
-from asyncdp_sim.figures.runs.convergence import CurveLine, by_update
-from asyncdp_sim.figures.sweeps import settings
+from asyncdp_sim.figures import picture as pictures
+from asyncdp_sim.figures import settings
+from asyncdp_sim.figures.axes import AT_END, MOST, leaves_frame, log_axis, scale
+from asyncdp_sim.figures.convergence import CurveLine, by_update
+from asyncdp_sim.figures.layout import laid_out
+from asyncdp_sim.figures.picture import save
+from asyncdp_sim.figures.style import canvas
 from tests.unit.figures.made import curve, finished, made
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, draw_all
-from asyncdp_sim.figures.kit import outcomes
-from asyncdp_sim.figures.runs import staleness
-from asyncdp_sim.figures.sweeps import throughput
+from asyncdp_sim.figures import Result, Sweep, draw_all, outcomes, staleness, throughput
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
 from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table

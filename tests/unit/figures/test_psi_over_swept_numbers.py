@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.sweeps.psi_lines import markers, series_of, slope
-from asyncdp_sim.figures.sweeps.psi_surface import grid, ratios, references, slopes, surface
-from asyncdp_sim.figures.sweeps.references import Reference
+from asyncdp_sim.figures.psi_lines import markers, series_of, slope
+from asyncdp_sim.figures.psi_surface import grid, ratios, references, slopes, surface
+from asyncdp_sim.figures.references import Reference
 from asyncdp_sim.privacy.label import COLUMNS
 from asyncdp_sim.results import Sweep
 from tests.unit.figures.made import curve, finished, keys, made, scenario, write_table

@@ -9,17 +9,16 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result
+from asyncdp_sim.figures import Result, convergence, shares, timing
+from asyncdp_sim.figures.axes import end_labels
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
-from asyncdp_sim.figures.kit.axes import end_labels
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.picture import UNDATED, Paper, Picture, save
-from asyncdp_sim.figures.kit.printed import fit
-from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.kit.style import canvas, colours, style
-from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.runs import convergence, shares, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.layout import laid_out
+from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, save
+from asyncdp_sim.figures.printed import fit
+from asyncdp_sim.figures.small_multiples import Panel
+from asyncdp_sim.figures.style import canvas, colours, style
+from asyncdp_sim.figures.svg import inline
 from asyncdp_sim.runs import write
 
 

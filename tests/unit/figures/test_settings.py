@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
+from asyncdp_sim.figures import settings
 from asyncdp_sim.figures.plan import of_entry
+from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.figures.studies import STUDIES
-from asyncdp_sim.figures.sweeps import settings
-from asyncdp_sim.figures.sweeps.references import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from tests.unit.figures.made import curve, finished, made
 

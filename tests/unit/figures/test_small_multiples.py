@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import gaps, shares, timing
-from asyncdp_sim.figures.sweeps import networks
+from asyncdp_sim.figures import gaps, networks, shares, timing
+from asyncdp_sim.figures.small_multiples import Panel
 from asyncdp_sim.results import Result, Sweep
 from tests.manifests import changed
 from tests.unit.figures.made import finished, made, scenario, write_table

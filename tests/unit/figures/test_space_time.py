@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.kit.picture import Picture, as_csv
-from asyncdp_sim.figures.spacetime import diagram
-from asyncdp_sim.figures.spacetime.axes import ARROWS, BARS, LABELS, SIGNS, STROKES
+from asyncdp_sim.figures import diagram
+from asyncdp_sim.figures.picture import Picture, as_csv
+from asyncdp_sim.figures.scene import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.results import Result
 from asyncdp_sim.trace.spans import OFFLINE
 from tests.unit.figures.made import Row, keys, made, scenario

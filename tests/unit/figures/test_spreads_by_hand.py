@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.runs import gaps, staleness
-from asyncdp_sim.figures.sweeps import fairness
+from asyncdp_sim.figures import fairness, gaps, staleness
 
 UNIT = 10**9
 T_975_3 = 3.182446

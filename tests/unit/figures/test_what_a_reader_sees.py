@@ -8,12 +8,20 @@ import pytest
 from matplotlib.collections import LineCollection
 
 from asyncdp_sim.columns.dictionary import SPREAD
-from asyncdp_sim.figures import Result, Sweep, draw_all
+from asyncdp_sim.figures import (
+    Result,
+    Sweep,
+    convergence,
+    draw_all,
+    networks,
+    overview,
+    profit,
+    settings,
+    timing,
+)
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, profit, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.sweeps import networks, overview, settings
+from asyncdp_sim.figures.small_multiples import Panel
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
 from tests.unit.figures.test_small_multiples import updated

@@ -11,11 +11,11 @@ import pytest
 
 from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures import marks
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import canvas, style
-from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.spacetime import marks
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import canvas, style
+from asyncdp_sim.figures.svg import inline
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.figures.runs import forecast as drawn_forecast
-from asyncdp_sim.figures.runs import profit, shares, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures import forecast as drawn_forecast
+from asyncdp_sim.figures import profit, shares, timing
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.forecasts import forecast, words
 from asyncdp_sim.forecasts.advice.coalitions import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played

@@ -10,7 +10,7 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.figures.runs import shares, timing
+from asyncdp_sim.figures import shares, timing
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.provenance import described, digest

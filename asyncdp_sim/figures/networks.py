@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from functools import partial
 
-from asyncdp_sim.figures.kit.axes import listed
-from asyncdp_sim.figures.kit.picture import LazyFigure
-from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import gaps, shares, staleness, timing
+from asyncdp_sim.figures import gaps, shares, staleness, timing
+from asyncdp_sim.figures.axes import listed
+from asyncdp_sim.figures.picture import LazyFigure
+from asyncdp_sim.figures.small_multiples import Panel
 from asyncdp_sim.results import Cell, Sweep
 
 SEED = "run.seed"

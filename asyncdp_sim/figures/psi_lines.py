@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import MOST_NUMBERS, numbers
-from asyncdp_sim.figures.kit.axes import (
+from asyncdp_sim.figures.axes import (
     BETTER,
     LONGEST_AT_END,
     columns,
@@ -23,12 +23,12 @@ from asyncdp_sim.figures.kit.axes import (
     scale,
     wrapped,
 )
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import THEORY, canvas
-from asyncdp_sim.figures.sweeps.psi_surface import PROJECTED, PSI, projected, told_of_box
-from asyncdp_sim.figures.sweeps.references import Reference, measured_over, told_of_ratio
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.psi_surface import PROJECTED, PSI, projected, told_of_box
+from asyncdp_sim.figures.references import Reference, measured_over, told_of_ratio
+from asyncdp_sim.figures.style import THEORY, canvas
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
 from asyncdp_sim.scenario.labels import symbol

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import BETTER, draw_line, key, legend, looks, scale
-from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
-from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import THEORY, canvas, per_cent
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.axes import BETTER, draw_line, key, legend, looks, scale
+from asyncdp_sim.figures.outcomes import owner_table, psi_of_replicates
+from asyncdp_sim.figures.picture import row_labels
+from asyncdp_sim.figures.style import THEORY, canvas, per_cent
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 
 SEED = "run.seed"

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.figures.kit.axes import (
+from asyncdp_sim.figures.axes import (
     BETTER,
     draw_rows,
     key,
@@ -16,10 +16,10 @@ from asyncdp_sim.figures.kit.axes import (
     looks,
     wrapped,
 )
-from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.kit.style import plain_numbers, sheet
-from asyncdp_sim.figures.sweeps.overview import is_number
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
+from asyncdp_sim.figures.outcomes import psi_at_end
+from asyncdp_sim.figures.overview import is_number
+from asyncdp_sim.figures.style import plain_numbers, sheet
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 
 MOST = {"rows": 16, "panels": 4, "markers": 6}

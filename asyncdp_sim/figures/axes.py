@@ -20,8 +20,8 @@ from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
-from asyncdp_sim.figures.kit.style import MARKERS, colours, legible, plain_numbers
+from asyncdp_sim.figures.layout import LINE_END, lifted, spread
+from asyncdp_sim.figures.style import MARKERS, colours, legible, plain_numbers
 
 MOST_LISTED = 4
 ACROSS = 84  # letters of a legend that have room side by side

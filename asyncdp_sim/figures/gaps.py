@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import to_units, unit_of
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import log_axis
-from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, untimed
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, plain_numbers, time_axis
+from asyncdp_sim.figures.axes import log_axis
+from asyncdp_sim.figures.small_multiples import NetworkFigure, untimed
+from asyncdp_sim.figures.style import BAND, BLUE, THEORY, plain_numbers, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.plain import plain

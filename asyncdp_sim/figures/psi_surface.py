@@ -15,18 +15,18 @@ from matplotlib.patches import Patch
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
-from asyncdp_sim.figures.kit.axes import BETTER, RAISED, key, legend, lettered
-from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
-from asyncdp_sim.figures.kit.picture import Picture, row_labels
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, sheet
-from asyncdp_sim.figures.sweeps.references import (
+from asyncdp_sim.figures.axes import BETTER, RAISED, key, legend, lettered
+from asyncdp_sim.figures.outcomes import Estimate, mean_psi_at_end
+from asyncdp_sim.figures.picture import Picture, row_labels
+from asyncdp_sim.figures.references import (
     BOUNDED,
     Reference,
     measured_over,
     theorem_2,
     told_of_ratio,
 )
-from asyncdp_sim.figures.sweeps.sweep_figure import SweepFigure, estimates
+from asyncdp_sim.figures.style import BAND, BLUE, THEORY, VERMILION, sheet
+from asyncdp_sim.figures.sweep_figure import SweepFigure, estimates
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
 from asyncdp_sim.scenario.labels import symbol

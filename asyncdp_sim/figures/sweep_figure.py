@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.figures.kit.axes import reaches_zero
-from asyncdp_sim.figures.kit.outcomes import Estimate
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.axes import reaches_zero
+from asyncdp_sim.figures.outcomes import Estimate
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import style
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 
 

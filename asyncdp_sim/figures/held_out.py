@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.words import known
-from asyncdp_sim.figures.kit.axes import (
+from asyncdp_sim.figures.axes import (
     BETTER,
     LONGEST_AT_END,
     end_labels,
@@ -16,9 +16,7 @@ from asyncdp_sim.figures.kit.axes import (
     legend,
     log_axis,
 )
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, colours, panels, plain_numbers, style
-from asyncdp_sim.figures.runs.convergence import (
+from asyncdp_sim.figures.convergence import (
     CurveLine,
     draw_quartiles,
     line_keys,
@@ -27,6 +25,8 @@ from asyncdp_sim.figures.runs.convergence import (
     quartile_rows,
     quartiles,
 )
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import THEORY, colours, panels, plain_numbers, style
 from asyncdp_sim.results import Result
 
 REFERENCES = {

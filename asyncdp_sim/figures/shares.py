@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.outcomes import owner_table
-from asyncdp_sim.figures.kit.small_multiples import NetworkFigure
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
+from asyncdp_sim.figures.outcomes import owner_table
+from asyncdp_sim.figures.small_multiples import NetworkFigure
+from asyncdp_sim.figures.style import BAND, BLUE, THEORY, VERMILION, owner_ticks
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
 from asyncdp_sim.theory.predict.update_order import selection

@@ -8,10 +8,10 @@ import numpy as np
 
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.words import MOST_NUMBERS, as_float, known, numbers
-from asyncdp_sim.figures.kit.axes import BETTER, log_axis, number_ticks
-from asyncdp_sim.figures.kit.outcomes import owner_table
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.axes import BETTER, log_axis, number_ticks
+from asyncdp_sim.figures.outcomes import owner_table
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import (
     BAND,
     BLUE,
     FEW_OWNERS,

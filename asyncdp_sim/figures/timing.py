@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.units import unit_of
-from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, Panel, no_updates, untimed
-from asyncdp_sim.figures.kit.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
+from asyncdp_sim.figures.small_multiples import NetworkFigure, Panel, no_updates, untimed
+from asyncdp_sim.figures.style import BLUE, FEW_OWNERS, owner_ticks, time_axis
 from asyncdp_sim.results import Result, not_a_result
 
 SHOWN = 100

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.kit.axes import (
+from asyncdp_sim.figures.axes import (
     BETTER,
     LONGEST_AT_END,
     columns,
@@ -25,8 +25,8 @@ from asyncdp_sim.figures.kit.axes import (
     scale,
     wrapped,
 )
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import (
     BLUE,
     MARKERS,
     canvas,

@@ -10,9 +10,9 @@ from matplotlib.artist import Artist
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.layout import laid_out
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import style
 
 RASTER_DPI = 150
 _PROLOGUE = re.compile(r"\A.*?(?=<svg\b)", re.S)

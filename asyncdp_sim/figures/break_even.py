@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
-from asyncdp_sim.figures.kit.axes import (
+from asyncdp_sim.figures.axes import (
     BETTER,
     draw_line,
     key,
@@ -20,10 +20,10 @@ from asyncdp_sim.figures.kit.axes import (
     scale,
     wrapped,
 )
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
-from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
-from asyncdp_sim.figures.kit.style import THEORY, VERMILION, canvas
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, estimates
+from asyncdp_sim.figures.outcomes import mean_psi_at_end, owner_table
+from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
+from asyncdp_sim.figures.style import THEORY, VERMILION, canvas
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
 from asyncdp_sim.privacy.label import bound_moves, gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
 

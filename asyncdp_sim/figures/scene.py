@@ -11,11 +11,11 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.patches import Patch
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT
-from asyncdp_sim.figures.kit.axes import key
-from asyncdp_sim.figures.kit.layout import MAY_GO
-from asyncdp_sim.figures.kit.style import OKABE_ITO, plain_text
-from asyncdp_sim.figures.spacetime import marks as m
-from asyncdp_sim.figures.spacetime.marks import BROADCAST, ON_LEARNER, UPDATE, DrawnMark
+from asyncdp_sim.figures import marks as m
+from asyncdp_sim.figures.axes import key
+from asyncdp_sim.figures.layout import MAY_GO
+from asyncdp_sim.figures.marks import BROADCAST, ON_LEARNER, UPDATE, DrawnMark
+from asyncdp_sim.figures.style import OKABE_ITO, plain_text
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, LOCK, OFFLINE, QUERY, REQUEST, WAITING
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = OKABE_ITO[:6]

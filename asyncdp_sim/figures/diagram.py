@@ -7,10 +7,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, style, time_axis
-from asyncdp_sim.figures.spacetime.axes import Scene
-from asyncdp_sim.figures.spacetime.marks import (
+from asyncdp_sim.figures.marks import (
     MESSAGES,
     UPDATE,
     DrawnMark,
@@ -21,6 +18,9 @@ from asyncdp_sim.figures.spacetime.marks import (
     tables,
     within,
 )
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.scene import Scene
+from asyncdp_sim.figures.style import FEW_OWNERS, canvas, style, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
 

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.core.arrays import Array, Columns, Ints
-from asyncdp_sim.figures.kit.axes import MOST as MOST_SHOWN
-from asyncdp_sim.figures.kit.axes import draw_rows, log_axis, wrapped
-from asyncdp_sim.figures.kit.outcomes import FIGURES
-from asyncdp_sim.figures.kit.style import BLUE, small_panels
-from asyncdp_sim.figures.sweeps.overview import PSI, WIDE
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
+from asyncdp_sim.figures.axes import MOST as MOST_SHOWN
+from asyncdp_sim.figures.axes import draw_rows, log_axis, wrapped
+from asyncdp_sim.figures.outcomes import FIGURES
+from asyncdp_sim.figures.overview import PSI, WIDE
+from asyncdp_sim.figures.style import BLUE, small_panels
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 
 ACROSS = 3  # panels side by side

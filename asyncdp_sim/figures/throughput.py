@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import as_float
-from asyncdp_sim.figures.kit.axes import ACROSS, key, legend, strokes, wrapped
-from asyncdp_sim.figures.kit.outcomes import of_summary
-from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import MARKERS, THEORY, canvas, colours
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends, estimates
+from asyncdp_sim.figures.axes import ACROSS, key, legend, strokes, wrapped
+from asyncdp_sim.figures.outcomes import of_summary
+from asyncdp_sim.figures.picture import row_labels
+from asyncdp_sim.figures.style import MARKERS, THEORY, canvas, colours
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, estimates
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve

@@ -19,10 +19,10 @@ from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.figures.kit.axes import leaves_frame, listed
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.printed import fit
-from asyncdp_sim.figures.kit.style import DPI, VERMILION, style
+from asyncdp_sim.figures.axes import leaves_frame, listed
+from asyncdp_sim.figures.layout import laid_out
+from asyncdp_sim.figures.printed import fit
+from asyncdp_sim.figures.style import DPI, VERMILION, style
 from asyncdp_sim.privacy import label as labels
 from asyncdp_sim.privacy.label import COLUMNS, Label
 from asyncdp_sim.results import Result

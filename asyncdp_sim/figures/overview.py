@@ -11,7 +11,7 @@ from matplotlib.ticker import NullFormatter
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import (
+from asyncdp_sim.figures.axes import (
     LONGEST_AT_END,
     columns,
     draw_line,
@@ -23,9 +23,9 @@ from asyncdp_sim.figures.kit.axes import (
     scale,
     wrapped,
 )
-from asyncdp_sim.figures.kit.outcomes import FIGURES
-from asyncdp_sim.figures.kit.style import small_panels
-from asyncdp_sim.figures.sweeps.sweep_figure import Series, SweepFigure, ends
+from asyncdp_sim.figures.outcomes import FIGURES
+from asyncdp_sim.figures.style import small_panels
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import (
+from asyncdp_sim.figures.axes import (
     BETTER,
     LONGEST_AT_END,
     end_labels,
@@ -17,9 +17,10 @@ from asyncdp_sim.figures.kit.axes import (
     legend,
     log_axis,
 )
-from asyncdp_sim.figures.kit.outcomes import owner_table
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.convergence import CurveLine, line_keys, line_marks
+from asyncdp_sim.figures.outcomes import owner_table
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import (
     FEW_OWNERS,
     MARKERS,
     THEORY,
@@ -30,7 +31,6 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     style,
 )
-from asyncdp_sim.figures.runs.convergence import CurveLine, line_keys, line_marks
 from asyncdp_sim.measures.scores import SCORES, Score
 
 OWN = r"$\theta_i^*$: the owner alone"

@@ -9,9 +9,9 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.figures.kit.axes import legend, wrapped
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import small_panels, style
+from asyncdp_sim.figures.axes import legend, wrapped
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import small_panels, style
 from asyncdp_sim.results import Result
 
 ACROSS = 2

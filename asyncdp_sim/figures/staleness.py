@@ -8,9 +8,9 @@ from matplotlib.ticker import MaxNLocator
 
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import strokes
-from asyncdp_sim.figures.kit.small_multiples import NetworkFigure, no_updates
-from asyncdp_sim.figures.kit.style import DARK_BLUE, THEORY, per_cent
+from asyncdp_sim.figures.axes import strokes
+from asyncdp_sim.figures.small_multiples import NetworkFigure, no_updates
+from asyncdp_sim.figures.style import DARK_BLUE, THEORY, per_cent
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law

@@ -9,11 +9,9 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.patches import Patch
 
-from asyncdp_sim.figures.kit.axes import end_labels, key, legend, log_axis, scale
-from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, save, write
-from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, plain_text, style
-from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.runs.convergence import (
+from asyncdp_sim.figures import convergence
+from asyncdp_sim.figures.axes import end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.convergence import (
     CurveLine,
     banded,
     draw_quartiles,
@@ -21,6 +19,8 @@ from asyncdp_sim.figures.runs.convergence import (
     medians,
     quartile_rows,
 )
+from asyncdp_sim.figures.picture import Picture, captions_page, label, save, write
+from asyncdp_sim.figures.style import THEORY, canvas, colours, plain_text, style
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.labels import words

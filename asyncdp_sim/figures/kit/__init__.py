@@ -1,1 +1,0 @@
-"""The parts of every figure: style, source of the numbers, caption, label, file."""
