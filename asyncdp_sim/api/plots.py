@@ -41,34 +41,34 @@ class TracePlots:
 
     def timing(self, by: By = "update") -> "Axes":
         """Draw the owner of each update; ``by`` is "update" or "time"."""
-        from asyncdp_sim.figures import timing
+        from asyncdp_sim.figures import traces
 
-        drawn = timing.BY_UPDATE if _by_update(by) else timing.BY_TIME
+        drawn = traces.BY_UPDATE if _by_update(by) else traces.BY_TIME
         return self._axes(drawn.of(self._shown))[0]
 
     def gaps(self) -> "Axes":
         """Draw the times between updates, and the theory."""
-        from asyncdp_sim.figures import gaps
+        from asyncdp_sim.figures import traces
 
-        return self._axes(gaps.FIGURE.of(self._shown))[0]
+        return self._axes(traces.GAPS.of(self._shown))[0]
 
     def staleness(self) -> "Axes":
         """Draw the staleness of answers, and the theory."""
-        from asyncdp_sim.figures import staleness
+        from asyncdp_sim.figures import traces
 
-        return self._axes(staleness.FIGURE.of(self._shown))[0]
+        return self._axes(traces.STALENESS.of(self._shown))[0]
 
     def shares(self) -> "Axes":
         """Draw each owner's share of the updates."""
-        from asyncdp_sim.figures import shares
+        from asyncdp_sim.figures import traces
 
-        return self._axes(shares.FIGURE.of(self._shown))[0]
+        return self._axes(traces.SHARES.of(self._shown))[0]
 
     def spacetime(self) -> tuple["Axes", ...]:
         """Draw messages over time, with senders and receivers; needs events (``events=True``)."""
-        from asyncdp_sim.figures import diagram
+        from asyncdp_sim.figures import spacetime
 
-        return self._axes(diagram.diagram(self._shown))
+        return self._axes(spacetime.diagram(self._shown))
 
     def _axes(self, picture: Any) -> tuple["Axes", ...]:
         """Return the axes of a picture; those of a network alone are labelled as that."""
@@ -118,9 +118,9 @@ class SweepPlots:
         ResultError
             If no swept number has such a figure.
         """
-        from asyncdp_sim.figures import overview
+        from asyncdp_sim.figures import changes
 
-        return _axes(overview.FIGURE.picture(self._sweep.opened))
+        return _axes(changes.AGAINST.picture(self._sweep.opened))
 
 
 class ComparisonPlots:

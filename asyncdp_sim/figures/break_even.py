@@ -5,24 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
-from asyncdp_sim.figures.axes import (
-    BETTER,
-    draw_line,
-    key,
-    legend,
-    looks,
-    number_ticks,
-    scale,
-    wrapped,
-)
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
 from asyncdp_sim.figures.outcomes import mean_psi_at_end, owner_table
 from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
-from asyncdp_sim.figures.style import THEORY, VERMILION, canvas
+from asyncdp_sim.figures.style import THEORY, VERMILION, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
 from asyncdp_sim.privacy.label import bound_moves, gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
@@ -114,33 +103,34 @@ def select_alone(sweep: Sweep) -> list[JointModels] | str:
     return series
 
 
-def panels(found: list[JointModels], own: Array | None) -> Figure:
-    """Draw ψ against ε with 95 % intervals, and a level line for each owner's own model."""
-    figure, axes = canvas(width=7.2, height=3.7 + 0.2 * len(found))
-    keys: list[Artist] = []
+def declared(found: list[JointModels], own: Array | None) -> Declaration:
+    """Say ψ against ε with 95 % intervals, and a level line for each owner's own model."""
+    marks: list[Mark] = []
     half: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
     half |= {"color": VERMILION} if len(found) == 1 else {}
+    gained = []
     for line, look in zip(found, looks(len(found), markersize=4.5, linewidth=1.4), strict=True):
         if label(line.results).private is not True:
             look |= {"linestyle": "--", "markerfacecolor": "white"}
-        draw_line(axes, line.at, line.psi, **look)
         name = line.legend if len(found) > 1 else "joint model: mean and 95 % interval"
-        keys.append(key(wrapped(name), **look))
+        marks.append(measured(line.at, line.psi, name=name, **look))
         if own is not None and line.at[0] < line.half < np.inf:
-            axes.axvline(line.half, **(half | ({"color": look["color"]} if len(found) > 1 else {})))
+            tone = {"color": look["color"]} if len(found) > 1 else {}
+            gained.append(Mark("upright", line.half, look=half | tone))
     if own is not None:
-        thin = OWN | ({"linewidth": 0.4} if len(own) > FEW_LINES else {})
-        for level in own:
-            axes.axhline(level, zorder=0, **thin)
-        keys.append(key("own models: one line per owner, without noise", **OWN))
-        if any(line.at[0] < line.half < np.inf for line in found):
-            keys.append(key("from this $\\epsilon$ on, half of the owners gain", **half))
-        axes.set_title(decision(found).replace(". ", ".\n"), loc="left", fontsize=9)
-    scale(axes, "xy", ylabel=f"mean $\\psi$: loss above the least\n{BETTER}")
-    axes.set_xlabel("privacy budget $\\epsilon$ per owner")
-    number_ticks(axes, [epsilon for line in found for epsilon in line.at])
-    legend(figure, keys)
-    return figure
+        named = "own models: one line per owner, without noise"
+        thin = OWN | {"zorder": 0, "linewidth": 0.4 if len(own) > FEW_LINES else 0.8}
+        marks += [Mark("level", y=level, look=thin) for level in own]
+        marks += [Mark("line", name=named, look=OWN), *gained]
+    if gained:
+        on = "from this $\\epsilon$ on, half of the owners gain"
+        marks.append(Mark("line", name=on, look=half))
+    places = [epsilon for line in found for epsilon in line.at]
+    across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
+    side = Side(f"mean $\\psi$: loss above the least\n{BETTER}", log=True, grid=True)
+    title = "" if own is None else decision(found).replace(". ", ".\n")
+    panel = Panel(marks, across, side)
+    return Declaration([panel], (7.2, 3.9), title, columns=1)
 
 
 def rows(line: JointModels) -> Columns:
@@ -235,10 +225,14 @@ def _finite(cell: Cell) -> bool:
 
 FIGURE = SweepFigure(
     "break-even", select_alone, rows_of_owners,
-    lambda found, _: panels(list(found), found[0].alone),
+    lambda found, _: declared(list(found), found[0].alone),
     lambda found, _: caption(list(found)),
 )  # fmt: skip
 WAYS = SweepFigure(
-    "guarantees", select_ways, rows, lambda found, _: panels(list(found), None), lambda *_: _CAPTION
+    "guarantees",
+    select_ways,
+    rows,
+    lambda found, _: declared(list(found), None),
+    lambda *_: _CAPTION,
 )
 """The same without own models, each way to hide records with its guarantee."""

@@ -6,21 +6,20 @@ from itertools import compress
 from pathlib import Path
 
 import numpy as np
-from matplotlib.artist import Artist
-from matplotlib.patches import Patch
 
 from asyncdp_sim.figures import convergence
-from asyncdp_sim.figures.axes import end_labels, key, legend, log_axis, scale
 from asyncdp_sim.figures.convergence import (
     CurveLine,
-    banded,
-    draw_quartiles,
-    line_marks,
+    explained,
+    line_looks,
     medians,
+    quartile_marks,
     quartile_rows,
+    wordy,
 )
+from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw
 from asyncdp_sim.figures.picture import Picture, captions_page, label, save, write
-from asyncdp_sim.figures.style import THEORY, canvas, colours, plain_text, style
+from asyncdp_sim.figures.style import THEORY, plain_text
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.labels import words
@@ -111,24 +110,14 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
         return None
     kept = [ratio is not None for ratio in ratios]
     drawn = list(compress(rest, kept))
-    # As where the curves lie over each other.
-    shades = list(compress(colours(len(lines))[1:], kept))
-    marks = list(compress(line_marks(len(lines))[1:], kept))
-    with style():
-        figure, axes = canvas(height=3.4)
-        draw_quartiles(axes, quartiles, shades, marks)
-        axes.axhline(1.0, color=THEORY, linewidth=0.8, linestyle="--")
-        log_axis(axes)
-        axes.set_xlim(0, max(grid[-1] for grid, _ in quartiles))
-        scale(
-            axes, xlabel="update $k$", ylabel=rf"$\psi$ over that of {first.name} (below 1: better)"
-        )
-        keys: list[Artist] = [key("median", color="#666666")]
-        if banded(quartiles):
-            keys.append(Patch(color="#666666", alpha=0.25, linewidth=0, label="25–75 %"))
-        legend(figure, keys, 2, right=True)
-        last = [values[1, -1] for _, values in quartiles]
-        end_labels(axes, last, [o.name for o in drawn], shades, marks)
+    looks = list(compress(line_looks(len(lines))[1:], kept))  # as where curves lie over each other
+    marks = quartile_marks(quartiles, [line.name for line in drawn], looks)
+    level = {"color": THEORY, "linewidth": 0.8, "linestyle": "--"}
+    marks += [Mark("level", y=1.0, look=level), *explained(quartiles)]
+    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in quartiles)))
+    named = rf"$\psi$ over that of {first.name} (below 1: better)"
+    panel = Panel(marks, across, Side(named, log=True, grid=True))
+    figure = draw(Declaration([panel], (6.5, 3.4), right=not wordy(drawn)))
     caption = (
         f"{medians(quartiles)} over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate (both use the same random numbers); "

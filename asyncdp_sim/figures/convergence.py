@@ -1,45 +1,31 @@
 """Convergence: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.axes import (
+from asyncdp_sim.figures.drawer import (
     BETTER,
     LONGEST_AT_END,
-    columns,
-    end_labels,
-    key,
-    legend,
-    log_axis,
-    scale,
-    wrapped,
+    Declaration,
+    Mark,
+    Panel,
+    Side,
+    draw,
 )
 from asyncdp_sim.figures.picture import Picture, label, row_labels
-from asyncdp_sim.figures.style import (
-    BLUE,
-    MARKERS,
-    canvas,
-    colours,
-    plain_numbers,
-    style,
-    time_axis,
-)
+from asyncdp_sim.figures.scales import WIDE, time_axis
+from asyncdp_sim.figures.style import BLUE, GRAY, looks
 from asyncdp_sim.results import Result
 
 INSTANTS = 400
 DIVERGED = 1e200
-WIDE = 20.0  # lines whose ends differ by more than this ratio are on a logarithmic axis
 MOST_BANDS = 7  # with more lines, bands would hide one another; with these, if most overlap
 FEW_BANDS = 4
 MARKS = 7  # markers along each line
@@ -47,6 +33,12 @@ FITNESS = {"POLAR": "relative sub-optimality"}
 """What a paper calls ψ, where not relative fitness, by the first word of a scenario's source."""
 USUAL = "relative fitness"
 QUARTILES = (0.25, 0.5, 0.75)
+ONE = "one replicate"
+DIAMOND: dict[str, Any] = {
+    "marker": "D", "markersize": 6, "markerfacecolor": "white", "markeredgewidth": 1.4,
+    "linestyle": "none", "clip_on": False, "zorder": 5,
+}  # fmt: skip
+Look = Mapping[str, Any]
 Quartiles = tuple[Array, Array]
 """A grid, and quartiles of a figure on it, shape (G,) and (3, G)."""
 
@@ -147,25 +139,40 @@ def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Arra
     return np.asarray(values[np.searchsorted(at, grid, side="right") - 1])
 
 
-def draw_quartiles(
-    axes: Axes,
-    found: Sequence[Quartiles],
-    shades: Sequence[str],
-    marks: Sequence[str | None] | None = None,
-) -> None:
-    """Draw each line's median, with its marker, and its band where there are few lines."""
-    few = banded(found)
-    signs = line_marks(len(found)) if marks is None else marks
-    log = axes.get_xscale() == "log"
-    for place, ((grid, (low, middle, high)), shade) in enumerate(zip(found, shades, strict=True)):
+def quartile_marks(
+    found: Sequence[Quartiles], ends: Sequence[str], looks: Sequence[Look], *, log: bool = False
+) -> list[Mark]:
+    """Return each line's median, with its marker, and its band where there are few lines.
+
+    Parameters
+    ----------
+    found : sequence of Quartiles
+    ends : sequence of str
+        Names of the lines.
+    looks : sequence of mapping
+        Colour and marker of each.
+    log : bool
+        Whether the horizontal axis is logarithmic, along which markers are even.
+    """
+    few, marks = banded(found), list[Mark]()
+    for place, ((grid, (low, middle, high)), look) in enumerate(zip(found, looks, strict=True)):
         if few:
-            axes.fill_between(grid, low, high, color=shade, alpha=0.25, linewidth=0)
+            band = {"color": look["color"], "alpha": 0.25}
+            marks.append(Mark("band", grid, None, low, high, look=band))
         shares = np.arange(place / len(found), MARKS) / MARKS
         least = grid[min(1, len(grid) - 1)]
         even = least * (grid[-1] / least) ** shares if log else grid[-1] * shares
         often = np.unique(np.searchsorted(grid, even)).tolist()
-        look: dict[str, Any] = {"marker": signs[place], "markersize": 4.5, "markevery": often}
-        axes.plot(grid, middle, color=shade, linewidth=1.5 if few else 1, **look)
+        line = {"linewidth": 1.5 if few else 1, "markersize": 4.5, "markevery": often, **look}
+        marks.append(Mark("line", grid, middle, end=ends[place], look=line))
+    return marks
+
+
+def explained(found: Sequence[Quartiles], name: str = "median", shade: str = GRAY) -> list[Mark]:
+    """Return what says in the legend what line and band are."""
+    keys = [Mark("line", name=name, look={"color": shade})]
+    band = {"color": shade, "alpha": 0.25}
+    return keys + [Mark("band", name="25–75 %", look=band)] * (banded(found) and name != ONE)
 
 
 def banded(found: Sequence[Quartiles]) -> bool:
@@ -181,11 +188,12 @@ def medians(*panels: Sequence[Quartiles]) -> str:
     return "Median (line) and 25–75 % band" if any(map(banded, panels)) else "Median"
 
 
-def line_marks(count: int) -> list[str | None]:
-    """Return a marker for each line, because colour alone is not enough; none for one line."""
-    if count == 1:
-        return [None]
-    return [MARKERS[place % len(MARKERS)] for place in range(count)]
+def line_looks(count: int) -> list[Look]:
+    """Return a colour and a marker for each line, because colour alone is not enough.
+
+    A line alone has no marker.
+    """
+    return [{"color": BLUE}] if count == 1 else [*looks(count)]
 
 
 def quartile_rows(lines: Sequence[CurveLine], axis: str, **found: Sequence[Quartiles]) -> Columns:
@@ -210,37 +218,37 @@ def _drawn(
     lines, curves = _distinct(lines, every)
     of = f"{medians(curves)} of the"
     if all(len(line.result.replicates) <= 1 for line in lines):
-        of = "One replicate's"
-    caption = f"{of} {fitness_of(lines)} {shown}"
-    shades = colours(len(lines))
-    with style():
-        wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
-        names = [wrapped(line.name) for line in lines]
-        rows = sum(name.count("\n") + 1 for name in names) // columns(names) if wordy else 0
-        figure, axes = canvas(height=3.8 + 0.2 * rows)
-        log_axis(axes, "y" if since is None else "xy")
-        draw_quartiles(axes, curves, shades)
-        ends = [(grid[-1], values[1, -1]) for grid, values in curves]
-        for line, (end, _), shade in zip(lines, ends, shades, strict=True):
-            if line.published is not None:
-                axes.plot(end, line.published, clip_on=False, zorder=5, **_diamond(shade))
-        published = any(line.published is not None for line in lines)
-        if since is not None:
-            caption += f", on a logarithmic axis from {axis[0]} = {number(since)} on"
-        axes.set_xlim(since or 0, max(end for end, _ in ends))
-        if since is not None:
-            plain_numbers(axes, "x")
-        model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
-        scale(axes, xlabel=across, ylabel=rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}")
-        if not alone and not wordy:
-            names, heights = [line.name for line in lines], [psi for _, psi in ends]
-            end_labels(axes, heights, names, shades, line_marks(len(lines)))
+        of = ONE[0].upper() + ONE[1:] + "'s"
+    looks = line_looks(len(lines))
+    marks = quartile_marks(curves, [line.name for line in lines], looks, log=since is not None)
+    published = any(line.published is not None for line in lines)
+    for line, (grid, _), look in zip(lines, curves, looks, strict=True):
+        if line.published is not None:
+            marks.append(Mark("line", grid[-1:], np.array([line.published]),
+                              look=DIAMOND | {"markeredgecolor": look["color"]}))  # fmt: skip
+    count = numbers(float(len(line.result.replicates)) for line in lines)
+    said = ONE if count == "1" else f"median of {count} replicates"
+    marks += explained(curves, said, BLUE if alone else GRAY)
+    if published:
         diamond = "published end (see caption)" if why else "published, last update"
-        _explain(figure, lines, shades if wordy else (), diamond, bands=banded(curves))
+        marks.append(Mark("line", name=diamond, look=DIAMOND | {"markeredgecolor": GRAY}))
+    model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
+    fitness = rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}"
+    limits = (since or 0, max(grid[-1] for grid, _ in curves))
+    panel = Panel(marks, Side(across, since is not None, limits), Side(fitness, True, grid=True))
+    figure = draw(Declaration([panel], (6.5, 3.8), right=not wordy(lines)))
+    caption = f"{of} {fitness_of(lines)} {shown}"
+    if since is not None:
+        caption += f", on a logarithmic axis from {axis[0]} = {number(since)} on"
     caption += "; after its last update a replicate keeps its value"
     caption += "; diamonds: published end points" * published
     caption += f". Published points: {why}." if why and published else "."
     return Picture(name, figure, table, caption, label(results))
+
+
+def wordy(lines: Sequence[CurveLine]) -> bool:
+    """Return whether names of lines are too long to stand beside their ends."""
+    return max(len(line.name) for line in lines) > LONGEST_AT_END
 
 
 def _distinct(
@@ -274,48 +282,3 @@ def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
     if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
         return None
     return max(min(earliest), min(ends) / 1e3)
-
-
-def _explain(
-    figure: Figure,
-    lines: Sequence[CurveLine],
-    named: Sequence[str],
-    published: str,
-    *,
-    bands: bool,
-) -> None:
-    """Say above the axes what line, band and marker are, and what the colours ``named`` mean.
-
-    Other colours are named where their lines end.
-    """
-    count = numbers(float(len(line.result.replicates)) for line in lines)
-    alone = len(lines) == 1 and lines[0].name == ""
-    shade = BLUE if alone else "#666666"
-    name = "one replicate" if count == "1" else f"median of {count} replicates"
-    marks: list[Artist] = [key(name, color=shade)]
-    if count != "1" and bands:
-        marks.append(Patch(color=shade, alpha=0.25, linewidth=0, label="25–75 %"))
-    if any(line.published is not None for line in lines):
-        marks.append(key(published, **_diamond(shade)))
-    if len(named) == 0:
-        legend(figure, marks, 3, right=True)
-        return
-    keys, across = line_keys(lines, named)
-    legend(figure, [*keys, *marks], across)
-
-
-def line_keys(lines: Sequence[CurveLine], shades: Sequence[str]) -> tuple[list[Artist], int]:
-    """Return keys of lines for a legend, and in how many columns their names fit."""
-    names = [wrapped(line.name) for line in lines]
-    keys: list[Artist] = [
-        key(name, color=shade, marker=sign, markersize=4.5)
-        for shade, name, sign in zip(shades, names, line_marks(len(lines)), strict=True)
-    ]
-    return keys, columns(names)
-
-
-def _diamond(shade: str) -> dict[str, Any]:
-    return {
-        "marker": "D", "markersize": 6, "markerfacecolor": "white", "markeredgecolor": shade,
-        "markeredgewidth": 1.4, "linestyle": "none",
-    }  # fmt: skip

@@ -16,7 +16,7 @@ from asyncdp_sim.figures.picture import (
     save,
     write,
 )
-from asyncdp_sim.figures.plan import plan
+from asyncdp_sim.figures.plan import Studies, plan
 from asyncdp_sim.figures.style import style_sheet
 from asyncdp_sim.results import Result, Sweep, open_directory
 
@@ -45,6 +45,7 @@ def draw_all(
     *,
     folder: Path | None = None,
     paper: Paper = SCREEN,
+    studies: Studies | None = None,
 ) -> Drawing:
     """Draw all figures of a result or sweep directory.
 
@@ -55,6 +56,8 @@ def draw_all(
         Where to; ``<directory>/figures`` by default.
     paper : Paper
         Format of the files, and the width at which they are printed.
+    studies : mapping, optional
+        Pictures of entries of the catalogue beyond those of this package.
 
     Raises
     ------
@@ -62,7 +65,7 @@ def draw_all(
         If the directory is neither, or cannot be written to.
     """
     opened = open_directory(directory)
-    planned, notes = plan(opened)
+    planned, notes = plan(opened, studies)
     drawn = [entry.shown() for entry in planned]
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]

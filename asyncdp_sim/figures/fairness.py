@@ -3,23 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.axes import BETTER, draw_line, key, legend, looks, scale
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
 from asyncdp_sim.figures.outcomes import owner_table, psi_of_replicates
 from asyncdp_sim.figures.picture import row_labels
-from asyncdp_sim.figures.style import THEORY, canvas, per_cent
+from asyncdp_sim.figures.scales import is_wide
+from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 
 SEED = "run.seed"
-WIDE = 20.0  # losses whose ratio is larger are on a logarithmic axis
 LEAST, MOST_SERIES = 3, 7  # availabilities that differ; lines
 
 
@@ -67,38 +64,28 @@ def select(sweep: Sweep) -> list[SeedSeries] | str:
     return series if len(series) <= MOST_SERIES else f"more than {MOST_SERIES} lines"
 
 
-def panels(found: Sequence[SeedSeries], rows: Sequence[Columns]) -> Figure:
-    """Draw each owner's held-out loss, over that of θ*, against how often it is online."""
-    del rows  # every seed is drawn, not their mean alone
-    online = found[0].online
-    figure, axes = canvas(height=3.8)
-    keys = []
-    for series, look in zip(found, looks(len(found), markersize=5), strict=True):
-        _draw(axes, online, series, look)
-        name = f"{series.name} (mean $\\psi$ {number(series.psi)})"
-        keys.append(key(name, linewidth=1.3, **look))
-    dashed: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1}
-    axes.axhline(1.0, **dashed)
-    keys.append(key("as good as θ*: all records, without privacy", **dashed))
-    losses = np.concatenate([series.relative.ravel() for series in found])
-    wide = losses.min() > 0 and losses.max() > WIDE * losses.min()
-    scale(axes, "y" if wide else "", ylabel=f"loss on own held-out rows,\nover that of θ* {BETTER}")
-    axes.set_xlabel("share of the time that the owner is online")
-    axes.xaxis.set_major_formatter(per_cent)
-    axes.set_xticks(sorted(set(online.tolist())))
-    legend(figure, keys)
-    return figure
+def declared(found: Sequence[SeedSeries], _: Sequence[Columns]) -> Declaration:
+    """Say each owner's held-out loss, over that of θ*, against how often it is online.
 
-
-def _draw(axes: Axes, online: Array, each: SeedSeries, look: dict[str, Any]) -> None:
-    """Draw the owners of all seeds, faintly, and their mean with its standard error."""
+    Owners of all seeds are faint, below their mean with its standard error.
+    """
+    online, marks = found[0].online, list[Mark]()
     order = np.argsort(online, kind="stable")
     faint = {"linestyle": "none", "alpha": 0.3, "markersize": 3, "markeredgewidth": 0}
-    for row in each.relative:
-        axes.plot(online, row, **(look | faint))
-    middle, error = each.relative.mean(axis=0), _error(each.relative)
-    drawn = np.array([middle, middle - error, middle + error])
-    draw_line(axes, online[order], drawn[:, order], linewidth=1.3, **look)
+    for series, look in zip(found, looks(len(found), markersize=5), strict=True):
+        marks += [Mark("line", online, row, look=look | faint) for row in series.relative]
+        middle, error = series.relative.mean(axis=0), _error(series.relative)
+        name = f"{series.name} (mean $\\psi$ {number(series.psi)})"
+        values = np.array([middle, middle - error, middle + error])[:, order]
+        marks.append(measured(online[order], values, name=name, linewidth=1.3, **look))
+    dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1}
+    named = "as good as θ*: all records, without privacy"
+    marks.append(Mark("level", y=1.0, name=named, look=dashed))
+    losses = np.concatenate([series.relative.ravel() for series in found])
+    across = Side("share of the time that the owner is online", manner="share",
+                  ticks=online.tolist())  # fmt: skip
+    side = Side(f"loss on own held-out rows,\nover that of θ* {BETTER}", is_wide(losses), grid=True)
+    return Declaration([Panel(marks, across, side)], (6.5, 3.3), columns=1)
 
 
 def _error(values: Array) -> Array:
@@ -135,4 +122,4 @@ _CAPTION = (
     "the model is better for the owner than θ*, above 1 worse."
 )
 
-FIGURE = SweepFigure("fairness", select, _rows, panels, lambda *_: _CAPTION)
+FIGURE = SweepFigure("fairness", select, _rows, declared, lambda *_: _CAPTION)

@@ -8,21 +8,11 @@ import numpy as np
 
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.words import MOST_NUMBERS, as_float, known, numbers
-from asyncdp_sim.figures.axes import BETTER, log_axis, number_ticks
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, draw
 from asyncdp_sim.figures.outcomes import owner_table
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.style import (
-    BAND,
-    BLUE,
-    FEW_OWNERS,
-    THEORY,
-    VERMILION,
-    canvas,
-    plain_numbers,
-    plain_text,
-    style,
-    time_axis,
-)
+from asyncdp_sim.figures.scales import FEW_OWNERS, time_axis
+from asyncdp_sim.figures.style import BAND, BLUE, THEORY, VERMILION, plain_text
 from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
@@ -32,6 +22,10 @@ LOOKS = (
     (True, VERMILION, "^", "gains by joining"),
     (False, BLUE, "o", "does worse by joining"),
     (None, "#666666", "D", "undecided"),
+)
+LEVELS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("psi_bound", "bound, at the end", {"color": THEORY, "linestyle": "--", "linewidth": 1}),
+    ("target", "target", {"color": VERMILION, "linestyle": ":"}),
 )
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "moments", "method", "not_for_release")
 
@@ -76,26 +70,19 @@ def pictures(found: dict[str, Any]) -> list[Picture]:
 def over_time(found: dict[str, Any]) -> Picture:
     """Draw the expected ψ against time, the spread of ψ at the end, and the target."""
     times, curve = (np.array([known(v) for v in found[key]]) for key in ("times", "curve"))
-    with style():
-        figure, axes = canvas()
-        axes.plot(times, curve, color=BLUE, label="expected $\\psi$")
-        levels = {float(level): known(value) for level, value in found["quantiles"].items()}
-        low, high = levels[0.05], levels[0.95]
-        axes.plot([times[-1]] * 2, [low, high], color=BAND, linewidth=4, label="5–95 % at the end")
-        if np.isfinite(known(found.get("psi_bound"))):
-            axes.axhline(
-                known(found["psi_bound"]), color=THEORY, linestyle="--", linewidth=1,
-                label="bound, at the end",
-            )  # fmt: skip
-        if np.isfinite(known(found.get("target"))):
-            axes.axhline(known(found["target"]), color=VERMILION, linestyle=":", label="target")
-        axes.set(
-            xlabel=time_axis(found.get("time_unit")), ylabel=f"relative fitness $\\psi$\n{BETTER}"
-        )
-        log_axis(axes)
-        plain_numbers(axes)
-        axes.grid(axis="y")
-        figure.legend(loc="outside upper left", ncols=4)
+    levels = {float(level): known(value) for level, value in found["quantiles"].items()}
+    spread = {"color": BAND, "linewidth": 4}
+    marks = [
+        Mark("line", times, curve, name="expected $\\psi$", look={"color": BLUE}),
+        Mark("strokes", times[-1:], None, levels[0.05], levels[0.95], "5–95 % at the end",
+             look=spread),
+    ]  # fmt: skip
+    for key, name, look in LEVELS:
+        if np.isfinite(value := known(found.get(key))):
+            marks.append(Mark("level", y=value, name=name, look=look))
+    psi = Side(f"relative fitness $\\psi$\n{BETTER}", log=True, grid=True)
+    panel = Panel(marks, Side(time_axis(found.get("time_unit"))), psi)
+    figure = draw(Declaration([panel], columns=4))
     caption = (
         f"Expected relative fitness ψ over time ({found['method']}; {found['moments']}). The bar "
         "at the end contains ψ of 90 % of runs."
@@ -113,37 +100,27 @@ def owners(found: dict[str, Any]) -> Picture:
     alone = np.array([known(owner["alone"]) for owner in rows])
     profits = np.array([owner["profits"] for owner in rows], dtype=object)
     needed = np.array([known(owner["epsilon_needed"]) for owner in rows])
-    with style():
-        figure, axes = canvas()
-        together = known(found["psi"])
-        if np.isfinite(together):
-            axes.axhline(together, color=THEORY, linewidth=1.2, label="expected $\\psi$, together")
-        for verdict, shade, mark, words in LOOKS:
-            here = np.array([profit is verdict for profit in profits])
-            if here.any():
-                axes.plot(records[here], alone[here], mark, color=shade, markersize=5, label=words)
-        if len(rows) <= FEW_OWNERS:
-            for at in zip(records, alone, people.labels, strict=True):
-                axes.annotate(
-                    plain_text(at[2]), at[:2], (6, 0), textcoords="offset points",
-                    va="center", fontsize=7,
-                )  # fmt: skip
-        budgets = [epsilon for owner in rows if (epsilon := as_float(owner.get("epsilon")))]
-        if budgets:
-            axes.set_title(f"Forecast at ε = {numbers(budgets)}", loc="left", fontsize=9)
-        axes.set(
-            xlabel="records of the owner $n_i$",
-            ylabel=f"$\\psi$ of the owner's own model\n{BETTER}",
-        )
-        log_axis(axes, "xy")
-        plain_numbers(axes)
-        if len(sizes := set(records.tolist())) > MOST_NUMBERS:
-            plain_numbers(axes, "x")
-        else:
-            number_ticks(axes, sizes)
-        axes.grid(axis="y")
-        figure.legend(loc="outside upper left", ncols=4)
+    together, marks = known(found["psi"]), list[Mark]()
+    if np.isfinite(together):
+        look: dict[str, Any] = {"color": THEORY, "linewidth": 1.2}
+        marks.append(Mark("level", y=together, name="expected $\\psi$, together", look=look))
+    for verdict, shade, sign, words in LOOKS:
+        here = np.array([profit is verdict for profit in profits])
+        look = {"color": shade, "marker": sign, "markersize": 5, "linestyle": "none"}
+        if here.any():
+            marks.append(Mark("line", records[here], alone[here], name=words, look=look))
+    if len(rows) <= FEW_OWNERS:
+        for x, y, name in zip(records, alone, people.labels, strict=True):
+            marks.append(Mark("note", x, y, name=plain_text(name)))
     counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
+    sizes = sorted(set(records.tolist()))
+    ticks = sizes if len(sizes) <= MOST_NUMBERS else None
+    psi = Side(f"$\\psi$ of the owner's own model\n{BETTER}", log=True, grid=True)
+    across = Side("records of the owner $n_i$", log=True, ticks=ticks)
+    budgets = [epsilon for owner in rows if (epsilon := as_float(owner.get("epsilon")))]
+    title = f"{counts[0]} of {len(rows)} owners gain by joining"
+    title += f" at ε = {numbers(budgets)}" if budgets else ""
+    figure = draw(Declaration([Panel(marks, across, psi)], title=title, columns=4))
     by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
     caption = (
         f"ψ of each owner's own model. {counts[0]} of {len(rows)} owners gain by joining, and "

@@ -1,22 +1,145 @@
-"""Networks of a sweep: a cell for each, and why a picture leaves one out."""
+"""Pictures of networks: one, or small multiples with the same panel for each of several."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
-from asyncdp_sim.figures import gaps, shares, staleness, timing
-from asyncdp_sim.figures.axes import listed
-from asyncdp_sim.figures.picture import LazyFigure
-from asyncdp_sim.figures.small_multiples import Panel
-from asyncdp_sim.results import Cell, Sweep
+import numpy as np
 
+from asyncdp_sim.core.arrays import Columns
+from asyncdp_sim.figures.drawer import Declaration, Panel, draw
+from asyncdp_sim.figures.picture import LazyFigure, Picture, label, listed, row_labels
+from asyncdp_sim.results import Cell, Result, Sweep
+
+ACROSS = 2
+LOW = 0.62  # height of one of several panels, over that of one alone
 SEED = "run.seed"
 MOST = 6
 """Panels of one picture."""
-FIGURES = (timing.BY_UPDATE, timing.BY_TIME, gaps.FIGURE, staleness.FIGURE, shares.FIGURE)
-"""Pictures of a run's network, alone or in a sweep; a new one joins by its line here."""
 
 
-def networks(sweep: Sweep) -> list[Panel]:
+@dataclass(frozen=True)
+class Network:
+    """A network that is drawn, and what sets it apart; a network alone has no name.
+
+    Attributes
+    ----------
+    result : Result
+        That is drawn.
+    name : str
+    others : sequence of Result
+        Of the same network, for which it stands: they share its updates.
+    """
+
+    result: Result
+    name: str = ""
+    others: Sequence[Result] = ()
+
+    @property
+    def results(self) -> list[Result]:
+        """All results whose updates are drawn."""
+        return [self.result, *self.others]
+
+
+Drawn = tuple[Columns, Panel, str]
+"""The numbers of one result as columns, its panel, and its own caption."""
+
+
+@dataclass(frozen=True)
+class NetworkFigure:
+    """A picture of networks, with a panel for each.
+
+    Attributes
+    ----------
+    name : str
+        Of the files.
+    head : str
+        What all panels show, as the caption begins.
+    declared : callable
+        From a result, and whether its panel is small, to what is drawn.
+    why_not : callable
+        From a result to why it has no such picture; None if it has.
+    height : callable
+        From the most owners of a network to the inches of a panel that stands alone.
+    one_scale : str
+        Axes that all panels have alike, ``y`` or ``xy``, unless one panel's would end at a
+        twentieth of them or before.
+    """
+
+    name: str
+    head: str
+    declared: Callable[..., Drawn]
+    why_not: Callable[[Result], str | None]
+    height: Callable[[int], float] = lambda _: 3.6
+    one_scale: str = ""
+
+    def of(self, result: Result) -> Picture:
+        """Draw one network.
+
+        Raises
+        ------
+        ResultError
+            If the result kept no updates, or has none.
+        """
+        return self.picture([Network(result)])
+
+    def picture(self, shown: Sequence[Network]) -> Picture:
+        """Draw a panel for each of these networks; at least one."""
+        alone, height = len(shown) == 1, self.height(max(each.result.n_owners for each in shown))
+        rows = -(-len(shown) // ACROSS)
+        size = (6.5, height) if alone else (7.2, LOW * height * rows + 0.6)
+        found = [self.declared(network.result, small=not alone) for network in shown]
+        panels = [
+            replace(panel, title=network.name)
+            for (_, panel, _), network in zip(found, shown, strict=True)
+        ]
+        figure = draw(Declaration(panels, size, shared=self.one_scale, right=alone))
+        tables = [
+            table | row_labels([network.results], len(next(iter(table.values()))))
+            for (table, *_), network in zip(found, shown, strict=True)
+        ]
+        table = _stacked(tables, [network.name for network in shown])
+        named = [
+            f"{network.name}: {sentence}" if network.name else sentence
+            for network, (*_, sentence) in zip(shown, found, strict=True)
+        ]
+        caption = f"{self.head}: {named[0]}."
+        if len(shown) > 1:
+            caption = f"{self.head}, a panel for each network. {'. '.join(named)}."
+        results = [result for network in shown for result in network.results]
+        if len(results) > len(shown):
+            caption += " Cells with the same network have one panel."
+        return Picture(self.name, figure, table, caption, label(results), exact=False)
+
+
+def no_updates(result: Result) -> str | None:
+    """Return why a picture of updates does not apply; None if it does."""
+    return None if result.has("updates") else "no updates.parquet was kept"
+
+
+def untimed(result: Result) -> str | None:
+    """Return why a picture of times does not apply; None if it does."""
+    still = result.summary["simulated_time"] == 0
+    return no_updates(result) or ("nothing takes time" if still else None)
+
+
+def _stacked(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
+    """Return tables as one, with a column for the network; what one lacks is NaN there."""
+    if len(tables) == 1:
+        return tables[0]
+    sizes = [len(next(iter(table.values()))) for table in tables]
+    stacked: Columns = {"network": np.repeat(list(names), sizes)}
+    for column in dict.fromkeys(column for table in tables for column in table):
+        parts = (
+            table[column].tolist() if column in table else [np.nan] * size
+            for table, size in zip(tables, sizes, strict=True)
+        )
+        stacked[column] = np.array(list(chain.from_iterable(parts)))
+    return stacked
+
+
+def networks(sweep: Sweep) -> list[Network]:
     """Return a cell for each network in which something was updated, named by what sets it apart.
 
     Cells whose learning alone differs share one, the first that kept its updates, and of several
@@ -29,7 +152,7 @@ def networks(sweep: Sweep) -> list[Panel]:
     ]
     names = _names(sweep, list(groups.values())) if len(groups) > 1 else [""] * len(groups)
     return [
-        Panel(cell.result, name, [member.result for member in cells if member is not cell])
+        Network(cell.result, name, [member.result for member in cells if member is not cell])
         for cell, name, cells in zip(chosen, names, groups.values(), strict=True)
     ]
 
@@ -50,7 +173,7 @@ def _of_one_law(sweep: Sweep) -> dict[object, list[Cell]]:
     return alike
 
 
-def spread(found: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
+def spread(found: Sequence[Network]) -> tuple[list[Network], list[str]]:
     """Return at most six of these networks, evenly spread, and the names of the others."""
     if len(found) <= MOST:
         return list(found), []
@@ -60,17 +183,19 @@ def spread(found: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
     return kept, [panel.name for place, panel in enumerate(found) if place not in places]
 
 
-def pictures(found: Sequence[Panel], notes: list[str]) -> list[LazyFigure]:
+def pictures(
+    figures: Sequence[NetworkFigure], found: Sequence[Network], notes: list[str]
+) -> list[LazyFigure]:
     """Return all that networks show, constant panels left out; note what is not drawn, and why."""
     planned: list[LazyFigure] = []
     missing: dict[str, list[str]] = {}
-    for figure in FIGURES:
+    for figure in figures:
         reasons = [figure.why_not(panel.result) for panel in found]
         for reason in dict.fromkeys(reasons):
             if reason is not None:
-                where = _where(found, [panel == reason for panel in reasons])
+                where = _where(found, [each == reason for each in reasons])
                 missing.setdefault(f"{reason}{where}", []).append(figure.name.replace("-", " "))
-        able = [panel for panel, reason in zip(found, reasons, strict=True) if reason is None]
+        able = [network for network, reason in zip(found, reasons, strict=True) if reason is None]
         kept, left_out = spread(able)
         if left_out:
             missing.setdefault(
@@ -78,7 +203,7 @@ def pictures(found: Sequence[Panel], notes: list[str]) -> list[LazyFigure]:
                 f"{listed(left_out, '; ')} (a cell's own directory has its pictures)", []
             ).append(figure.name.replace("-", " "))  # fmt: skip
         if kept:
-            results = [result for panel in kept for result in panel.results]
+            results = [result for network in kept for result in network.results]
             planned.append(LazyFigure(partial(figure.picture, kept), results))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned
@@ -113,7 +238,7 @@ def _tells_apart(path: str, groups: Sequence[Sequence[Cell]]) -> bool:
     return sum(map(len, several)) == len(set().union(*several))
 
 
-def _where(found: Sequence[Panel], which: Sequence[bool]) -> str:
+def _where(found: Sequence[Network], which: Sequence[bool]) -> str:
     """Say of which networks, where there are others."""
     if len(found) == 1:
         return ""

@@ -19,15 +19,15 @@ from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.figures.axes import leaves_frame, listed
-from asyncdp_sim.figures.layout import laid_out
-from asyncdp_sim.figures.printed import fit
+from asyncdp_sim.figures.layout import fit, laid_out
+from asyncdp_sim.figures.scales import leaves_frame
 from asyncdp_sim.figures.style import DPI, VERMILION, style
 from asyncdp_sim.privacy import label as labels
 from asyncdp_sim.privacy.label import COLUMNS, Label
 from asyncdp_sim.results import Result
 
 POINTS = 7.0
+MOST_LISTED = 4
 
 
 def label(results: Sequence[Result]) -> Label:
@@ -60,6 +60,14 @@ def put(figure: Figure, said: Label, of: str = "") -> None:
     figure.supxlabel(
         text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if mild else VERMILION
     )
+
+
+def listed(texts: Sequence[str], between: str = ", ") -> str:
+    """Return distinct texts side by side; of many the first and the last, and how many."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) <= MOST_LISTED:
+        return between.join(distinct)
+    return f"{distinct[0]} … {distinct[-1]} ({len(distinct)} in all)"
 
 
 FileFormat = Literal["png", "pdf", "svg"]

@@ -1,6 +1,6 @@
 """The pictures that a directory has, and why it lacks others; each is drawn when asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,33 +10,30 @@ import numpy as np
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.figures import (
     break_even,
+    changes,
     convergence,
-    crossed,
-    diagram,
     fairness,
     held_out,
     networks,
-    overview,
     profit,
-    psi_surface,
-    settings,
+    psi_lines,
+    spacetime,
     throughput,
+    traces,
 )
 from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.networks import Network
 from asyncdp_sim.figures.picture import LazyFigure
 from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
-from asyncdp_sim.figures.small_multiples import Panel
-from asyncdp_sim.figures.studies import study
+from asyncdp_sim.figures.studies import STUDIES, WORKED_OUT
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep
 
 MOST_LINES = 10
 ENDS = 2  # records of a curve that is known at its ends alone
-CHANGES: tuple[SweepFigure[Any], ...] = (overview.FIGURE, settings.FIGURE, crossed.FIGURE)
-"""Pictures of what changes with the settings."""
 OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
-    CHANGES,
-    (psi_surface.FIGURE,),
+    changes.ALL,
+    (psi_lines.FIGURE,),
     (throughput.FIGURE,),
     (break_even.FIGURE, break_even.WAYS),
     (fairness.FIGURE,),
@@ -44,12 +41,18 @@ OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
 """Pictures of sweeps, of each group the first that applies; a new one joins by its line here."""
 
 
-def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
+Studies = Mapping[str, SweepFigure[Any]]
+"""By the name of an entry of the catalogue: the picture of its own question."""
+
+
+def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[LazyFigure], list[str]]:
     """Return all pictures that a result or a sweep has, and notes on those that it lacks.
 
     Parameters
     ----------
     opened : Result or Sweep
+    more : mapping, optional
+        Pictures of entries beyond those of this package.
 
     Raises
     ------
@@ -58,11 +61,11 @@ def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
     """
     if isinstance(opened, Sweep):
         lines, fixed, notes = _of_sweep(opened)
-        panels = networks.networks(opened)
+        shown = networks.networks(opened)
     else:
         epsilon = opened.scenario["privacy"].get("epsilon")
         lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
-        panels = [Panel(opened)] if opened.summary["updates"] > 0 else []
+        shown = [Network(opened)] if opened.summary["updates"] > 0 else []
     name = str(first(opened).scenario["id"])
     compared = _curves(lines, name, notes)
     compared += beyond_psi([line for _, line in lines], notes)
@@ -73,23 +76,25 @@ def plan(opened: Result | Sweep) -> tuple[list[LazyFigure], list[str]]:
             able = (figure for figure in figures if figure.why_not(opened) is None)
             if (chosen := next(able, None)) is not None:
                 entries.append(LazyFigure(partial(chosen.picture, opened), results))
-        reasons = [figure.why_not(opened) for figure in CHANGES]
+        reasons = [figure.why_not(opened) for figure in changes.ALL]
         if None not in reasons:
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        entries += of_entry(opened, name, notes)
-    if panels:
-        entries += networks.pictures(panels, notes)
+        entries += of_entry(opened, name, notes, STUDIES if more is None else {**STUDIES, **more})
+    if shown:
+        entries += networks.pictures(traces.ALL, shown, notes)
     else:
-        names = ", ".join(figure.name for figure in networks.FIGURES).replace("-", " ")
+        names = ", ".join(figure.name for figure in traces.ALL).replace("-", " ")
         notes.append(f"{names}: nothing was updated")
-    shown = panels[0].result if panels else first(opened)
-    if shown.has("events"):
-        entries.append(LazyFigure(partial(diagram.diagram, shown), [shown]))
+    told = shown[0].result if shown else first(opened)
+    if told.has("events"):
+        entries.append(LazyFigure(partial(spacetime.diagram, told), [told]))
     planned = [picture.of(name, fixed) for picture in compared]
     return planned + [picture.of(name) for picture in entries], notes
 
 
-def of_entry(sweep: Sweep, name: str, notes: list[str]) -> list[LazyFigure]:
+def of_entry(
+    sweep: Sweep, name: str, notes: list[str], studies: Studies = STUDIES
+) -> list[LazyFigure]:
     """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
 
     Parameters
@@ -99,9 +104,14 @@ def of_entry(sweep: Sweep, name: str, notes: list[str]) -> list[LazyFigure]:
         The entry's.
     notes : list of str
         Grows.
+    studies : mapping
+        Where to look for it.
     """
-    figure = study(name)
+    figure = studies.get(name)
     if figure is None:
+        if name in WORKED_OUT:
+            where = f"`python -m scenarios {name}` draws it in a clone of the repository"
+            notes.append(f"the study of {name}: worked out anew; {where}")
         return []
     try:
         picture = figure.picture(sweep)

@@ -1,46 +1,32 @@
-"""Each owner's own optimum and the private model: ψ and held-out scores (Async, figure 11)."""
+"""Each owner's gain by joining, with its interval: ψ, and held-out rows (Async, figure 11).
+
+Owners are in the order of their gains, so that one sees who gains and by how much.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-from matplotlib.axes import Axes
 
-from asyncdp_sim.core.arrays import Columns
+from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.axes import (
-    BETTER,
-    LONGEST_AT_END,
-    end_labels,
-    key,
-    legend,
-    log_axis,
-)
-from asyncdp_sim.figures.convergence import CurveLine, line_keys, line_marks
-from asyncdp_sim.figures.outcomes import owner_table
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw, measured, wrapped
+from asyncdp_sim.figures.outcomes import mean_of, mean_psi_at_end, owner_table
 from asyncdp_sim.figures.picture import Picture, label, row_labels
-from asyncdp_sim.figures.style import (
-    FEW_OWNERS,
-    MARKERS,
-    THEORY,
-    colours,
-    owner_ticks,
-    panels,
-    plain_numbers,
-    plain_text,
-    style,
-)
+from asyncdp_sim.figures.scales import FEW_OWNERS
+from asyncdp_sim.figures.style import THEORY, looks, plain_text
 from asyncdp_sim.measures.scores import SCORES, Score
 
-OWN = r"$\theta_i^*$: the owner alone"
-ALONE: dict[str, Any] = {
-    "color": THEORY, "marker": "x", "markersize": 6, "markeredgewidth": 1.6, "linestyle": "none",
-}  # fmt: skip
+ASIDE = 0.4  # from the first line's marker to the last, in owners
+ENDS = ("_alone", "_optimum", "")
+"""Of columns: of the owner's own model, of θ* and of the private one."""
+EVEN: dict[str, Any] = {"color": THEORY, "linewidth": 0.8}
+BEST: dict[str, Any] = {"marker": "_", "color": THEORY, "markersize": 9, "linestyle": "none"}
 
 
 def by_owner(lines: Sequence[CurveLine]) -> Picture:
-    """Draw ψ(θ_i*) of every owner beside E ψ(θ_L,T), and both models' score on its held-out rows.
+    """Draw ψ(θ_i*) over E ψ(θ_L,T), and by how much the score on an owner's rows gets better.
 
     Parameters
     ----------
@@ -54,90 +40,112 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         If a table is absent or damaged.
     """
     results = [line.result for line in lines]
-    shades = colours(len(lines))
     n_owners, participants = results[0].n_owners, results[0].participants
-    owners = np.arange(1, n_owners + 1)
     alone = results[0].of_owners("psi_alone").mean(axis=0)
-    means = [run.mean_psi for run in results]
-    both = all("profits_held_out" in run.summary for run in results)
+    records = results[0].of_owners("records").mean(axis=0)
+    psi = np.array([mean_psi_at_end(result) for result in results])
+    both = all("profits_held_out" in result.summary for result in results)
     table: Columns = {
         "line": np.repeat([line.name for line in lines], n_owners),
         **{name: np.tile(values, len(lines)) for name, values in owner_table(participants).items()},
-        "records": np.tile(results[0].of_owners("records").mean(axis=0), len(lines)),
+        "records": np.tile(records, len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
-        "psi_final_mean": np.repeat(means, n_owners),
+        "psi_final_mean": np.repeat(psi[:, 0], n_owners),
         **row_labels([[result] for result in results], n_owners),
     }
-    with style():
-        figure, shown = panels((1.0, 1.0) if both else (1.0,), height=5.2 if both else 3.4)
-        top = shown[0]
-        log_axis(top)
-        top.set_xlim(0.4, n_owners + 0.6)
-        top.plot(owners, alone, label="" if both else OWN, **ALONE)
-        for mean, shade in zip(means, shades, strict=True):
-            top.axhline(mean, color=shade, linewidth=1.3)
-        top.set_ylabel(r"$\psi$ on all training rows" + f"\n{BETTER}")
-        if both:
-            table |= _unseen(shown[1], lines, shades, owners)
-        plain_numbers(top)
-        for axes in shown:
-            axes.grid(axis="y")
-        wordy = max(len(line.name) for line in lines) > LONGEST_AT_END
-        if len(lines) > 1:
-            names = ["" if wordy else line.name for line in lines]
-            end_labels(top, means, names, shades, line_marks(len(lines)))
-        owner_ticks(shown[-1], "x", participants)
-        shown[-1].set_xlabel("owner $i$")
-        if n_owners <= FEW_OWNERS:
-            run = zip(participants.labels, table["records"], strict=False)
-            shown[-1].set_xticks(owners, [f"{plain_text(label)}\n{number(n)}" for label, n in run])
-            shown[-1].set_xlabel("owner $i$, with $n_i$ training rows")
-        handles, _ = shown[-1].get_legend_handles_labels()
-        if not both:
-            handles.append(key("private model, mean of replicates", color="#666666", linewidth=1.3))
-            handles += line_keys(lines, shades)[0] if wordy else []
-        legend(figure, handles, 2)
-    gain = [int(np.count_nonzero(alone > mean)) for mean in means]
-    caption = (
-        "Crosses: the optimum θ_i* of each owner alone. Above: its ψ; lines: ψ of the private "
-        "model after the last update, mean over replicates. For owners above a line, the private "
-        f"model fits all records better ({', '.join(map(str, gain))} of {n_owners})."
-    )
+    ratio = np.array([alone / each[[0, 2, 1]][:, None] for each in psi])  # of the upper ψ: the low
+    said = "$\\psi$ of own model\nover that of the joint one\n(above 1: gains)"
+    gains, sides, caption = [ratio], [Side(said, log=True, grid=True)], ""
+    best = None
     if both:
-        score = headline(results[0].summary)
-        better = "above" if score.more_is_better else "below"
-        caption += (
-            f" Below: {score.words} on each owner's own held-out rows, for the private model "
-            "(markers, mean over replicates) and for θ* (dashes). An owner gains by joining if its "
-            f"marker lies {better} its cross."
+        score, unit = headline(results[0].summary), results[0].manifest.get("target_unit")
+        scored = _scored(lines, score)
+        table |= {name: column for name, (column, _) in scored.items()}
+        own, optimum, joint = (scored[f"held_out_{score.name}{end}"][1] for end in ENDS)
+        if score.more_is_better:
+            gains.append(joint - own)
+            best = (optimum - own)[0, 0]
+        else:
+            gains.append((own - joint)[:, [0, 2, 1]])  # the upper end of an error: the least gain
+            best = (own - optimum)[0, 0]
+        in_units = f" ({unit})" if score.in_units and unit else ""
+        sides.append(Side(f"{score.words}{in_units},\nown held-out rows:\nbetter by", grid=True))
+        caption = (
+            f" Below: by how much the {score.words} on an owner's own held-out rows is better with "
+            "the private model than with θ_i*, and with θ* (dashes). Owners gain above 0."
         )
+    order = np.argsort(-gains[-1][0, 0], kind="stable")
+    marks = [
+        [Mark("level", y=even, look=EVEN), *_marks(lines, each[:, :, order])]
+        for each, even in zip(gains, (1.0, 0.0), strict=False)
+    ]
+    if best is not None:
+        at, named = np.arange(1, n_owners + 1), "θ*: all, without privacy"
+        marks[-1].append(Mark("line", at, best[order], name=named, look=BEST))
+    people = _people(results[0].participants.labels, records, order)
+    below = [Side(limits=people.limits)] * (len(gains) - 1) + [people]
+    panels = [Panel(*each) for each in zip(marks, below, sides, strict=True)]
+    counts = [int(np.count_nonzero(each[0] > (0.0 if both else 1.0))) for each in gains[-1]]
+    title = wrapped(f"Better by joining: {_counted(lines, counts)} of {n_owners} owners")
+    figure = draw(
+        Declaration(panels, (6.5, 5.0 if both else 3.4), title, heights=[1.0] * len(panels))
+    )
+    gain = [int(np.count_nonzero(alone > mean)) for mean in psi[:, 0]]
+    caption = (
+        "Each owner's gain by joining, in the order of the first line's gains; error bars: 95 % "
+        "intervals over replicates. Above: ψ of the optimum θ_i* of the owner alone over ψ of the "
+        "private model after the last update, mean over replicates; above 1 the private model fits "
+        f"all records better ({', '.join(map(str, gain))} of {n_owners}).{caption}"
+    )
     return Picture("profit", figure, table, caption, label(results))
 
 
-def _unseen(
-    axes: Axes, lines: Sequence[CurveLine], shades: Sequence[str], owners: npt.NDArray[Any]
-) -> Columns:
-    """Draw the headline score on each owner's own held-out rows; return all values as columns."""
-    first = lines[0].result
-    score, unit = headline(first.summary), first.manifest.get("target_unit")
-    name = f"held_out_{score.name}"
-    alone, best = (first.of_owners(f"{name}{end}").mean(axis=0) for end in ("_alone", "_optimum"))
-    private = [line.result.of_owners(name).mean(axis=0) for line in lines]
-    axes.plot(owners, best, "_", color=THEORY, markersize=11, label="θ*: all, without privacy")
-    axes.plot(owners - 0.15, alone, label=OWN, **ALONE)
-    for place, (line, shade, values) in enumerate(zip(lines, shades, private, strict=True)):
-        at = owners + 0.35 * place / len(lines)
-        mark = MARKERS[place % len(MARKERS)]
-        text = f"private, {line.name}" if line.name else "private"
-        axes.plot(at, values, mark, color=shade, markersize=4, label=text)
-    in_units = f" ({unit})" if score.in_units and unit else ""
-    better = "(higher is better)" if score.more_is_better else BETTER
-    axes.set_ylabel(f"{score.words}{in_units},\nown held-out rows\n{better}")
-    return {
-        f"{name}_optimum": np.tile(best, len(lines)),
-        f"{name}_alone": np.tile(alone, len(lines)),
-        name: np.concatenate(private),
-    }
+def _marks(lines: Sequence[CurveLine], gains: Array) -> list[Mark]:
+    """Return each line's gains, shape (L, 3, N), beside one another."""
+    at = np.arange(1, gains.shape[2] + 1)
+    size = float(np.clip(90 / gains.shape[2], 2.0, 5.0))
+    return [
+        measured(
+            at + ASIDE * (place / max(1, len(lines) - 1) - 0.5) * (len(lines) > 1), values,
+            name=f"private, {line.name}" if line.name else "private", linestyle="none",
+            **look, markersize=size,
+        )
+        for place, (line, values, look) in enumerate(
+            zip(lines, gains, looks(len(lines)), strict=True)
+        )
+    ]  # fmt: skip
+
+
+def _people(names: Sequence[str], records: Array, order: Ints) -> Side:
+    """Return the owners' axis: of a few each with its name and records, of many without ticks."""
+    limits = (0.4, len(names) + 0.6)
+    if len(names) > FEW_OWNERS:
+        return Side("owner $i$, by its gain", limits=limits, ticks=(), labels=())
+    said = [f"{plain_text(names[place])}\n{number(records[place])}" for place in order]
+    name = "owner $i$, by its gain, with $n_i$ training rows"
+    return Side(name, limits=limits, ticks=range(1, len(names) + 1), labels=said)
+
+
+def _counted(lines: Sequence[CurveLine], counts: Sequence[int]) -> str:
+    pairs = zip(lines, counts, strict=True)
+    return ", ".join(f"{count} ({line.name})" if line.name else str(count) for line, count in pairs)
+
+
+def _scored(lines: Sequence[CurveLine], score: Score) -> dict[str, tuple[Array, Array]]:
+    """Return the score on own held-out rows: of θ*, θ_i* and the private model.
+
+    By the names of columns: what the table has, and values, shape (1, 1, N), of the private model
+    the means with their ends, (L, 3, N).
+    """
+    name, first = f"held_out_{score.name}", lines[0].result
+    found: dict[str, tuple[Array, Array]] = {}
+    for end in ENDS[:2]:
+        values = first.of_owners(f"{name}{end}").mean(axis=0)
+        found[f"{name}{end}"] = np.tile(values, len(lines)), values[None, None]
+    each = [[mean_of(own) for own in line.result.of_owners(name).T] for line in lines]
+    means = np.array(each).transpose(0, 2, 1)
+    found[name] = means[:, 0].ravel(), means
+    return found
 
 
 def headline(summary: dict[str, Any]) -> Score:

@@ -1,18 +1,13 @@
 """Laws, bounds and other models, which measured ψ is held against, and what papers report."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import nan
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
-from asyncdp_sim.forecasts.moments import answering, psi_bound
-from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.results import Cell
-from asyncdp_sim.scenario import load
-from asyncdp_sim.theory.prediction import Unknown
 
 
 @dataclass(frozen=True)
@@ -27,14 +22,11 @@ class Reference:
         In the table.
     at : callable
         ψ in a cell of the sweep, from its values or its result; NaN where there is none.
-    solid : bool
-        Whether a surface of its own is drawn for it and no mesh.
     """
 
     name: str
     column: str
     at: Callable[[Cell], float]
-    solid: bool = False
 
 
 def measured_over(psi: Array, law: Array) -> Array:
@@ -85,29 +77,5 @@ HOSPITAL = Reference(
     "0.9/ε + 0.6/ε², as published", "law",
     lambda cell: hospital_law(float(cell.values["privacy.epsilon"])),
 )  # fmt: skip
-BOUNDED: Mapping[str, tuple[Reference, ...]] = {"async-05": (LENDING,), "async-07": ()}
-"""Entries beside whose surface Theorem 2's bound is drawn, and bounds that the paper draws."""
-
-
-def theorem_2(cells: Iterable[Cell]) -> Reference:
-    """Return Theorem 2 (Async), mended and for smooth losses: a bound on E ψ that holds.
-
-    NaN where its assumptions fail.
-    """
-    bounds: dict[int, float] = {}
-    last: Population | None = None
-    for cell in cells:
-        scenario = load(cell.result.directory / "scenario.toml")[0]
-        if last is not None and last.scenario.owners != scenario.owners:
-            last = None
-        known = last = population(
-            scenario, "own", private=False,
-            dataset=None if last is None else last.dataset,
-            like=None if last is None else last.problem,
-        )  # fmt: skip
-        law, algorithm, bound = answering(known), scenario.algorithm.one_on_one, None
-        objective, noise = known.objective, known.problem.task.reply.noise
-        if algorithm is not None and objective is not None and not isinstance(law, Unknown):
-            bound = psi_bound(algorithm, objective, noise, scenario.run.updates, law.chosen)
-        bounds[cell.number] = nan if bound is None else bound
-    return Reference("Theorem 2, mended: a bound", "bound", lambda cell: bounds[cell.number])
+DRAWN: Mapping[str, tuple[Reference, ...]] = {"async-05": (LENDING,), "async-07": ()}
+"""Entries beside whose surface a paper draws a bound, or none: in place of a fitted law."""

@@ -1,18 +1,16 @@
-"""Figures of sweeps as specifications: what is selected, its rows, the panels, the caption."""
+"""Figures of sweeps: what is selected, its rows, its declaration, the caption."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.figures.axes import reaches_zero
+from asyncdp_sim.figures.drawer import Declaration, draw, reaches_zero
 from asyncdp_sim.figures.outcomes import Estimate
 from asyncdp_sim.figures.picture import Picture, label, row_labels
-from asyncdp_sim.figures.style import style
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 
 
@@ -87,8 +85,8 @@ class SweepFigure(Generic[S]):
         From a sweep to the series that are drawn, or in words why there are none.
     rows : callable
         From a series to its numbers, as columns: the CSV is those of all.
-    panels : callable
-        From series and rows to the drawn figure.
+    declared : callable
+        From series and rows to what is drawn.
     caption : callable
         From series and rows to what is said below.
     """
@@ -96,7 +94,7 @@ class SweepFigure(Generic[S]):
     name: str
     select: Callable[[Sweep], Sequence[S] | str]
     rows: Callable[[S], Columns]
-    panels: Callable[[Sequence[S], Sequence[Columns]], Figure]
+    declared: Callable[[Sequence[S], Sequence[Columns]], Declaration]
     caption: Callable[[Sequence[S], Sequence[Columns]], str]
 
     def why_not(self, sweep: Sweep) -> str | None:
@@ -116,8 +114,7 @@ class SweepFigure(Generic[S]):
         if isinstance(selected, str):
             raise not_a_result(sweep.directory, selected)
         rows = list(map(self.rows, selected))
-        with style():
-            figure = self.panels(selected, rows)
+        figure = draw(self.declared(selected, rows))
         unit = unit_of(result.manifest["scenario"] for line in selected for result in line.results)
         for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
             axis.label.set_text(in_unit(axis.label.get_text(), unit))
@@ -138,3 +135,8 @@ def estimates(what: str, found: Iterable[Estimate] | Array) -> Columns:
 def ends(rows: Columns, what: str) -> Array:
     """Return a column of estimates and the ends of their intervals, shape (3, J)."""
     return np.array([rows[what], rows[f"{what}_low"], rows[f"{what}_high"]])
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a swept value is a number."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

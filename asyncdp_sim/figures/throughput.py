@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import as_float
-from asyncdp_sim.figures.axes import ACROSS, key, legend, strokes, wrapped
+from asyncdp_sim.figures.drawer import ACROSS, Declaration, Kind, Mark, Panel, Side
 from asyncdp_sim.figures.outcomes import of_summary
 from asyncdp_sim.figures.picture import row_labels
-from asyncdp_sim.figures.style import MARKERS, THEORY, canvas, colours
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, estimates
+from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
@@ -100,34 +98,31 @@ def select(sweep: Sweep) -> list[Channel] | str:
     ]  # fmt: skip
 
 
-def panels(found: Sequence[Channel], rows: Sequence[Columns]) -> Figure:
-    """Draw S, the share of time in surviving answers, against G, the transmissions on air."""
-    figure, axes = canvas(width=7.2, height=4.2 + 0.16 * max(0, len(found) - 3))
-    points: list[Any] = []
-    curves: list[Any] = []
-    looked = zip(found, rows, colours(len(found)), MARKERS * 4, strict=False)
-    for channel, table, shade, marker in looked:
+def declared(found: Sequence[Channel], rows: Sequence[Columns]) -> Declaration:
+    """Say S, the share of time in surviving answers, against G, the transmissions on air."""
+    points, curves = list[Mark](), list[Mark]()
+    kinds: tuple[tuple[str, Kind], ...] = ((LOAD, "rows"), (DELIVERED, "line"))
+    for channel, table, look in zip(found, rows, looks(len(found)), strict=True):
         many = len(channel.cells)
         at = {name: column[:many] for name, column in table.items()}
-        xerr, yerr = (strokes(*ends(at, of)) for of in (LOAD, DELIVERED))
-        look: dict[str, Any] = {"color": shade, "marker": marker, "linestyle": "none"}
-        look |= {"markersize": 6, "markeredgecolor": "white", "markeredgewidth": 0.6}
-        axes.errorbar(at[LOAD], at[DELIVERED], xerr=xerr, yerr=yerr, elinewidth=1.2, zorder=4,
-                      **look)  # fmt: skip
-        points.append(key(wrapped(f"{channel.name}: measured"), **look))
+        for of, kind in kinds:
+            measured = {"linestyle": "none", "elinewidth": 1.2, "zorder": 4, "markersize": 6}
+            measured |= look | {"markeredgecolor": "white", "markeredgewidth": 0.6}
+            low, high = at[f"{of}_low"], at[f"{of}_high"]
+            name = f"{channel.name}: measured" if kind == "line" else ""
+            points.append(Mark(kind, at[LOAD], at[DELIVERED], low, high, name, look=measured))
         for law, dashes in (*channel.laws, *channel.common):
-            rows_of = table["series"] == _named(law).replace("$", "")
-            curves += axes.plot(
-                table[LOAD][rows_of], table[DELIVERED][rows_of], dashes, linewidth=1.2,
-                color=THEORY if (law, dashes) in channel.common else shade, label=_named(law),
-            )  # fmt: skip
-    axes.set(xlim=(0, found[0].reach), ylim=(0, None))
-    axes.grid(axis="y")
-    axes.set(xlabel="offered load $G$ (erlang)", ylabel="throughput $S$ (erlang)")
-    keys = points + curves
-    longest = max(len(str(handle.get_label())) for handle in keys)
-    legend(figure, keys, 1 if longest > ACROSS // 2 else 2)
-    return figure
+            drawn = table["series"] == _named(law).replace("$", "")
+            tone = THEORY if (law, dashes) in channel.common else look["color"]
+            line = {"linestyle": dashes, "linewidth": 1.2, "color": tone}
+            curves.append(Mark("line", table[LOAD][drawn], table[DELIVERED][drawn],
+                               name=_named(law), look=line))  # fmt: skip
+    across = Side("offered load $G$ (erlang)", limits=(0, found[0].reach))
+    side = Side("throughput $S$ (erlang)", limits=(0, None), grid=True)
+    longest = max(len(mark.name) for mark in (*points, *curves))
+    columns = 1 if longest > ACROSS // 2 else 2
+    panel = Panel([*points, *curves], across, side)
+    return Declaration([panel], (7.2, 3.9), columns=columns)
 
 
 def _rows(channel: Channel) -> Columns:
@@ -182,4 +177,4 @@ _CAPTION = (
     "where it applies to all runs: the exact law for their owners, until a budget is spent. "
     "Attempts that find the channel busy do not count in G."
 )
-FIGURE = SweepFigure("throughput", select, _rows, panels, lambda *_: _CAPTION)
+FIGURE = SweepFigure("throughput", select, _rows, declared, lambda *_: _CAPTION)

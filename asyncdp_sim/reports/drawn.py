@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures.diagram import diagram
 from asyncdp_sim.figures.draw import pictures
+from asyncdp_sim.figures.layout import fit
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.printed import fit
+from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.style import style
 from asyncdp_sim.figures.svg import inline
 from asyncdp_sim.network import simulate

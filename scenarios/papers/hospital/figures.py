@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.papers import alone_against_size
-from asyncdp_sim.figures import convergence, timing
+from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.psi_lines import markers
 from asyncdp_sim.figures.references import HOSPITAL
@@ -80,7 +80,7 @@ def curves(sweep: Sweep) -> Sequence[Picture]:
 
 def order(sweep: Sweep) -> Sequence[Picture]:
     """Draw figure 9."""
-    return [timing.BY_UPDATE.of(sweep.cells[0].result)]
+    return [traces.BY_UPDATE.of(sweep.cells[0].result)]
 
 
 def by_budget(sweep: Sweep) -> Sequence[Picture]:

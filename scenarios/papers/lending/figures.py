@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from asyncdp_sim.figures import convergence, timing
+from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.psi_lines import markers
-from asyncdp_sim.figures.psi_surface import surface
+from asyncdp_sim.figures.psi_lines import markers, surface
 from asyncdp_sim.figures.references import LENDING, Reference
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import OURS, SENTENCES, Claim, moved, private
@@ -87,7 +86,7 @@ def figure_3(sweep: Sweep) -> list[Picture]:
 
 def figure_4(sweep: Sweep) -> list[Picture]:
     """Draw i_k over k."""
-    return [timing.BY_UPDATE.of(sweep.cells[0].result)]
+    return [traces.BY_UPDATE.of(sweep.cells[0].result)]
 
 
 def figure_5(sweep: Sweep) -> list[Picture]:

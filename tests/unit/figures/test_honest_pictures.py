@@ -79,15 +79,19 @@ def test_errors_are_in_the_targets_unit(lines):
         known = line.result.manifest | {"target_unit": "days"}
         named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
     picture = profit.by_owner(named)
-    assert "RMSE (days),\nown held-out rows\n(lower is better)" in texts(picture)
-    assert "RMSE,\nown held-out rows\n(lower is better)" in texts(profit.by_owner(lines))
+    assert "RMSE (days),\nown held-out rows:\nbetter by" in texts(picture)
+    assert "RMSE,\nown held-out rows:\nbetter by" in texts(profit.by_owner(lines))
     table = picture.table
     for line in lines:
         owners = read_table(line.result.directory, "owners").groupby("owner")
         for name in ("held_out_rmse", "held_out_rmse_alone", "held_out_rmse_optimum"):
             drawn = table[name][table["line"] == line.name]
             np.testing.assert_allclose(drawn, owners[name].mean(), rtol=1e-12)
-    assert "marker lies below its cross" in picture.caption
+    gains = table["held_out_rmse_alone"] - table["held_out_rmse"]
+    first = gains[table["line"] == lines[0].name]
+    _, below = picture.figure.axes
+    drawn = below.containers[0].lines[0].get_ydata()  # type: ignore[attr-defined]
+    np.testing.assert_allclose(drawn, np.sort(first)[::-1])
 
 
 def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):

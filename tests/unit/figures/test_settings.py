@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from asyncdp_sim.figures import settings
+from asyncdp_sim.figures import changes
 from asyncdp_sim.figures.plan import of_entry
 from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.figures.studies import STUDIES
@@ -21,7 +21,7 @@ def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path):
         )
         curve(directory, [psi, psi])
     found = finished(tmp_path, {"protocol": protocols})
-    picture = settings.FIGURE.picture(found)
+    picture = changes.SETTINGS.picture(found)
     first, *others = picture.figure.axes
     assert [text.get_text() for text in first.get_yticklabels()] == ["request", "push"]
     assert [axes.get_xlabel() for axes in (first, *others)] == [

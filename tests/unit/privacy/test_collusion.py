@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies.collusion import transcribed
-from asyncdp_sim.figures.studies.recovered import (
+from analysis.studies.collusion import transcribed
+from analysis.studies.recovered import (
     Recovered,
     Transcribed,
     Transcript,

@@ -11,7 +11,7 @@ import pytest
 
 from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import marks
+from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import canvas, style
@@ -250,7 +250,7 @@ def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
     kept = written(tmp_path / "kept", events=True)
     again = _again(Result.read(result))
     assert isinstance(again, np.ndarray)
-    assert np.array_equal(again, marks.tables(Result.read(kept), 1)[1])
+    assert np.array_equal(again, spacetime.tables(Result.read(kept), 1)[1])
 
 
 def test_columns_are_those_of_the_tables_that_are_there(of_run):

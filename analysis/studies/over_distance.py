@@ -3,19 +3,18 @@
 The networks of ``privacy-over-distance`` of the catalogue are simulated again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures.axes import key, legend, looks
-from asyncdp_sim.figures.style import THEORY, canvas
+from asyncdp_sim.figures.convergence import Look
+from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side
+from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
@@ -135,33 +134,34 @@ def rows(name: str, hops: Ints, quartiles: Array) -> Columns:
     return {"graph": np.repeat([name], len(hops)), "hops": hops.astype(float)} | levels
 
 
-def draw_quartiles(
-    axes: Axes, graphs: Sequence[Columns], drawn: Sequence[Mapping[str, Any]]
-) -> None:
-    """Draw medians over hops with bands from quartile to quartile."""
+def quartile_marks(graphs: Sequence[Columns], drawn: Sequence[Look]) -> list[Mark]:
+    """Return medians over hops with bands from quartile to quartile."""
+    marks = []
     for table, look in zip(graphs, drawn, strict=True):
         hops, low, high = table["hops"], table["low"], table["high"]
-        axes.plot(hops, table["median"], **look)
-        axes.fill_between(hops, low, high, color=look["color"], alpha=0.18, linewidth=0)
+        marks.append(Mark("line", hops, table["median"], name=str(table["graph"][0]), look=look))
+        band = {"color": look["color"], "alpha": 0.18}
+        marks.append(Mark("band", hops, None, low, high, look=band))
         if len(hops) == 1:  # a band without a width
-            axes.plot([hops[0]] * 2, [low[0], high[0]], color=look["color"], linewidth=1.2)
-    axes.set_xticks(range(1, 1 + int(max(table["hops"].max() for table in graphs))))
-    axes.set_xlabel("hops between an owner and the observing owner")
-    axes.grid(axis="y")
+            stroke = {"color": look["color"], "linewidth": 1.2}
+            marks.append(Mark("strokes", hops, None, low, high, look=stroke))
+    return marks
 
 
-def panels(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Figure:
-    """Draw ε against hops, a line for each graph: the median over pairs, and its quartiles."""
-    drawn = looks(len(graphs), markersize=4.5)
-    figure, axes = canvas(height=3.4)
-    draw_quartiles(axes, tables, drawn)
+def over_hops(graphs: Sequence[Columns]) -> Side:
+    """Return the axis of hops."""
+    most = int(max(table["hops"].max() for table in graphs))
+    return Side("hops between an owner and the observing owner", ticks=range(1, 1 + most))
+
+
+def declared(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Declaration:
+    """Say ε against hops, a line for each graph: the median over pairs, and its quartiles."""
+    marks = quartile_marks(tables, looks(len(graphs), markersize=4.5))
     all_heard = max(graph.epsilon for graph in graphs)
-    axes.axhline(all_heard, **HEARD)
-    axes.set_ylim(-0.03 * all_heard, 1.12 * all_heard)
-    axes.set_ylabel(f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}")
-    keys = [key(graph.name, **look) for graph, look in zip(graphs, drawn, strict=True)]
-    legend(figure, [*keys, key("observer of every answer", **HEARD)], 3)
-    return figure
+    marks.append(Mark("level", y=all_heard, name="observer of every answer", look=HEARD))
+    named = f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}"
+    side = Side(named, limits=(-0.03 * all_heard, 1.12 * all_heard), grid=True)
+    return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2), columns=3)
 
 
 def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
@@ -176,5 +176,5 @@ def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
 
 
 FIGURE = SweepFigure(
-    "over-distance", select, lambda graph: rows(graph.name, *graph.quartiles()), panels, _caption
+    "over-distance", select, lambda graph: rows(graph.name, *graph.quartiles()), declared, _caption
 )

@@ -6,30 +6,19 @@ The others are small or large, and reluctant or eager.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
+from analysis.papers.grids import Grid
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.axes import BETTER, key, legend
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
 from asyncdp_sim.figures.picture import row_labels
-from asyncdp_sim.figures.psi_surface import (
-    PSI,
-    VIEW,
-    Grid,
-    draw_mesh,
-    draw_surface,
-    log10,
-    measured_key,
-    ticks,
-)
-from asyncdp_sim.figures.style import BLUE, THEORY, sheet
+from asyncdp_sim.figures.psi_lines import PSI
+from asyncdp_sim.figures.style import GRAY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure, estimates
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 
-MESH: dict[str, Any] = {"color": THEORY, "linewidth": 0.7}
 CASES = (
     ("(i)", "small, reluctant"),
     ("(ii)", "small, eager"),
@@ -109,29 +98,31 @@ def _place(cell: Cell, sweep: Sweep) -> tuple[float, float, float, float]:
     return pair[0], pair[1], pair[2], pair[3]
 
 
-def panels(found: Sequence[Case], _: Sequence[Columns]) -> Figure:
-    """Draw mean ψ over n_1 and ε_1, panels below one another, Theorem 2's law as a mesh."""
-    figure = sheet(7.2, 6.8)
-    heights = np.concatenate([log10(case.mean).ravel() for case in found])
-    low, high = np.nanmin(heights), np.nanmax(heights)
-    for place, case in enumerate(found, start=1):
-        axes: Any = figure.add_subplot(2, 2, place, projection="3d")
-        axes.view_init(*VIEW)
-        across, along, psi = draw_surface(axes, case.x, case.y, case.mean)
-        axes.scatter(across, along, psi, color=BLUE, s=8, depthshade=False)
-        draw_mesh(axes, across, along, case.constant * case.law, **MESH)
-        axes.set_xlabel("$n_1$", labelpad=-6)
-        axes.set_ylabel("$\\epsilon_1$", labelpad=-6)
-        axes.tick_params(labelsize=7, pad=-2)
-        axes.set_zlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
-        for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-            ticks(axis)
-        title = f"{case.number} {case.name}\n$n_j$ = {number(case.records)}, "
-        axes.set_title(f"{title}$\\epsilon_j$ = {number(case.epsilon)}", fontsize=8, y=1.0)
-    law = key(r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$", **MESH)
-    height = key(f"height: {PSI} {BETTER}", linestyle="none")  # beside an axis it would meet others
-    legend(figure, [measured_key(), law, height])
-    return figure
+def declared(found: Sequence[Case], _: Sequence[Columns]) -> Declaration:
+    """Say mean ψ over n_1, a line for each ε_1, a panel for each case; Theorem 2's law beside."""
+    return Declaration(
+        [
+            Panel(
+                _lines(case), Side("records of owner 1, $n_1$", log=True),
+                Side(f"{PSI}\n{BETTER}", log=True, grid=True),
+                f"{case.number} {case.name}: $n_j$ = {number(case.records)}, "
+                f"$\\epsilon_j$ = {number(case.epsilon)}",
+            )
+            for case in found
+        ],
+        (7.2, 6.0), shared="y",
+    )  # fmt: skip
+
+
+def _lines(case: Case) -> list[Mark]:
+    marks, drawn = list[Mark](), looks(len(case.y), markersize=4.0, linestyle="none")
+    for epsilon, psi, law, look in zip(case.y, case.psi.transpose(1, 2, 0),
+                                       case.constant * case.law.T, drawn, strict=True):  # fmt: skip
+        name = f"$\\epsilon_1$ = {number(epsilon)}"
+        line = {"color": look["color"], "linewidth": 0.9, "zorder": 1}
+        marks += [measured(case.x, psi, name=name, **look), Mark("line", case.x, law, look=line)]
+    named = r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$"
+    return [*marks, Mark("line", name=named, look={"color": GRAY, "linewidth": 0.9})]
 
 
 def _rows(case: Case) -> Columns:
@@ -149,12 +140,12 @@ def _caption(found: Sequence[Case], rows: Sequence[Columns]) -> str:
     replicates = numbers(float(len(run.replicates)) for case in found for run in case.results)
     ratio = np.concatenate([table["psi_final_mean"] / table["law"] for table in rows])
     return (
-        f"Mean ψ after the last update of {replicates} replicates (markers and surface) against "
-        "the records n_1 and the budget ε_1 of owner 1. The other owners have few or many records "
-        f"(n_j), and small or large budgets (ε_j). Mesh: {number(found[0].constant)} Σ 1/ε_i² / "
+        f"Mean ψ after the last update of {replicates} replicates (markers; error bars: 95 % "
+        "intervals) against the records n_1 of owner 1, a series for each budget ε_1. The other owners have few or many records "
+        f"(n_j), and small or large budgets (ε_j). Lines: {number(found[0].constant)} Σ 1/ε_i² / "
         "(Σ n_i)², Theorem 2's law with one constant for all cells. Measured ψ over this law: "
         f"{number(ratio.min())} to {number(ratio.max())}."
     )
 
 
-FIGURE = SweepFigure("four-cases", cases, _rows, panels, _caption)
+FIGURE = SweepFigure("four-cases", cases, _rows, declared, _caption)

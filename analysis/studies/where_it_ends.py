@@ -10,12 +10,12 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.axes import key, legend
+from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side
 from asyncdp_sim.figures.layout import MAY_GO
-from asyncdp_sim.figures.style import THEORY, canvas, colours, per_cent
+from asyncdp_sim.figures.scales import per_cent
+from asyncdp_sim.figures.style import THEORY, colours
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
@@ -126,38 +126,37 @@ def _rows(variant: LearnedOptimum) -> Columns:
     return variant.rows("end", "cell") | {name: np.array([n]) for name, n in numbers.items()}
 
 
-def panels(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Figure:
-    """Draw a row for each variant, predicted and measured, above the optima of the owners."""
+def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declaration:
+    """Say a row for each variant, predicted and measured, above the optima of the owners."""
     ours, own = colours(2)
-    figure, axes = canvas(height=2.9)
-    measured: dict[str, Any] = {"color": ours, "markersize": 4, "marker": "o"}
+    dot: dict[str, Any] = {"color": ours, "markersize": 4, "marker": "o", "linestyle": "none"}
     diamond: dict[str, Any] = {
-        "markeredgecolor": THEORY,
-        "color": "none",
-        "markersize": 9,
-        "marker": "D",
-    }
-    for place, table in enumerate(rows):
-        axes.errorbar(table["mean"], [place], xerr=table["two_standard_errors"], capsize=2,
-                      **measured)  # fmt: skip
-        axes.plot(table["predicted"], [place], **diamond)
+        "markeredgecolor": THEORY, "color": "none", "markersize": 9, "marker": "D",
+        "linestyle": "none",
+    }  # fmt: skip
+    mean, error, predicted = (
+        np.array([float(table[name][0]) for table in rows])
+        for name in ("mean", "two_standard_errors", "predicted")
+    )
+    places, last = np.arange(len(rows)), float(len(rows))
+    square: dict[str, Any] = {"color": own, "marker": "s", "linestyle": "none"}
+    marks = [
+        Mark("upright", found[0].best, name="θ*: the optimum of all",
+             look={"color": THEORY, "linewidth": 1.0}),
+        Mark("line", predicted, places, name="predicted", look=diamond),
+        Mark("rows", mean, places, mean - error, mean + error, "measured, ± 2 standard errors",
+             look=dot),
+        Mark("line", name="an owner's own optimum, its share below", look=square),
+    ]  # fmt: skip
     for value, share in found[0].own:
-        axes.plot([value], [len(found)], "s", color=own, markersize=4 + 8 * share)
-        axes.annotate(per_cent(share), (value, len(found)), (0, -9), textcoords="offset points",
-                      ha="center", va="top", fontsize="small", gid=MAY_GO)  # fmt: skip
-    axes.axvline(found[0].best, color=THEORY, linewidth=1.0)
-    axes.margins(x=0.08)
-    axes.set_ylim(len(found) + 0.8, -0.5)
-    axes.set_yticks(range(len(found) + 1), [*(each.name for each in found), "owners alone"])
-    axes.set_xlabel("model $\\theta$")
-    keys = [
-        key("θ*: the optimum of all", color=THEORY, linewidth=1.0),
-        key("predicted", linestyle="none", **diamond),
-        key("measured, ± 2 standard errors", linestyle="none", **measured),
-        key("an owner's own optimum, its share below", linestyle="none", color=own, marker="s"),
-    ]
-    legend(figure, keys, 2)
-    return figure
+        size = {"markersize": 4 + 8 * share}
+        under = {"xytext": (0, -9), "ha": "center", "va": "top", "fontsize": "small"}
+        marks += [Mark("line", [value], np.array([last]), look=square | size),
+                  Mark("note", value, last, name=per_cent(share),
+                       look=under | {"gid": MAY_GO})]  # fmt: skip
+    labels = [*(each.name for each in found), "owners alone"]
+    side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
+    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7), columns=2)
 
 
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
@@ -170,4 +169,4 @@ def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
     )
 
 
-FIGURE = SweepFigure("where-it-ends", select, _rows, panels, _caption)
+FIGURE = SweepFigure("where-it-ends", select, _rows, declared, _caption)

@@ -9,21 +9,19 @@ from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.axes import key, legend, looks, scale
-from asyncdp_sim.figures.studies.recovered import (
+from analysis.studies.recovered import (
     Recovered,
     Transcribed,
     from_exchanges,
     from_rounds,
 )
-from asyncdp_sim.figures.style import BAND, small_panels
+from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side
+from asyncdp_sim.figures.style import BAND, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.learning.replay import replay
@@ -165,53 +163,53 @@ def _rows(line: Colluded) -> Columns:
     return line.rows("name", "epsilon") | columns
 
 
-def panels(found: Sequence[Colluded], rows: Sequence[Columns]) -> Figure:
-    """Draw errors of single gradients, and of the mean of a run's, against ε.
+def declared(found: Sequence[Colluded], rows: Sequence[Columns]) -> Declaration:
+    """Say errors of single gradients, and of the mean of a run's, against ε.
 
-    Markers where measured, a line where noise says what to expect.
+    Markers where measured, a line where noise says what to expect. Rounding errors at ε = ∞ are
+    printed: drawn to scale, they would squeeze all else.
     """
-    figure, several = small_panels(2, 7.2, 4.05)
-    drawn = looks(len(found), markersize=4.5)
     places = sorted({epsilon for line in found for epsilon in line.at})
     at = [epsilon if np.isfinite(epsilon) else found[0].infinity for epsilon in places]
-    for axes, (measured, noise, named) in zip(several, PANELS, strict=True):
-        for table, look in zip(rows, drawn, strict=True):
-            noisy = np.isfinite(table["epsilon"]) & (table[noise] > 0)
-            x = table["epsilon"][noisy]
-            axes.plot(x, table[measured][noisy], linestyle="none", **look)
-            axes.plot(x, table[noise][noisy], color=look["color"], linewidth=0.9)
-        _exact(axes, rows, measured, found[0].infinity)
-        axes.axhline(1.0, zorder=0, **NOTHING)
-        scale(axes, "xy", ylabel=named, xlabel="$\\epsilon$ of the owner that is the learner")
-        axes.set_xticks(at, list(map(number, places)))
-        axes.minorticks_off()
-    limits = [axes.get_ylim() for axes in several]
-    for axes in several:
-        axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
-    keys = [key(line.name, linewidth=0.9, **look) for line, look in zip(found, drawn, strict=True)]
-    legend(figure, [*keys, key("error as large as a gradient: nothing is learned", **NOTHING)], 2)
-    return figure
-
-
-def _exact(axes: Axes, rows: Sequence[Columns], measured: str, place: float) -> None:
-    """Print the rounding error above ∞: drawn to scale, it would squeeze all else."""
-    errors = np.concatenate([table[measured][np.isinf(table["epsilon"])] for table in rows])
-    errors = errors[np.isfinite(errors)]
-    if len(errors) == 0:
-        return
-    foot: dict[str, Any] = {"transform": axes.get_xaxis_transform()}
-    axes.plot(place, 0, "v", color="black", clip_on=False, markersize=5, **foot)
-    axes.text(
-        place, 0.08, f"rounding error ≤ {errors.max():.0e}", rotation=90, ha="center",
-        va="bottom", fontsize=7, **foot,
+    named = "$\\epsilon$ of the owner that is the learner"
+    across = Side(named, log=True, ticks=at, labels=list(map(number, places)))
+    return Declaration(
+        [
+            Panel(_errors(found, rows, *columns), across, Side(named, log=True, grid=True))
+            for *columns, named in PANELS
+        ],
+        (7.2, 3.5), shared="y", columns=2,
     )  # fmt: skip
+
+
+def _errors(
+    found: Sequence[Colluded], rows: Sequence[Columns], error: str, noise: str
+) -> list[Mark]:
+    marks, rounded = list[Mark](), list[float]()
+    for line, table, look in zip(found, rows, looks(len(found), markersize=4.5), strict=True):
+        noisy = np.isfinite(table["epsilon"]) & (table[noise] > 0)
+        x, thin = table["epsilon"][noisy], {"color": look["color"], "linewidth": 0.9}
+        dots = look | {"linestyle": "none"}
+        marks += [Mark("line", x, table[error][noisy], look=dots),
+                  Mark("line", x, table[noise][noisy], look=thin),
+                  Mark("line", name=line.name, look=look | thin)]  # fmt: skip
+        rounded += table[error][np.isinf(table["epsilon"])].tolist()
+    level = "error as large as a gradient: nothing is learned"
+    marks.append(Mark("level", y=1.0, name=level, look=NOTHING | {"zorder": 0}))
+    rounded = [each for each in rounded if np.isfinite(each)]
+    if len(rounded) > 0:
+        said = f"▾ rounding error ≤ {max(rounded):.0e}"
+        foot = {"xycoords": ("data", "axes fraction"), "rotation": 90, "ha": "center"}
+        look = foot | {"xytext": (0, 2), "va": "bottom"}
+        marks += [Mark("upright", found[0].infinity, look={"alpha": 0}),
+                  Mark("note", found[0].infinity, 0, name=said, look=look)]  # fmt: skip
+    return marks
 
 
 _CAPTION = (
     "How well the other owners reconstruct the gradients of the owner that is the learner, from "
     "the queries they receive: root mean square error relative to a gradient, of one gradient "
     "(left) and of the mean gradient of a run (right). Markers: measured in runs; lines: expected "
-    "from the learner's own noise. Arrows at ε = ∞: the rounding error, given beside the arrow and "
-    "in the table, is far below the frame."
+    "from the learner's own noise. At ε = ∞ only the rounding error is left, far below the frame."
 )
-FIGURE = SweepFigure("collusion", select, _rows, panels, lambda *_: _CAPTION)
+FIGURE = SweepFigure("collusion", select, _rows, declared, lambda *_: _CAPTION)
