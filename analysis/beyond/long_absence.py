@@ -52,10 +52,11 @@ def long_absence(
                  name="unbiased steps, ± 2 standard errors", linestyle="none"),
     ]  # fmt: skip
     for each, shade in zip(flat, shades, strict=True):
-        band, dashed = {"color": shade, "alpha": 0.3}, {"color": shade, "linestyle": "--"}
+        band = {"color": shade, "alpha": 0.3}
+        dashed = {"color": shade, "linestyle": "--", "linewidth": 1.2}
         said = f"{each.name} (band: measured)"
         marks += [Mark("span", low=each.psi - each.about, high=each.psi + each.about, look=band),
-                  Mark("level", y=each.exact, name=said, look=dashed | {"linewidth": 1.2})]  # fmt: skip
+                  Mark("level", y=each.exact, name=said, look=dashed)]  # fmt: skip
     across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
     figure = draw(Declaration([Panel(marks, across, side)], (6.5, 3.0), columns=2))

@@ -105,7 +105,7 @@ def declared(found: Sequence[Case], _: Sequence[Columns]) -> Declaration:
             Panel(
                 _lines(case), Side("records of owner 1, $n_1$", log=True),
                 Side(f"{PSI}\n{BETTER}", log=True, grid=True),
-                f"{case.number} {case.name}: $n_j$ = {number(case.records)}, "
+                f"{case.number} {case.name}\n$n_j$ = {number(case.records)}, "
                 f"$\\epsilon_j$ = {number(case.epsilon)}",
             )
             for case in found
@@ -141,8 +141,9 @@ def _caption(found: Sequence[Case], rows: Sequence[Columns]) -> str:
     ratio = np.concatenate([table["psi_final_mean"] / table["law"] for table in rows])
     return (
         f"Mean ψ after the last update of {replicates} replicates (markers; error bars: 95 % "
-        "intervals) against the records n_1 of owner 1, a series for each budget ε_1. The other owners have few or many records "
-        f"(n_j), and small or large budgets (ε_j). Lines: {number(found[0].constant)} Σ 1/ε_i² / "
+        "intervals) against the records n_1 of owner 1, a series for each budget ε_1. The other "
+        "owners have few or many records (n_j), and small or large budgets (ε_j). "
+        f"Lines: {number(found[0].constant)} Σ 1/ε_i² / "
         "(Σ n_i)², Theorem 2's law with one constant for all cells. Measured ψ over this law: "
         f"{number(ratio.min())} to {number(ratio.max())}."
     )

@@ -4,19 +4,19 @@ A picture has panels, a panel has marks and two sides, and a mark has its number
 legend or the end of its line shows, and its look.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
@@ -45,6 +45,8 @@ ACROSS = 84  # letters of a legend that have room side by side
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 GAP = 0.055  # between two names, as a share of the axes' height
 KEY = 0.17  # inches of a row of a legend
+KEY_LETTERS, LETTERS = 8, 15.5  # of the key before a name, and in an inch of a legend
+_SIGNS = re.compile(r"\\[a-zA-Z]+|[$\\{}_^]+")
 NAME = 50  # letters of a panel's name in one line
 
 
@@ -165,10 +167,10 @@ def draw(said: Declaration) -> Figure:
     at_ends = len(said.heights) > 0 or len(said.panels) == 1
     at_ends &= all(len(m.end) <= LONGEST_AT_END for panel in said.panels for m in panel.marks)
     keys = [key for panel in said.panels for mark in panel.marks for key in _keys(mark, at_ends)]
-    keys = list({str(key.get_label()): key for key in reversed(keys)}.values())[::-1]
+    keys = list({_seen(key): key for key in reversed(keys)}.values())[::-1]
     names = [str(key.get_label()) for key in keys]
-    columns = said.columns or legend_columns(names)
-    rows = [names[place : place + columns] for place in range(0, len(names), columns)]
+    columns = said.columns or legend_columns(names, said.size[0])
+    rows = [names[place :: -(-len(names) // columns)] for place in range(-(-len(names) // columns))]
     lines = sum(1 + max(name.count("\n") for name in row) for row in rows)
     with style():
         figure = sheet(said.size[0], said.size[1] + KEY * max(0, lines - 1))
@@ -212,7 +214,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
             number_ticks(axis, said.ticks)
         elif said.ticks is not None:
             axis.set_ticks(said.ticks, said.labels)
-            axis.set_minor_formatter(NullFormatter())
+            axis.set_minor_locator(NullLocator())
         if said.manner == "whole":
             axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
         elif said.manner == "share":
@@ -262,7 +264,14 @@ def _finish(axes: Axes, panel: Panel, *, at_ends: bool) -> None:
                    [mark.look.get("marker") for mark in ended])  # fmt: skip
 
 
-def _keys(mark: Mark, at_ends: bool) -> list[Artist]:
+def _seen(key: Line2D | Patch) -> tuple[object, ...]:
+    """Return what tells a key from others: its name and its look."""
+    if isinstance(key, Patch):
+        return key.get_label(), key.get_facecolor()
+    return key.get_label(), key.get_color(), key.get_linestyle(), key.get_marker()
+
+
+def _keys(mark: Mark, at_ends: bool) -> list[Line2D | Patch]:
     """Return a mark's places in the legend: that of its name, and that of its end if not there."""
     if mark.kind == "note":
         return []
@@ -361,10 +370,15 @@ def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
     return "\n".join(lines)
 
 
-def legend_columns(names: Sequence[str]) -> int:
-    """Return in how many columns of a legend these names fit, five at most."""
-    longest = max((len(line) for name in names for line in name.split("\n")), default=0)
-    return max(1, min(len(names), 5, 90 // (longest + 6)))
+def legend_columns(names: Sequence[str], inches: float) -> int:
+    """Return in how many columns of a legend of this width the names fit, five at most."""
+    letters = [max(map(len, _SIGNS.sub("x", name).split("\n"))) for name in names]
+    for columns in range(min(len(names), 5), 1, -1):
+        rows = -(-len(names) // columns)
+        widths = [max(letters[place : place + rows]) for place in range(0, len(names), rows)]
+        if sum(widths) + KEY_LETTERS * len(widths) <= LETTERS * inches:
+            return columns
+    return 1
 
 
 def end_labels(

@@ -139,7 +139,7 @@ def _scored(lines: Sequence[CurveLine], score: Score) -> dict[str, tuple[Array, 
     """
     name, first = f"held_out_{score.name}", lines[0].result
     found: dict[str, tuple[Array, Array]] = {}
-    for end in ENDS[:2]:
+    for end in ("_optimum", "_alone"):
         values = first.of_owners(f"{name}{end}").mean(axis=0)
         found[f"{name}{end}"] = np.tile(values, len(lines)), values[None, None]
     each = [[mean_of(own) for own in line.result.of_owners(name).T] for line in lines]

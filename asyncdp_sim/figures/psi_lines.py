@@ -10,7 +10,15 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, numbers
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
+from asyncdp_sim.figures.drawer import (
+    BETTER,
+    LONGEST_AT_END,
+    Declaration,
+    Mark,
+    Panel,
+    Side,
+    measured,
+)
 from asyncdp_sim.figures.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.references import DRAWN, Reference, measured_over, told_of_ratio
@@ -244,7 +252,7 @@ def _declared(found: Sequence[PsiSeries], _: Sequence[Columns]) -> Declaration:
     if len(found) == 1:
         drawn[0]["color"] = THEORY
     marks, dot = [], {"color": GRAY, "marker": "o", "linestyle": "none"}
-    if len(found) > 1:
+    if len(found) > 1 and max(len(item.name) for item in found) <= LONGEST_AT_END:
         marks.append(Mark("line", name="mean and 95 % interval", look=dot))
     for item, look in zip(found, drawn, strict=True):
         name = "" if len(found) > 1 else item.name or "measured"
@@ -268,7 +276,7 @@ def _declared(found: Sequence[PsiSeries], _: Sequence[Columns]) -> Declaration:
     ticks = sorted(places) if len(places) <= MOST_NUMBERS else None
     across = Side(axis_name(found[0].path), log=True, ticks=ticks)
     side = Side(f"{PSI}\n{BETTER}", log=True, grid=True)
-    return Declaration([Panel(marks, across, side)], (6.5, 4.2))
+    return Declaration([Panel(marks, across, side)], (6.5, 3.9))
 
 
 def _rows(each: PsiSeries) -> Columns:

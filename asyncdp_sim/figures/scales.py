@@ -15,7 +15,6 @@ from matplotlib.ticker import (
     LogFormatterSciNotation,
     LogLocator,
     MaxNLocator,
-    NullFormatter,
     NullLocator,
 )
 
@@ -129,7 +128,7 @@ def number_ticks(axis: Axis, places: Iterable[float]) -> None:
     """Put a tick with its number at each of these places of an axis, and no other."""
     ordered = sorted(set(places))
     axis.set_ticks(ordered, list(map(number, ordered)))
-    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
 
 
 def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:

@@ -125,7 +125,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     drawn = looks(len(found), markersize=4.5)
     across = Side("tasks under way, $m$", log=True, ticks=rows[0]["tasks"].tolist())
     several = [
-        Panel(_price(rows, name, drawn), across, Side(words.format(TARGET), log=True, grid=True))
+        _price(rows, name, drawn, across, words.format(TARGET))
         for name, words in PRICES.items()
         if name in rows[0] and any(np.isfinite(table[name]).any() for table in rows)
     ]
@@ -141,7 +141,9 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     return Declaration(several, (7.6, 3.4), across=len(several), columns=3)
 
 
-def _price(rows: Sequence[Columns], column: str, drawn: Sequence[Any]) -> list[Mark]:
+def _price(
+    rows: Sequence[Columns], column: str, drawn: Sequence[Any], across: Side, named: str
+) -> Panel:
     """Return a price over m; what never gets there is above it all, and the least is ringed."""
     tasks, paid = (np.concatenate([table[name] for table in rows]) for name in ("tasks", column))
     never, marks = 1.7 * float(paid[np.isfinite(paid)].max()), list[Mark]()
@@ -157,7 +159,9 @@ def _price(rows: Sequence[Columns], column: str, drawn: Sequence[Any]) -> list[M
     beside = {"xytext": (-8, -15), "fontsize": 8}
     marks.append(Mark("line", tasks[[best]], paid[[best]], look=BEST))
     said = f"{paid[best]:.3g}"
-    return [*marks, Mark("note", tasks[best], paid[best], name=said, look=beside)]
+    marks.append(Mark("note", tasks[best], paid[best], name=said, look=beside))
+    limits = (paid[best] / 1.9, 1.3 * never * APART ** len(rows))
+    return Panel(marks, across, Side(named, log=True, limits=limits, grid=True))
 
 
 WHOM_TO_ASK = SweepFigure(
@@ -226,7 +230,7 @@ def _errors(line: Series) -> Columns:
 def _fixed_point(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     """Say by how much the fixed point is too high over N, a line for each sort of windows."""
     marks = [
-        Mark("span", low=-GOAL, high=GOAL, name="within 1 %", look={"color": "0.92", "zorder": 0}),
+        Mark("span", low=-GOAL, high=GOAL, name="within 1 %", look={"color": "0.88", "zorder": 0}),
         Mark("level", y=0, look={"color": "0.4", "linewidth": 0.9}),
     ]
     for line, table, look in zip(found, rows, looks(len(found), markersize=5), strict=True):

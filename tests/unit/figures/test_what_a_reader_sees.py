@@ -140,8 +140,13 @@ def test_low_panels_have_room_for_their_owners_numbers(tmp_path):
     assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
 
 
-@pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, by its gain, with $n_i$ training rows"),
-                                                (20, "owner $i$, by its gain")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n_owners", "axis"),
+    [
+        (3, "owner $i$, by its gain, with $n_i$ training rows"),
+        (20, "owner $i$, by its gain"),
+    ],
+)
 def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axis, tmp_path):
     cell = made(tmp_path / "one", said=scenario(n_owners), psi_final={"mean": 0.5})
     columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
