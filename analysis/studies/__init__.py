@@ -10,7 +10,6 @@ _MODULES: Mapping[str, str] = {
     "bias-of-absence": "where_it_ends",
     "collab-06": "four_cases",
     "collab-11": "four_cases",
-    "owner-learner-collude": "collusion",
     "privacy-over-distance": "over_distance",
     "steps-against-staleness": "where_it_ends",
 }

@@ -372,7 +372,7 @@ def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
 
 def legend_columns(names: Sequence[str], inches: float) -> int:
     """Return in how many columns of a legend of this width the names fit, five at most."""
-    letters = [max(map(len, _SIGNS.sub("x", name).split("\n"))) for name in names]
+    letters = [max(map(len, _SIGNS.sub("", name).split("\n"))) for name in names]
     for columns in range(min(len(names), 5), 1, -1):
         rows = -(-len(names) // columns)
         widths = [max(letters[place : place + rows]) for place in range(0, len(names), rows)]

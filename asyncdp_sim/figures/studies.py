@@ -12,6 +12,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.collusion import FIGURE as COLLUSION
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
 from asyncdp_sim.figures.outcomes import Estimate
 from asyncdp_sim.figures.psi_lines import PsiSeries, lines, series_of
@@ -342,12 +343,12 @@ STUDIES: Mapping[str, SweepFigure[Any]] = {
     "correlated-noise": CORRELATED_NOISE,
     "hide-the-owner": HIDE_THE_OWNER,
     "joules-against-accuracy": ENERGY,
+    "owner-learner-collude": COLLUSION,
     "whom-to-ask": WHOM_TO_ASK,
     "wifi-contention": FIXED_POINT,
 }
 """By the entry's name."""
 WORKED_OUT = (
-    "bias-of-absence", "collab-06", "collab-11", "owner-learner-collude", "privacy-over-distance",
-    "steps-against-staleness",
+    "bias-of-absence", "collab-06", "collab-11", "privacy-over-distance", "steps-against-staleness",
 )  # fmt: skip
 """Entries whose picture is worked out anew: ``python -m scenarios NAME`` draws it, in a clone."""

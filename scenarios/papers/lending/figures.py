@@ -90,7 +90,7 @@ def figure_4(sweep: Sweep) -> list[Picture]:
 
 
 def figure_5(sweep: Sweep) -> list[Picture]:
-    """Draw the surface, with the published law as a mesh."""
+    """Draw the surface as lines, with the published law."""
     return [surface(sweep, RECORDS, BUDGET, references=(LENDING, exactly(sweep)))]
 
 
@@ -104,7 +104,7 @@ def figure_6(sweep: Sweep) -> list[Picture]:
 
 
 def figure_7(sweep: Sweep) -> list[Picture]:
-    """Draw the surface, with what bank 1 learns alone as another, and two cuts through both."""
+    """Draw the surface as lines, with what bank 1 learns alone, and two cuts through both."""
     cuts = (PAYS_AT_TOO, PAYS_AT)
     beside = (ALONE, exactly(sweep))
     return [

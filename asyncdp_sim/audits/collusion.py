@@ -11,13 +11,30 @@ a test of whether one record was replaced has an advantage of at most tanh(ε/2)
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
-from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, GossipSteps, Wrapped
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.learning.algorithms import (
+    Algorithm,
+    AnswerBatch,
+    Array,
+    Collab1Steps,
+    GossipSteps,
+    Wrapped,
+)
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import simulate
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.scenario import Scenario
+
+HIDDEN = 0
+"""The owner that plays the learner, from 0; all others collude."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,3 +209,91 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recover
         own = shrink[owner] * queries[k] - steps.step[owner] * seen.answers[k]
         copies[owner] = np.clip(own, -bound, bound)
     return Recovered.of(found, steps.n_features)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Estimates of an owner's gradients in one run or several of the same scenario.
+
+    Attributes
+    ----------
+    epsilon : float
+        The owner's ε, over all of its answers.
+    answers : float
+        How many of its answers are known, in the mean.
+    single, mean : float
+        Error of one gradient that was worked out, and of the mean of all, in root mean square
+        relative to a gradient's size.
+    noise, averaged_noise : float
+        What both should be by the noise alone.
+    """
+
+    epsilon: float
+    answers: float
+    single: float
+    mean: float
+    noise: float
+    averaged_noise: float
+
+
+def transcribed(scenario: Scenario) -> tuple[Problem, Transcribed, Array]:
+    """Run a scenario with all that is sent noted; return the final models (R, p) too."""
+    problem = prepare(scenario, build_dataset(scenario))
+
+    def scopes() -> list[Scope]:
+        streams = Streams(scenario.run.seed)
+        return [streams.within("replicate", r + 1) for r in range(scenario.run.replicates)]
+
+    traces = [simulate(scenario.network, scope) for scope in scopes()]
+    task, noted = problem.task, Transcribed(problem.task.steps)
+    path = replay(traces, noted, task.reply, scopes(), task.record_every, task.asks)
+    return problem, noted, path.final
+
+
+def recover(problem: Problem, noted: Transcribed, replicate: int) -> Recovered:
+    """Return what all owners but one know of its answers.
+
+    Raises
+    ------
+    SpecError
+        If nothing is worked out for this algorithm.
+    """
+    steps, seen = problem.task.steps, noted.transcript(replicate)
+    # What follows from a transcript is algebra on these algorithms' own steps, and on no others.
+    if isinstance(steps, GossipSteps):
+        return from_exchanges(seen, HIDDEN, steps)
+    if isinstance(steps, Collab1Steps):
+        sizes = steps.rate / np.arange(1, int(seen.k[-1]) + 2)
+        return from_rounds(seen, HIDDEN, steps.weights, sizes, float(steps.sigma))
+    raise SpecError([Fault("algorithm.kind", "another", "allowed: async-gossip, collab-1")])
+
+
+def learned(scenario: Scenario) -> Learned:
+    """Return how well a scenario's hidden owner is known; NaN where nothing is worked out."""
+    problem, noted, _ = transcribed(scenario)
+    reply, p = problem.task.reply, problem.task.steps.n_features
+    sizes: list[float] = []
+    singles: list[float] = []
+    means: list[float] = []
+    counts: list[int] = []
+    for replicate in range(scenario.run.replicates):
+        found = recover(problem, noted, replicate)
+        whole = np.isfinite(found.answers).all(axis=1)
+        points, answers = found.points[whole], found.answers[whole]
+        counts.append(len(points))
+        if len(points) > 0:
+            exact = reply.gradients.gradient(np.full(len(points), HIDDEN), points)
+            sizes += np.square(exact).sum(axis=1).tolist()
+            singles += np.square(answers - exact).sum(axis=1).tolist()
+            means.append(float(np.square((answers - exact).mean(axis=0)).sum()))
+    shares = [1 / count for count in counts if count > 0]
+    size = float(np.mean(sizes)) if len(shares) > 0 else np.nan
+    noise = 2 * p * float(reply.noise.scale[HIDDEN]) ** 2  # E‖b w‖²
+    return Learned(
+        epsilon=float(problem.accountant.epsilon[HIDDEN]),
+        answers=float(np.mean(counts)),
+        single=sqrt(fsum(singles) / max(1, len(singles)) / size),
+        mean=sqrt(fsum(means) / max(1, len(means)) / size),
+        noise=sqrt(noise / size),
+        averaged_noise=sqrt(noise * fsum(shares) / max(1, len(shares)) / size),
+    )
