@@ -1,4 +1,4 @@
-"""Pictures of single entries of the catalogue that are worked out anew, not from results alone."""
+"""Pictures of single entries of the catalogue; ``python -m scenarios NAME`` draws them too."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -12,6 +12,8 @@ _MODULES: Mapping[str, str] = {
     "collab-11": "four_cases",
     "privacy-over-distance": "over_distance",
     "steps-against-staleness": "where_it_ends",
+    "whom-to-ask": "whom_to_ask",
+    "wifi-contention": "fixed_point",
 }
 """By the entry's name: the module here whose FIGURE is of the entry's sweep."""
 

@@ -141,7 +141,7 @@ class ComparisonPlots:
 
     def ratio(self) -> "Axes | None":
         """Draw ψ divided by that of the first result, per replicate; None without pairs."""
-        from asyncdp_sim.figures.compared import named, psi_ratio
+        from asyncdp_sim.figures.convergence import named, psi_ratio
 
         picture = psi_ratio(named(self._results))
         return None if picture is None else _axes(picture)[0]

@@ -1,7 +1,9 @@
-"""Convergence: ψ(θ_L,k) over updates and over time (Async, figures 3 and 8)."""
+"""Curves: ψ over updates and over time (Async, figures 3 and 8), on held-out rows, compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import unit_of
-from asyncdp_sim.core.words import number, numbers
+from asyncdp_sim.core.words import known, number, numbers
 from asyncdp_sim.figures.drawer import (
     BETTER,
     LONGEST_AT_END,
@@ -19,10 +21,12 @@ from asyncdp_sim.figures.drawer import (
     Side,
     draw,
 )
-from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.picture import Picture, captions_page, label, row_labels, save, write
 from asyncdp_sim.figures.scales import WIDE, time_axis
-from asyncdp_sim.figures.style import BLUE, GRAY, looks
+from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, looks, plain_text
 from asyncdp_sim.results import Result
+from asyncdp_sim.scenario import leaves
+from asyncdp_sim.scenario.labels import words
 
 INSTANTS = 400
 DIVERGED = 1e200
@@ -282,3 +286,199 @@ def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
     if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
         return None
     return max(min(earliest), min(ends) / 1e3)
+
+
+REFERENCES = {
+    "held_out_optimum": ("θ*: all records, without privacy", "--"),
+    "held_out_alone": (r"$\theta_i^*$: each owner alone", ":"),
+}
+"""Figures of the summary that stay as they are: how they are named and drawn."""
+SETTLED = 0.5
+"""The axis of losses holds the bands of this last share of all updates, and what is before may lie
+above it."""
+
+
+def held_out(lines: Sequence[CurveLine]) -> Picture:
+    """Draw ψ on the rows trained on against k, and below it the mean loss on held-out rows.
+
+    Beside it stand the loss of θ* on these rows, and that of every row under its owner's θ_i*.
+
+    Parameters
+    ----------
+    lines : sequence of CurveLine
+        Results with held-out rows; at least one.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged, or nothing was held out.
+    """
+    looks, names = line_looks(len(lines)), [line.name for line in lines]
+    trained = [quartiles(line.result, "k") for line in lines]
+    unseen = [quartiles(line.result, "k", of="held_out_loss") for line in lines]
+    results = [line.result for line in lines]
+    references, levels = _references(results, looks)
+    lowest = [float(values[0].min()) for _, values in unseen]
+    settled = [values[:, int(SETTLED * len(grid)) :] for grid, values in unseen]
+    highest = [*levels, *(float(values.max()) for values in settled)]
+    limits: tuple[float | None, float | None] = (None, None)
+    if np.isfinite(highest).all():
+        limits = (0.97 * min(*levels, *lowest), 1.03 * max(highest))
+    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
+    psi = r"$\psi(\theta_{L,k})$, training rows" + f"\n{BETTER}"
+    loss = Side(f"mean loss, held-out rows\n{BETTER}", True, limits, grid=True)
+    both = [
+        Panel(quartile_marks(trained, names, looks), Side(), Side(psi, True, grid=True)),
+        Panel(quartile_marks(unseen, names, looks) + references, across, loss),
+    ]
+    size, long = (6.5, 5.2), wordy(lines)
+    figure = draw(Declaration(both, size, heights=(1.0, 1.3), right=not long, columns=2 - long))
+    caption = (
+        f"{medians(trained, unseen)} over replicates against update k. Above: ψ on the "
+        "training rows. Below: mean loss of the same models on all held-out rows, without the "
+        "regulariser. Dashed: θ*. Dotted: each owner's own optimum on its own rows. The first "
+        "values may lie above the frame."
+    )
+    table = quartile_rows(lines, "k", relative_fitness=trained, held_out=unseen)
+    for name in REFERENCES:
+        values = [known(result.summary.get(name)) for result in results]
+        table[name] = np.repeat(values, [len(grid) for grid, _ in trained])
+    return Picture("held-out", figure, table, caption, label(results))
+
+
+def _references(results: Sequence[Result], looks: Sequence[Look]) -> tuple[list[Mark], list[float]]:
+    """Return what does not change with k, once where it is the same for all, and its values."""
+    marks: list[Mark] = []
+    values: list[float] = []
+    for name, (said, dashes) in REFERENCES.items():
+        levels = [known(result.summary.get(name)) for result in results]
+        named = {
+            value: look for value, look in zip(levels, looks, strict=True) if np.isfinite(value)
+        }
+        line: dict[str, Any] = {"linestyle": dashes, "linewidth": 1.2}
+        for value, look in named.items():
+            tone = {"color": THEORY if len(named) == 1 else look["color"]}
+            marks.append(Mark("level", y=value, look=line | tone))
+        marks += [Mark("line", name=said, look=line | {"color": THEORY})] if named else []
+        values += named
+    return marks, values
+
+
+FEW = 2  # settings that are a result's name
+NOTHING = 1e-300  # of a ψ: below, no ratio is taken
+
+
+def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
+    """Draw results over each other into a folder; return the paths of the pictures.
+
+    Parameters
+    ----------
+    results : mapping of Result
+        By name, two or more; ratios are to the first.
+    folder : Path
+        Gets a PNG file and its numbers for each picture, and ``captions.md``.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged, or the folder cannot be written to.
+    """
+    shown = [(picture, list(results.values())) for picture in comparison(results)]
+    write(folder / "captions.md", captions_page(shown, []).encode())
+    return [save(picture, folder) for picture, _ in shown]
+
+
+def comparison(results: Mapping[str, Result]) -> list[Picture]:
+    """Draw results over each other; the ratio of ψ where replicates are paired.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    lines = named(results)
+    drawn = [by_update(lines)]
+    if any(line.result.summary["simulated_time"] > 0 for line in lines):
+        drawn.append(by_time(lines))
+    ratio = psi_ratio(lines)
+    drawn += [] if ratio is None else [ratio]
+    places = dict(zip([line.name for line in lines], map(plain_text, results), strict=True))
+    return [_by_place(picture, places) for picture in drawn]
+
+
+def named(results: Mapping[str, Result]) -> list[CurveLine]:
+    """Return a line for each result, named by the settings in which all differ where these are few.
+
+    Else by the given names.
+    """
+    first, *rest = (dict(leaves(result.scenario)) for result in results.values())
+    fields = dict.fromkeys(path for other in rest for path in (*first, *other))
+    apart = [path for path in fields if any(first.get(path) != o.get(path) for o in rest)]
+    names = [
+        ", ".join(words(path, settings[path]) for path in apart if path in settings)
+        for settings in (first, *rest)
+    ]
+    if len(apart) > FEW or len(set(names)) < len(names):
+        names = list(map(plain_text, results))
+    return [CurveLine(result, name) for result, name in zip(results.values(), names, strict=True)]
+
+
+def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
+    """Return a picture whose table has the names of directories; its caption maps them to results.
+
+    Parameters
+    ----------
+    picture : Picture
+    places : mapping
+        From the names of lines to those of directories.
+    """
+    table = {**picture.table, "line": np.array([places[name] for name in picture.table["line"]])}
+    which = ", ".join(f"{name} ({place})" for name, place in places.items() if name != place)
+    text = f"{picture.caption} Results: {which}." if which else picture.caption
+    return replace(picture, table=table, caption=text)
+
+
+def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
+    """Draw ψ of results over that of the first one, within the replicates that both have.
+
+    None where no result has k and replicates in common with the first, of one seed.
+    """
+    first, *rest = lines
+    ratios = [_ratio(first.result, line.result) for line in rest]
+    quartiles = [ratio for ratio in ratios if ratio is not None]
+    if len(quartiles) == 0:
+        return None
+    kept = [ratio is not None for ratio in ratios]
+    drawn = list(compress(rest, kept))
+    looks = list(compress(line_looks(len(lines))[1:], kept))  # as where curves lie over each other
+    marks = quartile_marks(quartiles, [line.name for line in drawn], looks)
+    level = {"color": THEORY, "linewidth": 0.8, "linestyle": "--"}
+    marks += [Mark("level", y=1.0, look=level), *explained(quartiles)]
+    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in quartiles)))
+    named = rf"$\psi$ over that of {first.name} (below 1: better)"
+    panel = Panel(marks, across, Side(named, log=True, grid=True))
+    figure = draw(Declaration([panel], (6.5, 3.4), right=not wordy(drawn)))
+    caption = (
+        f"{medians(quartiles)} over replicates of ψ at update k over ψ of {first.name} "
+        "at the same update of the same replicate (both use the same random numbers); "
+        "below 1 a result is better than the first one."
+    )
+    table = quartile_rows(drawn, "k", ratio=quartiles)
+    return Picture("psi-ratio", figure, table, caption, label([line.result for line in lines]))
+
+
+def _ratio(first: Result, second: Result) -> Quartiles | None:
+    """Return the k that both recorded, and quartiles of the ratio at them; None without any."""
+    if first.manifest["seed"] != second.manifest["seed"]:
+        return None
+    ours, theirs = (
+        result.frame("curve").set_index(["replicate", "k"])["relative_fitness"]
+        for result in (first, second)
+    )
+    both = ours.to_frame("first").join(theirs.to_frame("second"), how="inner")
+    both = both[(both["first"] > NOTHING) & (both["second"] > NOTHING)]
+    both = both[np.isfinite(both).all(axis=1)]
+    if len(both) == 0:
+        return None
+    by_k = (both["second"] / both["first"]).groupby("k").quantile([0.25, 0.5, 0.75]).unstack()
+    return by_k.index.to_numpy(), by_k.to_numpy().T

@@ -13,7 +13,6 @@ from asyncdp_sim.figures import (
     changes,
     convergence,
     fairness,
-    held_out,
     networks,
     profit,
     psi_lines,
@@ -25,7 +24,7 @@ from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.networks import Network
 from asyncdp_sim.figures.picture import LazyFigure
 from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
-from asyncdp_sim.figures.studies import STUDIES, WORKED_OUT
+from asyncdp_sim.figures.studies import IN_CLONE, STUDIES
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep
 
@@ -109,9 +108,8 @@ def of_entry(
     """
     figure = studies.get(name)
     if figure is None:
-        if name in WORKED_OUT:
-            where = f"`python -m scenarios {name}` draws it in a clone of the repository"
-            notes.append(f"the study of {name}: worked out anew; {where}")
+        if name in IN_CLONE:
+            notes.append(f"the study of {name}: in a clone `python -m scenarios {name}` draws it")
         return []
     try:
         picture = figure.picture(sweep)
@@ -207,7 +205,7 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]
     ]
     planned = []
     for name, key, figure, able, why in (
-        ("held-out", "held_out_final", held_out.curves, moved, "nothing was updated"),
+        ("held-out", "held_out_final", convergence.held_out, moved, "nothing was updated"),
         ("profit", "profits_psi", profit.by_owner, same, "one owner, other owners, or ψ infinite"),
     ):
         asked = [line for line in lines if key in line.result.summary]

@@ -9,10 +9,9 @@ import numpy.typing as npt
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.layout import fit
-from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.picture import Picture, inline
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.figures.style import style
-from asyncdp_sim.figures.svg import inline
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.theory.prediction import Unknown

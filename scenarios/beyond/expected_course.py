@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from analysis.studies.whom_to_ask import TARGET, reached
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.studies import TARGET, reached
 from asyncdp_sim.forecasts.by_moments import orders
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures import held_out, plan, profit
+from asyncdp_sim.figures import convergence, plan, profit
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.one_in import one_in
@@ -37,7 +37,9 @@ def changed(line: CurveLine, **summary: object) -> CurveLine:
 
 @one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
 def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, lines):
-    picture = held_out.curves([replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)])
+    picture = convergence.held_out(
+        [replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)]
+    )
     ends = [text for axes in picture.figure.axes for text in axes.texts if name in text.get_text()]
     [legend] = picture.figure.legends
     above = [text for text in legend.get_texts() if name in text.get_text().replace("\n", " ")]
@@ -47,7 +49,7 @@ def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, line
 
 
 def test_the_curves_are_those_of_the_tables(lines):
-    table = held_out.curves(lines).table
+    table = convergence.held_out(lines).table
     for line in lines:
         curve = read_table(line.result.directory, "curve").groupby("k")["held_out_loss"]
         drawn = table["held_out_median"][table["line"] == line.name]

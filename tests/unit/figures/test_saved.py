@@ -15,9 +15,8 @@ from asyncdp_sim.figures.draw import draw_named
 from asyncdp_sim.figures.drawer import end_labels
 from asyncdp_sim.figures.layout import fit, laid_out
 from asyncdp_sim.figures.networks import Network
-from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, save
+from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, inline, save
 from asyncdp_sim.figures.style import canvas, colours, style
-from asyncdp_sim.figures.svg import inline
 from asyncdp_sim.runs import write
 
 
