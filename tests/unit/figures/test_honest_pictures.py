@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.container import ErrorbarContainer
 
 from asyncdp_sim.figures import convergence, plan, profit
 from asyncdp_sim.figures.convergence import CurveLine
@@ -94,6 +95,9 @@ def test_errors_are_in_the_targets_unit(lines):
     _, below = picture.figure.axes
     drawn = below.containers[0].lines[0].get_ydata()  # type: ignore[attr-defined]
     np.testing.assert_allclose(drawn, np.sort(first)[::-1])
+    assert isinstance(below.containers[0], ErrorbarContainer)
+    for middle, ends in zip(drawn, below.containers[0].lines[2][0].get_segments(), strict=True):
+        assert ends[0, 1] < middle < ends[1, 1]
 
 
 def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
