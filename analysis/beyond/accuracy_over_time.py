@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw
-from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.picture import Picture, label
+from asyncdp_sim.figures.kit.style import looks
 from asyncdp_sim.results import Result
 
 SCORE = "held_out_accuracy"
@@ -53,9 +53,9 @@ def accuracy_over_time(
     every = looks(len(choices), markersize=4, markevery=max(1, len(times) // 12))
     gray = {"color": "0.85"}
     marks = [
-        Mark("band", times, None, (1 + low) * curves[0], np.minimum(1.0, (1 + high) * curves[0]),
+        Layer("band", times, None, (1 + low) * curves[0], np.minimum(1.0, (1 + high) * curves[0]),
              f"published: {low:.0%} to {high:.0%} above the first", look=gray),
-        *(Mark("line", times, curve, name=said, look=look)
+        *(Layer("line", times, curve, name=said, look=look)
           for (said, _), curve, look in zip(choices, curves, every, strict=True)),
     ]  # fmt: skip
     named = "time (units; a slow owner takes 2 for an answer)"

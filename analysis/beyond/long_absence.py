@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw, measured
-from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import THEORY, colours
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
+from asyncdp_sim.figures.kit.picture import Picture, label
+from asyncdp_sim.figures.kit.style import THEORY, colours
 from asyncdp_sim.results import Result
 
 
@@ -47,7 +47,7 @@ def long_absence(
     ours, *shades = colours(1 + len(flat))
     x, y, about = (np.array(each) for each in zip(*dots, strict=True))
     marks = [
-        Mark("line", lengths, curve, name="predicted", look={"color": THEORY, "linewidth": 1.2}),
+        Layer("line", lengths, curve, name="predicted", look={"color": THEORY, "linewidth": 1.2}),
         measured(x, np.array([y, y - about, y + about]), color=ours, marker="o", markersize=5,
                  name="unbiased steps, ± 2 standard errors", linestyle="none"),
     ]  # fmt: skip
@@ -55,8 +55,8 @@ def long_absence(
         band = {"color": shade, "alpha": 0.3}
         dashed = {"color": shade, "linestyle": "--", "linewidth": 1.2}
         said = f"{each.name} (band: measured)"
-        marks += [Mark("span", low=each.psi - each.about, high=each.psi + each.about, look=band),
-                  Mark("level", y=each.exact, name=said, look=dashed)]  # fmt: skip
+        marks += [Layer("span", low=each.psi - each.about, high=each.psi + each.about, look=band),
+                  Layer("level", y=each.exact, name=said, look=dashed)]  # fmt: skip
     across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
     figure = draw(Declaration([Panel(marks, across, side)], (6.5, 3.0), columns=2))

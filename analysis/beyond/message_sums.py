@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from analysis.studies.over_distance import LEVELS, over_hops, quartile_marks, rows
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw
-from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.picture import Picture, label
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.results import Result
 
 
@@ -49,7 +49,7 @@ def message_sums(
     table: Columns = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
     marks = quartile_marks(tables, looks(len(graphs), markersize=4.5))
     dashed = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
-    marks.append(Mark("level", y=1.0, name="equal: above it the sum is no bound", look=dashed))
+    marks.append(Layer("level", y=1.0, name="equal: above it the sum is no bound", look=dashed))
     panel = Panel(marks, over_hops(tables), Side("exact loss / published sum", True, grid=True))
     figure = draw(Declaration([panel], (6.5, 3.2), columns=3))
     caption = (

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw, measured
-from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
+from asyncdp_sim.figures.kit.picture import Picture, label
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.results import Result
 
 
@@ -30,13 +30,13 @@ def with_and_without(
     name: str = "with-and-without",
 ) -> Picture:
     """Draw ψ over degrees, a line for each kind, and what was predicted."""
-    marks, dashed = list[Mark](), {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
+    marks, dashed = list[Layer](), {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
     for pair, look in zip(pairs, looks(len(pairs), markersize=5), strict=True):
         ends = np.stack([pair.psi, pair.psi - pair.about, pair.psi + pair.about])
         said = f"{pair.name}, ± 2 standard errors"
         marks += [measured(degrees, ends, name=said, **look),
-                  Mark("line", degrees, pair.exact, look=dashed)]  # fmt: skip
-    marks.append(Mark("line", name="predicted", look=dashed))
+                  Layer("line", degrees, pair.exact, look=dashed)]  # fmt: skip
+    marks.append(Layer("line", name="predicted", look=dashed))
     across = Side("$\\gamma$: how much chances of presence swing", ticks=degrees.tolist())
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
     figure = draw(Declaration([Panel(marks, across, side)], (6.5, 2.8), columns=2))

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, draw
-from asyncdp_sim.figures.picture import Picture, label, row_labels
-from asyncdp_sim.figures.style import BLUE, THEORY, VERMILION
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
+from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION
 from asyncdp_sim.results import not_a_result
 
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
@@ -59,20 +59,20 @@ def by_size(
     last, own = gains[-1], r"$\psi(\theta_i^*)$ of an owner alone"
     white = {"color": BLUE, "markerfacecolor": "white"}
     marks = [
-        Mark("line", records[~last], alone[~last], name=own, look=look | white),
-        Mark("line", records[last], alone[last], name=f"of one that gains{at(lines[-1])}",
+        Layer("line", records[~last], alone[~last], name=own, look=look | white),
+        Layer("line", records[last], alone[last], name=f"of one that gains{at(lines[-1])}",
              look=look | {"color": VERMILION}),
     ]  # fmt: skip
     for line, mean, dash in zip(lines, means, DASHES * len(lines), strict=False):
         plain = {"color": THEORY, "linestyle": dash, "linewidth": 1.2}
         if np.isfinite(mean):
-            marks.append(Mark("level", y=mean, look=plain, end=_said(line)))
+            marks.append(Layer("level", y=mean, look=plain, end=_said(line)))
     dots = {"color": VERMILION, "linestyle": ":", "linewidth": 1.0}
-    marks += [Mark("level", y=v, name=theory, look=dots) for v in expected if np.isfinite(v)]
+    marks += [Layer("level", y=v, name=theory, look=dots) for v in expected if np.isfinite(v)]
     if 0 < np.count_nonzero(last) <= MOST_NAMES:
         beside = {"xytext": (4, 3), "va": "baseline"}
         for x, y, name in zip(records[last], alone[last], called[last], strict=True):
-            marks.append(Mark("note", x, y, name=str(name), look=beside))
+            marks.append(Layer("note", x, y, name=str(name), look=beside))
     side = Side(rf"relative fitness $\psi$ {BETTER}", log=True)
     panel = Panel(marks, Side("records $n_i$ of an owner", log=True), side)
     figure = draw(Declaration([panel], (6.5, 4.2), columns=2))

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine, quartile_rows, quartiles
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, draw
-from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import THEORY, colours
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.picture import Picture, label
+from asyncdp_sim.figures.kit.style import THEORY, colours
 
 CAPTION = (
     "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "
@@ -32,13 +32,13 @@ def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
     """
     shades = colours(len(lines))
     found = [quartiles(line.result, "k") for line in lines]
-    marks, median = list[Mark](), {"color": THEORY, "linewidth": 1.0}
+    marks, median = list[Layer](), {"color": THEORY, "linewidth": 1.0}
     for (k, (low, middle, high)), line, shade in zip(found, lines, shades, strict=True):
         box = {"color": shade, "alpha": 0.6, "linewidth": 2.2}
         boxes = "25–75 %" if shade == shades[0] else ""
-        marks += [Mark("strokes", k, None, low, high, boxes, look=box),
-                  Mark("line", k, middle, name="median", look=median),
-                  Mark("line", y=middle[-1:], end=line.name, look={"color": shade})]  # fmt: skip
+        marks += [Layer("strokes", k, None, low, high, boxes, look=box),
+                  Layer("line", k, middle, name="median", look=median),
+                  Layer("line", y=middle[-1:], end=line.name, look={"color": shade})]  # fmt: skip
     named = r"relative fitness $\psi(\bar{\theta}[k])$" + f"\n{BETTER}"
     across = Side("iteration $k$", limits=(0, max(k[-1] for k, _ in found)))
     panel = Panel(marks, across, Side(named, log=True, grid=True))

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
-from asyncdp_sim.figures.outcomes import Estimate, mean_psi_at_end
+from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
 from asyncdp_sim.figures.psi_lines import PROJECTED, projected
 from asyncdp_sim.figures.references import Reference, measured_over
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw
-from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.privacy.label import Label
 
 NO_GUARANTEE = Label(
@@ -52,14 +52,14 @@ class Known:
 def by_servers(rows: Sequence[Known]) -> Picture:
     """Draw error and direction against τ, a line for each |N_h|; all rows have one Δ and one Y."""
     uploads = sorted({row.uploads for row in rows})
-    errors, cosines = list[Mark](), list[Mark]()
+    errors, cosines = list[Layer](), list[Layer]()
     for n, look in zip(uploads, looks(len(uploads), markersize=4.5), strict=True):
         line = sorted((r for r in rows if r.uploads == n), key=lambda row: row.servers)
         x, (error, expected, cosine) = _columns(line)
         thin, dots = {"color": look["color"], "linewidth": 0.9}, look | {"linestyle": "none"}
-        errors += [Mark("line", x, error, name=f"$|N_h|$ = {n}", look=dots),
-                   Mark("line", x, expected, look=thin)]  # fmt: skip
-        cosines.append(Mark("line", x, cosine, look=look | {"linestyle": ":", "linewidth": 0.9}))
+        errors += [Layer("line", x, error, name=f"$|N_h|$ = {n}", look=dots),
+                   Layer("line", x, expected, look=thin)]  # fmt: skip
+        cosines.append(Layer("line", x, cosine, look=look | {"linestyle": ":", "linewidth": 0.9}))
     across = Side("servers that collude $\\tau$", ticks=range(1, max(uploads) + 1))
     panels = [
         Panel(marks, across, Side(named, limits=(-0.03, 1.05), grid=True))
@@ -86,7 +86,7 @@ def one_more(rows: Sequence[Known]) -> Picture:
         key=lambda row: (row.window, row.additive, row.servers),
     )
     windows = sorted({row.window for row in shown})
-    marks = list[Mark]()
+    marks = list[Layer]()
     for window, look in zip(windows, looks(len(windows), markersize=4.5), strict=True):
         for bare in (False, True):
             line = [r for r in shown if r.window == window and (r.additive == 0) is bare]
@@ -94,11 +94,11 @@ def one_more(rows: Sequence[Known]) -> Picture:
             dots = look | {"linestyle": "none"} | ({"markerfacecolor": "white"} if bare else {})
             thin = {"color": look["color"], "linewidth": 0.9, "linestyle": "--" if bare else "-"}
             name = "" if bare else f"Δ = {window}"
-            marks += [Mark("line", x, error, name=name, look=dots),
-                      Mark("line", x, expected, look=thin)]  # fmt: skip
+            marks += [Layer("line", x, error, name=name, look=dots),
+                      Layer("line", x, expected, look=thin)]  # fmt: skip
     dashed = {"color": THEORY, "linestyle": "--", "marker": "o", "markersize": 4.5}
     named = "weights alone ($Y = 0$)"
-    marks.append(Mark("line", name=named, look=dashed | {"markerfacecolor": "white"}))
+    marks.append(Layer("line", name=named, look=dashed | {"markerfacecolor": "white"}))
     named = "servers that collude $\\tau$, of the $\\tau + 1$ that a client uploads to"
     across = Side(named, ticks=sorted({row.servers for row in shown}))
     side = Side("error of the best guess (relative)", limits=(0, 1.05), grid=True)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, measured
-from asyncdp_sim.figures.outcomes import Estimate
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.kit.outcomes import Estimate
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import load
@@ -72,14 +72,14 @@ def _errors(line: Series) -> Columns:
 def _fixed_point(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     """Say by how much the fixed point is too high over N, a line for each sort of windows."""
     marks = [
-        Mark("span", low=-GOAL, high=GOAL, name="within 1 %", look={"color": "0.88", "zorder": 0}),
-        Mark("level", y=0, look={"color": "0.4", "linewidth": 0.9}),
+        Layer("span", low=-GOAL, high=GOAL, name="within 1 %", look={"color": "0.88", "zorder": 0}),
+        Layer("level", y=0, look={"color": "0.4", "linewidth": 0.9}),
     ]
     for line, table, look in zip(found, rows, looks(len(found), markersize=5), strict=True):
         name = f"{line.name}, ± 2 standard errors"
         marks.append(measured(table["owners"], ends(table, "off"), name=name, **look))
         exact = "exact, by the chain"
-        marks.append(Mark("line", table["owners"], table["exact"], name=exact, look=EXACT))
+        marks.append(Layer("line", table["owners"], table["exact"], name=exact, look=EXACT))
     places = [owners for line in found for owners in line.at]
     across = Side("owners that always have an answer, $N$", log=True, ticks=places)
     panel = Panel(marks, across, Side("fixed point too high by (%)", grid=True))

@@ -12,10 +12,10 @@ import numpy as np
 from analysis.papers.grids import Grid
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
-from asyncdp_sim.figures.picture import row_labels
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.kit.picture import row_labels
+from asyncdp_sim.figures.kit.style import GRAY, looks
 from asyncdp_sim.figures.psi_lines import PSI
-from asyncdp_sim.figures.style import GRAY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure, estimates
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 
@@ -114,15 +114,15 @@ def declared(found: Sequence[Case], _: Sequence[Columns]) -> Declaration:
     )  # fmt: skip
 
 
-def _lines(case: Case) -> list[Mark]:
-    marks, drawn = list[Mark](), looks(len(case.y), markersize=4.0, linestyle="none")
+def _lines(case: Case) -> list[Layer]:
+    marks, drawn = list[Layer](), looks(len(case.y), markersize=4.0, linestyle="none")
     for epsilon, psi, law, look in zip(case.y, case.psi.transpose(1, 2, 0),
                                        case.constant * case.law.T, drawn, strict=True):  # fmt: skip
         name = f"$\\epsilon_1$ = {number(epsilon)}"
         line = {"color": look["color"], "linewidth": 0.9, "zorder": 1}
-        marks += [measured(case.x, psi, name=name, **look), Mark("line", case.x, law, look=line)]
+        marks += [measured(case.x, psi, name=name, **look), Layer("line", case.x, law, look=line)]
     named = r"Theorem 2: $C\,\Sigma\,\epsilon_i^{-2}/(\Sigma\,n_i)^2$"
-    return [*marks, Mark("line", name=named, look={"color": GRAY, "linewidth": 0.9})]
+    return [*marks, Layer("line", name=named, look={"color": GRAY, "linewidth": 0.9})]
 
 
 def _rows(case: Case) -> Columns:

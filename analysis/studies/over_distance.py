@@ -13,8 +13,8 @@ from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.convergence import Look
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
@@ -134,17 +134,17 @@ def rows(name: str, hops: Ints, quartiles: Array) -> Columns:
     return {"graph": np.repeat([name], len(hops)), "hops": hops.astype(float)} | levels
 
 
-def quartile_marks(graphs: Sequence[Columns], drawn: Sequence[Look]) -> list[Mark]:
+def quartile_marks(graphs: Sequence[Columns], drawn: Sequence[Look]) -> list[Layer]:
     """Return medians over hops with bands from quartile to quartile."""
     marks = []
     for table, look in zip(graphs, drawn, strict=True):
         hops, low, high = table["hops"], table["low"], table["high"]
-        marks.append(Mark("line", hops, table["median"], name=str(table["graph"][0]), look=look))
+        marks.append(Layer("line", hops, table["median"], name=str(table["graph"][0]), look=look))
         band = {"color": look["color"], "alpha": 0.18}
-        marks.append(Mark("band", hops, None, low, high, look=band))
+        marks.append(Layer("band", hops, None, low, high, look=band))
         if len(hops) == 1:  # a band without a width
             stroke = {"color": look["color"], "linewidth": 1.2}
-            marks.append(Mark("strokes", hops, None, low, high, look=stroke))
+            marks.append(Layer("strokes", hops, None, low, high, look=stroke))
     return marks
 
 
@@ -158,7 +158,7 @@ def declared(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Declaration:
     """Say ε against hops, a line for each graph: the median over pairs, and its quartiles."""
     marks = quartile_marks(tables, looks(len(graphs), markersize=4.5))
     all_heard = max(graph.epsilon for graph in graphs)
-    marks.append(Mark("level", y=all_heard, name="observer of every answer", look=HEARD))
+    marks.append(Layer("level", y=all_heard, name="observer of every answer", look=HEARD))
     named = f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}"
     side = Side(named, limits=(-0.03 * all_heard, 1.12 * all_heard), grid=True)
     return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2), columns=3)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side
-from asyncdp_sim.figures.layout import MAY_GO
-from asyncdp_sim.figures.scales import per_cent
-from asyncdp_sim.figures.style import THEORY, colours
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.kit.layout import MAY_GO
+from asyncdp_sim.figures.kit.scales import per_cent
+from asyncdp_sim.figures.kit.style import THEORY, colours
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
@@ -141,18 +141,18 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
     places, last = np.arange(len(rows)), float(len(rows))
     square: dict[str, Any] = {"color": own, "marker": "s", "linestyle": "none"}
     marks = [
-        Mark("upright", found[0].best, name="θ*: the optimum of all",
+        Layer("upright", found[0].best, name="θ*: the optimum of all",
              look={"color": THEORY, "linewidth": 1.0}),
-        Mark("line", predicted, places, name="predicted", look=diamond),
-        Mark("rows", mean, places, mean - error, mean + error, "measured, ± 2 standard errors",
+        Layer("line", predicted, places, name="predicted", look=diamond),
+        Layer("rows", mean, places, mean - error, mean + error, "measured, ± 2 standard errors",
              look=dot),
-        Mark("line", name="an owner's own optimum, its share below", look=square),
+        Layer("line", name="an owner's own optimum, its share below", look=square),
     ]  # fmt: skip
     for value, share in found[0].own:
         size = {"markersize": 4 + 8 * share}
         under = {"xytext": (0, -9), "ha": "center", "va": "top", "fontsize": "small"}
-        marks += [Mark("line", [value], np.array([last]), look=square | size),
-                  Mark("note", value, last, name=per_cent(share),
+        marks += [Layer("line", [value], np.array([last]), look=square | size),
+                  Layer("note", value, last, name=per_cent(share),
                        look=under | {"gid": MAY_GO})]  # fmt: skip
     labels = [*(each.name for each in found), "owners alone"]
     side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side
-from asyncdp_sim.figures.style import looks
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.kit.style import looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
@@ -90,11 +90,11 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     ]
     dashed = {"color": "0.4", "linestyle": "--", "linewidth": 0.9}
     curves = [
-        Mark("line", table["tasks"], table["psi"], name=line.name, look=look)
+        Layer("line", table["tasks"], table["psi"], name=line.name, look=look)
         for line, table, look in zip(found, rows, drawn, strict=True)
     ]
-    curves += [Mark("line", name="best of all", look=BEST),
-               Mark("level", y=TARGET, name="target", look=dashed)]  # fmt: skip
+    curves += [Layer("line", name="best of all", look=BEST),
+               Layer("level", y=TARGET, name="target", look=dashed)]  # fmt: skip
     named = f"mean $\\psi$ after {found[0].results[0].updates} updates\n{BETTER}"
     several.append(Panel(curves, across, Side(named, log=True, grid=True)))
     return Declaration(several, (7.6, 3.4), across=len(several), columns=3)
@@ -105,20 +105,20 @@ def _price(
 ) -> Panel:
     """Return a price over m; what never gets there is above it all, and the least is ringed."""
     tasks, paid = (np.concatenate([table[name] for table in rows]) for name in ("tasks", column))
-    never, marks = 1.7 * float(paid[np.isfinite(paid)].max()), list[Mark]()
+    never, marks = 1.7 * float(paid[np.isfinite(paid)].max()), list[Layer]()
     for place, (table, look) in enumerate(zip(rows, drawn, strict=True)):
         there = np.isfinite(table[column])
-        marks.append(Mark("line", table["tasks"][there], table[column][there], look=look))
+        marks.append(Layer("line", table["tasks"][there], table[column][there], look=look))
         lost = table["tasks"][~there]
         hollow = look | {"linestyle": "none", "markerfacecolor": "none"}
-        marks.append(Mark("line", lost, np.full(len(lost), never * APART**place), look=hollow))
+        marks.append(Layer("line", lost, np.full(len(lost), never * APART**place), look=hollow))
     if np.isinf(paid).any():
-        marks.append(Mark("note", tasks.min(), never, name="never", look={"xytext": (0, 0)}))
+        marks.append(Layer("note", tasks.min(), never, name="never", look={"xytext": (0, 0)}))
     best = int(np.argmin(paid))
     beside = {"xytext": (-8, -15), "fontsize": 8}
-    marks.append(Mark("line", tasks[[best]], paid[[best]], look=BEST))
+    marks.append(Layer("line", tasks[[best]], paid[[best]], look=BEST))
     said = f"{paid[best]:.3g}"
-    marks.append(Mark("note", tasks[best], paid[best], name=said, look=beside))
+    marks.append(Layer("note", tasks[best], paid[best], name=said, look=beside))
     limits = (paid[best] / 1.9, 1.3 * never * APART ** len(rows))
     return Panel(marks, across, Side(named, log=True, limits=limits, grid=True))
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
-from asyncdp_sim.figures.outcomes import mean_psi_at_end, owner_table
-from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
-from asyncdp_sim.figures.style import THEORY, VERMILION, looks
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
+from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
+from asyncdp_sim.figures.kit.style import THEORY, VERMILION, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
 from asyncdp_sim.privacy.label import bound_moves, gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
@@ -105,7 +105,7 @@ def select_alone(sweep: Sweep) -> list[JointModels] | str:
 
 def declared(found: list[JointModels], own: Array | None) -> Declaration:
     """Say ψ against ε with 95 % intervals, and a level line for each owner's own model."""
-    marks: list[Mark] = []
+    marks: list[Layer] = []
     half: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
     half |= {"color": VERMILION} if len(found) == 1 else {}
     gained = []
@@ -116,15 +116,15 @@ def declared(found: list[JointModels], own: Array | None) -> Declaration:
         marks.append(measured(line.at, line.psi, name=name, **look))
         if own is not None and line.at[0] < line.half < np.inf:
             tone = {"color": look["color"]} if len(found) > 1 else {}
-            gained.append(Mark("upright", line.half, look=half | tone))
+            gained.append(Layer("upright", line.half, look=half | tone))
     if own is not None:
         named = "own models: one line per owner, without noise"
         thin = OWN | {"zorder": 0, "linewidth": 0.4 if len(own) > FEW_LINES else 0.8}
-        marks += [Mark("level", y=level, look=thin) for level in own]
-        marks += [Mark("line", name=named, look=OWN), *gained]
+        marks += [Layer("level", y=level, look=thin) for level in own]
+        marks += [Layer("line", name=named, look=OWN), *gained]
     if gained:
         on = "from this $\\epsilon$ on, half of the owners gain"
-        marks.append(Mark("line", name=on, look=half))
+        marks.append(Layer("line", name=on, look=half))
     places = [epsilon for line in found for epsilon in line.at]
     across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
     side = Side(f"mean $\\psi$: loss above the least\n{BETTER}", log=True, grid=True)

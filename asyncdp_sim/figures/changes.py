@@ -1,4 +1,4 @@
-"""What changes with the settings of a sweep: against a number, side by side, or crossed."""
+"""Figures that differ between settings of a sweep: against a number, side by side, or crossed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +8,19 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured, wrapped
-from asyncdp_sim.figures.outcomes import FIGURES, psi_at_end
-from asyncdp_sim.figures.scales import MOST as DIVERGED
-from asyncdp_sim.figures.scales import WIDE, is_wide
-from asyncdp_sim.figures.style import BLUE, looks
+from asyncdp_sim.figures.kit.drawer import (
+    BETTER,
+    Declaration,
+    Layer,
+    Panel,
+    Side,
+    measured,
+    wrapped,
+)
+from asyncdp_sim.figures.kit.outcomes import FIGURES, psi_at_end
+from asyncdp_sim.figures.kit.scales import MOST as DIVERGED
+from asyncdp_sim.figures.kit.scales import WIDE, is_wide
+from asyncdp_sim.figures.kit.style import BLUE, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, is_number
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
@@ -197,7 +205,7 @@ def _beside(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     several = []
     for column in shown:
         values = np.concatenate([ends(table, column) for table in rows], axis=1)
-        marks = [Mark("rows", values[0], places, values[1], values[2], look=look)]
+        marks = [Layer("rows", values[0], places, values[1], values[2], look=look)]
         several.append(Panel(marks, _across(column, values), side))
     return Declaration(several, (7.2, height * -(-len(shown) // across) + 0.5), across=across)
 
@@ -310,17 +318,17 @@ def _crossed(found: Sequence[Marked], rows: Sequence[Columns]) -> Declaration:
     lines = found[0].rows_of_all
     shift = np.linspace(-APART / 2, APART / 2, len(marks)) if len(marks) > 1 else np.zeros(1)
     look = looks(len(marks), markersize=3.8, linestyle="none")
-    between: list[Mark] = [
-        Mark("level", y=place + 0.5, look={"color": "#dddddd", "linewidth": 0.6, "zorder": 0})
+    between: list[Layer] = [
+        Layer("level", y=place + 0.5, look={"color": "#dddddd", "linewidth": 0.6, "zorder": 0})
         for place in range(len(lines) - 1)
     ]
-    drawn: dict[str, list[Mark]] = {name: list(between) for name in names}
+    drawn: dict[str, list[Layer]] = {name: list(between) for name in names}
     for series, table in zip(found, rows, strict=True):
         place = marks.index(series.name)
         values = ends(table, PSI)
         values = np.where(values > 0, values, np.nan)  # a logarithmic axis has no others
         at = np.array(series.at) + shift[place]
-        drawn[series.panel].append(Mark("rows", values[0], at, values[1], values[2], series.name,
+        drawn[series.panel].append(Layer("rows", values[0], at, values[1], values[2], series.name,
                                         look=look[place]))  # fmt: skip
     across = Side(f"$\\psi$ at the end, median\n{BETTER}", log=True, grid=True)
     side = Side(limits=(len(lines) - 0.5, -0.5), ticks=list(range(len(lines))),

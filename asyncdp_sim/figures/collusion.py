@@ -12,8 +12,8 @@ import numpy as np
 from asyncdp_sim.audits.collusion import HIDDEN, learned
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side
-from asyncdp_sim.figures.style import BAND, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.kit.style import BAND, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import load
@@ -82,25 +82,25 @@ def declared(found: Sequence[Colluded], rows: Sequence[Columns]) -> Declaration:
 
 def _errors(
     found: Sequence[Colluded], rows: Sequence[Columns], error: str, noise: str
-) -> list[Mark]:
-    marks, rounded = list[Mark](), list[float]()
+) -> list[Layer]:
+    marks, rounded = list[Layer](), list[float]()
     for line, table, look in zip(found, rows, looks(len(found), markersize=4.5), strict=True):
         noisy = np.isfinite(table["epsilon"]) & (table[noise] > 0)
         x, thin = table["epsilon"][noisy], {"color": look["color"], "linewidth": 0.9}
         dots = look | {"linestyle": "none"}
-        marks += [Mark("line", x, table[error][noisy], look=dots),
-                  Mark("line", x, table[noise][noisy], look=thin),
-                  Mark("line", name=line.name, look=look | thin)]  # fmt: skip
+        marks += [Layer("line", x, table[error][noisy], look=dots),
+                  Layer("line", x, table[noise][noisy], look=thin),
+                  Layer("line", name=line.name, look=look | thin)]  # fmt: skip
         rounded += table[error][np.isinf(table["epsilon"])].tolist()
     level = "error as large as a gradient: nothing is learned"
-    marks.append(Mark("level", y=1.0, name=level, look=NOTHING | {"zorder": 0}))
+    marks.append(Layer("level", y=1.0, name=level, look=NOTHING | {"zorder": 0}))
     rounded = [each for each in rounded if np.isfinite(each)]
     if len(rounded) > 0:
         said = f"▾ rounding error ≤ {max(rounded):.0e}"
         foot = {"xycoords": ("data", "axes fraction"), "rotation": 90, "ha": "center"}
         look = foot | {"xytext": (0, 2), "va": "bottom"}
-        marks += [Mark("upright", found[0].infinity, look={"alpha": 0}),
-                  Mark("note", found[0].infinity, 0, name=said, look=look)]  # fmt: skip
+        marks += [Layer("upright", found[0].infinity, look={"alpha": 0}),
+                  Layer("note", found[0].infinity, 0, name=said, look=look)]  # fmt: skip
     return marks
 
 

@@ -12,18 +12,18 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import known, number, numbers
-from asyncdp_sim.figures.drawer import (
+from asyncdp_sim.figures.kit.drawer import (
     BETTER,
     LONGEST_AT_END,
     Declaration,
-    Mark,
+    Layer,
     Panel,
     Side,
     draw,
 )
-from asyncdp_sim.figures.picture import Picture, captions_page, label, row_labels, save, write
-from asyncdp_sim.figures.scales import WIDE, time_axis
-from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, looks, plain_text
+from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, row_labels, save, write
+from asyncdp_sim.figures.kit.scales import WIDE, time_axis
+from asyncdp_sim.figures.kit.style import BLUE, GRAY, THEORY, looks, plain_text
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.labels import words
@@ -145,7 +145,7 @@ def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Arra
 
 def quartile_marks(
     found: Sequence[Quartiles], ends: Sequence[str], looks: Sequence[Look], *, log: bool = False
-) -> list[Mark]:
+) -> list[Layer]:
     """Return each line's median, with its marker, and its band where there are few lines.
 
     Parameters
@@ -158,25 +158,25 @@ def quartile_marks(
     log : bool
         Whether the horizontal axis is logarithmic, along which markers are even.
     """
-    few, marks = banded(found), list[Mark]()
+    few, marks = banded(found), list[Layer]()
     for place, ((grid, (low, middle, high)), look) in enumerate(zip(found, looks, strict=True)):
         if few:
             band = {"color": look["color"], "alpha": 0.25}
-            marks.append(Mark("band", grid, None, low, high, look=band))
+            marks.append(Layer("band", grid, None, low, high, look=band))
         shares = np.arange(place / len(found), MARKS) / MARKS
         least = grid[min(1, len(grid) - 1)]
         even = least * (grid[-1] / least) ** shares if log else grid[-1] * shares
         often = np.unique(np.searchsorted(grid, even)).tolist()
         line = {"linewidth": 1.5 if few else 1, "markersize": 4.5, "markevery": often, **look}
-        marks.append(Mark("line", grid, middle, end=ends[place], look=line))
+        marks.append(Layer("line", grid, middle, end=ends[place], look=line))
     return marks
 
 
-def explained(found: Sequence[Quartiles], name: str = "median", shade: str = GRAY) -> list[Mark]:
+def explained(found: Sequence[Quartiles], name: str = "median", shade: str = GRAY) -> list[Layer]:
     """Return what says in the legend what line and band are."""
-    keys = [Mark("line", name=name, look={"color": shade})]
+    keys = [Layer("line", name=name, look={"color": shade})]
     band = {"color": shade, "alpha": 0.25}
-    return keys + [Mark("band", name="25–75 %", look=band)] * (banded(found) and name != ONE)
+    return keys + [Layer("band", name="25–75 %", look=band)] * (banded(found) and name != ONE)
 
 
 def banded(found: Sequence[Quartiles]) -> bool:
@@ -228,14 +228,14 @@ def _drawn(
     published = any(line.published is not None for line in lines)
     for line, (grid, _), look in zip(lines, curves, looks, strict=True):
         if line.published is not None:
-            marks.append(Mark("line", grid[-1:], np.array([line.published]),
+            marks.append(Layer("line", grid[-1:], np.array([line.published]),
                               look=DIAMOND | {"markeredgecolor": look["color"]}))  # fmt: skip
     count = numbers(float(len(line.result.replicates)) for line in lines)
     said = ONE if count == "1" else f"median of {count} replicates"
     marks += explained(curves, said, BLUE if alone else GRAY)
     if published:
         diamond = "published end (see caption)" if why else "published, last update"
-        marks.append(Mark("line", name=diamond, look=DIAMOND | {"markeredgecolor": GRAY}))
+        marks.append(Layer("line", name=diamond, look=DIAMOND | {"markeredgecolor": GRAY}))
     model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
     fitness = rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}"
     limits = (since or 0, max(grid[-1] for grid, _ in curves))
@@ -346,9 +346,11 @@ def held_out(lines: Sequence[CurveLine]) -> Picture:
     return Picture("held-out", figure, table, caption, label(results))
 
 
-def _references(results: Sequence[Result], looks: Sequence[Look]) -> tuple[list[Mark], list[float]]:
+def _references(
+    results: Sequence[Result], looks: Sequence[Look]
+) -> tuple[list[Layer], list[float]]:
     """Return what does not change with k, once where it is the same for all, and its values."""
-    marks: list[Mark] = []
+    marks: list[Layer] = []
     values: list[float] = []
     for name, (said, dashes) in REFERENCES.items():
         levels = [known(result.summary.get(name)) for result in results]
@@ -358,8 +360,8 @@ def _references(results: Sequence[Result], looks: Sequence[Look]) -> tuple[list[
         line: dict[str, Any] = {"linestyle": dashes, "linewidth": 1.2}
         for value, look in named.items():
             tone = {"color": THEORY if len(named) == 1 else look["color"]}
-            marks.append(Mark("level", y=value, look=line | tone))
-        marks += [Mark("line", name=said, look=line | {"color": THEORY})] if named else []
+            marks.append(Layer("level", y=value, look=line | tone))
+        marks += [Layer("line", name=said, look=line | {"color": THEORY})] if named else []
         values += named
     return marks, values
 
@@ -453,7 +455,7 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
     looks = list(compress(line_looks(len(lines))[1:], kept))  # as where curves lie over each other
     marks = quartile_marks(quartiles, [line.name for line in drawn], looks)
     level = {"color": THEORY, "linewidth": 0.8, "linestyle": "--"}
-    marks += [Mark("level", y=1.0, look=level), *explained(quartiles)]
+    marks += [Layer("level", y=1.0, look=level), *explained(quartiles)]
     across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in quartiles)))
     named = rf"$\psi$ over that of {first.name} (below 1: better)"
     panel = Panel(marks, across, Side(named, log=True, grid=True))

@@ -8,11 +8,11 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, measured
-from asyncdp_sim.figures.outcomes import owner_table, psi_of_replicates
-from asyncdp_sim.figures.picture import row_labels
-from asyncdp_sim.figures.scales import is_wide
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
+from asyncdp_sim.figures.kit.picture import row_labels
+from asyncdp_sim.figures.kit.scales import is_wide
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 
@@ -69,18 +69,18 @@ def declared(found: Sequence[SeedSeries], _: Sequence[Columns]) -> Declaration:
 
     Owners of all seeds are faint, below their mean with its standard error.
     """
-    online, marks = found[0].online, list[Mark]()
+    online, marks = found[0].online, list[Layer]()
     order = np.argsort(online, kind="stable")
     faint = {"linestyle": "none", "alpha": 0.3, "markersize": 3, "markeredgewidth": 0}
     for series, look in zip(found, looks(len(found), markersize=5), strict=True):
-        marks += [Mark("line", online, row, look=look | faint) for row in series.relative]
+        marks += [Layer("line", online, row, look=look | faint) for row in series.relative]
         middle, error = series.relative.mean(axis=0), _error(series.relative)
         name = f"{series.name} (mean $\\psi$ {number(series.psi)})"
         values = np.array([middle, middle - error, middle + error])[:, order]
         marks.append(measured(online[order], values, name=name, linewidth=1.3, **look))
     dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1}
     named = "as good as θ*: all records, without privacy"
-    marks.append(Mark("level", y=1.0, name=named, look=dashed))
+    marks.append(Layer("level", y=1.0, name=named, look=dashed))
     losses = np.concatenate([series.relative.ravel() for series in found])
     across = Side("share of the time that the owner is online", manner="share",
                   ticks=online.tolist())  # fmt: skip

@@ -8,11 +8,11 @@ import numpy as np
 
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.words import MOST_NUMBERS, as_float, known, numbers
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side, draw
-from asyncdp_sim.figures.outcomes import owner_table
-from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.scales import FEW_OWNERS, time_axis
-from asyncdp_sim.figures.style import BAND, BLUE, THEORY, VERMILION, plain_text
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.outcomes import owner_table
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
+from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, plain_text
 from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
@@ -73,13 +73,13 @@ def over_time(found: dict[str, Any]) -> Picture:
     levels = {float(level): known(value) for level, value in found["quantiles"].items()}
     spread = {"color": BAND, "linewidth": 4}
     marks = [
-        Mark("line", times, curve, name="expected $\\psi$", look={"color": BLUE}),
-        Mark("strokes", times[-1:], None, levels[0.05], levels[0.95], "5–95 % at the end",
+        Layer("line", times, curve, name="expected $\\psi$", look={"color": BLUE}),
+        Layer("strokes", times[-1:], None, levels[0.05], levels[0.95], "5–95 % at the end",
              look=spread),
     ]  # fmt: skip
     for key, name, look in LEVELS:
         if np.isfinite(value := known(found.get(key))):
-            marks.append(Mark("level", y=value, name=name, look=look))
+            marks.append(Layer("level", y=value, name=name, look=look))
     psi = Side(f"relative fitness $\\psi$\n{BETTER}", log=True, grid=True)
     panel = Panel(marks, Side(time_axis(found.get("time_unit"))), psi)
     figure = draw(Declaration([panel], columns=4))
@@ -100,18 +100,18 @@ def owners(found: dict[str, Any]) -> Picture:
     alone = np.array([known(owner["alone"]) for owner in rows])
     profits = np.array([owner["profits"] for owner in rows], dtype=object)
     needed = np.array([known(owner["epsilon_needed"]) for owner in rows])
-    together, marks = known(found["psi"]), list[Mark]()
+    together, marks = known(found["psi"]), list[Layer]()
     if np.isfinite(together):
         look: dict[str, Any] = {"color": THEORY, "linewidth": 1.2}
-        marks.append(Mark("level", y=together, name="expected $\\psi$, together", look=look))
+        marks.append(Layer("level", y=together, name="expected $\\psi$, together", look=look))
     for verdict, shade, sign, words in LOOKS:
         here = np.array([profit is verdict for profit in profits])
         look = {"color": shade, "marker": sign, "markersize": 5, "linestyle": "none"}
         if here.any():
-            marks.append(Mark("line", records[here], alone[here], name=words, look=look))
+            marks.append(Layer("line", records[here], alone[here], name=words, look=look))
     if len(rows) <= FEW_OWNERS:
         for x, y, name in zip(records, alone, people.labels, strict=True):
-            marks.append(Mark("note", x, y, name=plain_text(name)))
+            marks.append(Layer("note", x, y, name=plain_text(name)))
     counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
     sizes = sorted(set(records.tolist()))
     ticks = sizes if len(sizes) <= MOST_NUMBERS else None

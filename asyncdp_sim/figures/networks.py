@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.figures.drawer import Declaration, Panel, draw
-from asyncdp_sim.figures.picture import LazyFigure, Picture, label, listed, row_labels
+from asyncdp_sim.figures.kit.drawer import Declaration, Panel, draw
+from asyncdp_sim.figures.kit.picture import LazyFigure, Picture, label, listed, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep
 
 ACROSS = 2
@@ -20,7 +20,7 @@ MOST = 6
 
 
 @dataclass(frozen=True)
-class Network:
+class DrawnNetwork:
     """A network that is drawn, and what sets it apart; a network alone has no name.
 
     Attributes
@@ -82,9 +82,9 @@ class NetworkFigure:
         ResultError
             If the result kept no updates, or has none.
         """
-        return self.picture([Network(result)])
+        return self.picture([DrawnNetwork(result)])
 
-    def picture(self, shown: Sequence[Network]) -> Picture:
+    def picture(self, shown: Sequence[DrawnNetwork]) -> Picture:
         """Draw a panel for each of these networks; at least one."""
         alone, height = len(shown) == 1, self.height(max(each.result.n_owners for each in shown))
         rows = -(-len(shown) // ACROSS)
@@ -139,7 +139,7 @@ def _stacked(tables: Sequence[Columns], names: Sequence[str]) -> Columns:
     return stacked
 
 
-def networks(sweep: Sweep) -> list[Network]:
+def networks(sweep: Sweep) -> list[DrawnNetwork]:
     """Return a cell for each network in which something was updated, named by what sets it apart.
 
     Cells whose learning alone differs share one, the first that kept its updates, and of several
@@ -152,7 +152,7 @@ def networks(sweep: Sweep) -> list[Network]:
     ]
     names = _names(sweep, list(groups.values())) if len(groups) > 1 else [""] * len(groups)
     return [
-        Network(cell.result, name, [member.result for member in cells if member is not cell])
+        DrawnNetwork(cell.result, name, [member.result for member in cells if member is not cell])
         for cell, name, cells in zip(chosen, names, groups.values(), strict=True)
     ]
 
@@ -173,7 +173,7 @@ def _of_one_law(sweep: Sweep) -> dict[object, list[Cell]]:
     return alike
 
 
-def spread(found: Sequence[Network]) -> tuple[list[Network], list[str]]:
+def spread(found: Sequence[DrawnNetwork]) -> tuple[list[DrawnNetwork], list[str]]:
     """Return at most six of these networks, evenly spread, and the names of the others."""
     if len(found) <= MOST:
         return list(found), []
@@ -184,7 +184,7 @@ def spread(found: Sequence[Network]) -> tuple[list[Network], list[str]]:
 
 
 def pictures(
-    figures: Sequence[NetworkFigure], found: Sequence[Network], notes: list[str]
+    figures: Sequence[NetworkFigure], found: Sequence[DrawnNetwork], notes: list[str]
 ) -> list[LazyFigure]:
     """Return all that networks show, constant panels left out; note what is not drawn, and why."""
     planned: list[LazyFigure] = []
@@ -238,7 +238,7 @@ def _tells_apart(path: str, groups: Sequence[Sequence[Cell]]) -> bool:
     return sum(map(len, several)) == len(set().union(*several))
 
 
-def _where(found: Sequence[Network], which: Sequence[bool]) -> str:
+def _where(found: Sequence[DrawnNetwork], which: Sequence[bool]) -> str:
     """Say of which networks, where there are others."""
     if len(found) == 1:
         return ""

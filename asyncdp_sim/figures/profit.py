@@ -11,11 +11,11 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw, measured, wrapped
-from asyncdp_sim.figures.outcomes import mean_of, mean_psi_at_end, owner_table
-from asyncdp_sim.figures.picture import Picture, label, row_labels
-from asyncdp_sim.figures.scales import FEW_OWNERS
-from asyncdp_sim.figures.style import THEORY, looks, plain_text
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured, wrapped
+from asyncdp_sim.figures.kit.outcomes import mean_of, mean_psi_at_end, owner_table
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
+from asyncdp_sim.figures.kit.scales import FEW_OWNERS
+from asyncdp_sim.figures.kit.style import THEORY, looks, plain_text
 from asyncdp_sim.measures.scores import SCORES, Score
 
 ASIDE = 0.4  # from the first line's marker to the last, in owners
@@ -76,12 +76,12 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         )
     order = np.argsort(-gains[-1][0, 0], kind="stable")
     marks = [
-        [Mark("level", y=even, look=EVEN), *_marks(lines, each[:, :, order])]
+        [Layer("level", y=even, look=EVEN), *_marks(lines, each[:, :, order])]
         for each, even in zip(gains, (1.0, 0.0), strict=False)
     ]
     if best is not None:
         at, named = np.arange(1, n_owners + 1), "θ*: all, without privacy"
-        marks[-1].append(Mark("line", at, best[order], name=named, look=BEST))
+        marks[-1].append(Layer("line", at, best[order], name=named, look=BEST))
     people = _people(results[0].participants.labels, records, order)
     below = [Side(limits=people.limits)] * (len(gains) - 1) + [people]
     panels = [Panel(*each) for each in zip(marks, below, sides, strict=True)]
@@ -100,7 +100,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     return Picture("profit", figure, table, caption, label(results))
 
 
-def _marks(lines: Sequence[CurveLine], gains: Array) -> list[Mark]:
+def _marks(lines: Sequence[CurveLine], gains: Array) -> list[Layer]:
     """Return each line's gains, shape (L, 3, N), beside one another."""
     at = np.arange(1, gains.shape[2] + 1)
     size = float(np.clip(90 / gains.shape[2], 2.0, 5.0))

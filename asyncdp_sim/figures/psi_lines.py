@@ -10,20 +10,20 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, numbers
-from asyncdp_sim.figures.drawer import (
+from asyncdp_sim.figures.kit.drawer import (
     BETTER,
     LONGEST_AT_END,
     Declaration,
-    Mark,
+    Layer,
     Panel,
     Side,
     measured,
 )
-from asyncdp_sim.figures.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.scales import RAISED
+from asyncdp_sim.figures.kit.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.references import DRAWN, Reference, measured_over, told_of_ratio
-from asyncdp_sim.figures.scales import RAISED
-from asyncdp_sim.figures.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
@@ -253,25 +253,25 @@ def _declared(found: Sequence[PsiSeries], _: Sequence[Columns]) -> Declaration:
         drawn[0]["color"] = THEORY
     marks, dot = [], {"color": GRAY, "marker": "o", "linestyle": "none"}
     if len(found) > 1 and max(len(item.name) for item in found) <= LONGEST_AT_END:
-        marks.append(Mark("line", name="mean and 95 % interval", look=dot))
+        marks.append(Layer("line", name="mean and 95 % interval", look=dot))
     for item, look in zip(found, drawn, strict=True):
         name = "" if len(found) > 1 else item.name or "measured"
         marks.append(measured(item.x, item.psi, name=name, end=item.name if not name else "",
                               **look, elinewidth=1.5))  # fmt: skip
         held, hollow = ~item.inside, look | {"markerfacecolor": "white", "zorder": 3}
-        marks.append(Mark("line", item.x[held], item.psi[0][held], look=hollow))
+        marks.append(Layer("line", item.x[held], item.psi[0][held], look=hollow))
     if not all(item.inside.all() for item in found):
         named = "model at the bounds of $\\Theta$"
-        marks.append(Mark("line", name=named, look=dot | {"markerfacecolor": "white"}))
+        marks.append(Layer("line", name=named, look=dot | {"markerfacecolor": "white"}))
     for reference, dash in zip(found[0].references, LINES * 2, strict=False):
         values = [item.of(reference) for item in found]
         shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
         plain: dict[str, Any] = {"linestyle": dash, "linewidth": 1.1, "zorder": 1}
         for place in range(1 if shared else len(found)):
             tone = THEORY if shared else drawn[place]["color"]
-            marks.append(Mark("line", found[place].x, values[place], look={"color": tone} | plain))
+            marks.append(Layer("line", found[place].x, values[place], look={"color": tone} | plain))
         tone = THEORY if shared else GRAY
-        marks.append(Mark("line", name=reference.name, look={"color": tone} | plain))
+        marks.append(Layer("line", name=reference.name, look={"color": tone} | plain))
     places = {place for item in found for place in item.at}
     ticks = sorted(places) if len(places) <= MOST_NUMBERS else None
     across = Side(axis_name(found[0].path), log=True, ticks=ticks)

@@ -10,10 +10,10 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.collusion import FIGURE as COLLUSION
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Mark, Panel, Side
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.kit.style import looks
 from asyncdp_sim.figures.psi_lines import PsiSeries, lines, series_of
 from asyncdp_sim.figures.references import HOSPITAL, LENDING, Reference
-from asyncdp_sim.figures.style import looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
@@ -106,10 +106,10 @@ def _energy(found: Sequence[ProtocolSeries], rows: Sequence[Columns]) -> Declara
         drawn = looks(len(found), markersize=6.0, linewidth=1.2)
         for line, table, look in zip(found, rows, drawn, strict=True):
             x, y, left = table[cost], table["psi_final_median"], ~table["frontier"]
-            marks += [Mark("line", x, y, name=line.name, look=look),
-                      Mark("line", x[left], y[left], look=look | beaten)]  # fmt: skip
+            marks += [Layer("line", x, y, name=line.name, look=look),
+                      Layer("line", x[left], y[left], look=look | beaten)]  # fmt: skip
         gray = {"color": "0.4", "marker": "o", "markersize": 6.0} | beaten
-        marks.append(Mark("line", name="beaten in ψ, J and time", look=gray))
+        marks.append(Layer("line", name="beaten in ψ, J and time", look=gray))
         psi = f"$\\psi$ at the end, median\n{BETTER}"
         several.append(Panel(marks, Side(named, log=True), Side(psi, log=True, grid=True)))
     return Declaration(several, (7.6, 3.5), shared="y", columns=4)

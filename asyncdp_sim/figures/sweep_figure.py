@@ -8,9 +8,9 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.figures.drawer import Declaration, draw, reaches_zero
-from asyncdp_sim.figures.outcomes import Estimate
-from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.kit.drawer import Declaration, draw, reaches_zero
+from asyncdp_sim.figures.kit.outcomes import Estimate
+from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import as_float
-from asyncdp_sim.figures.drawer import ACROSS, Declaration, Kind, Mark, Panel, Side
-from asyncdp_sim.figures.outcomes import of_summary
-from asyncdp_sim.figures.picture import row_labels
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.kit.drawer import ACROSS, Declaration, Kind, Layer, Panel, Side
+from asyncdp_sim.figures.kit.outcomes import of_summary
+from asyncdp_sim.figures.kit.picture import row_labels
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results import Cell, Result, Sweep
@@ -100,7 +100,7 @@ def select(sweep: Sweep) -> list[Channel] | str:
 
 def declared(found: Sequence[Channel], rows: Sequence[Columns]) -> Declaration:
     """Say S, the share of time in surviving answers, against G, the transmissions on air."""
-    points, curves = list[Mark](), list[Mark]()
+    points, curves = list[Layer](), list[Layer]()
     kinds: tuple[tuple[str, Kind], ...] = ((LOAD, "rows"), (DELIVERED, "line"))
     for channel, table, look in zip(found, rows, looks(len(found)), strict=True):
         many = len(channel.cells)
@@ -110,12 +110,12 @@ def declared(found: Sequence[Channel], rows: Sequence[Columns]) -> Declaration:
             measured |= look | {"markeredgecolor": "white", "markeredgewidth": 0.6}
             low, high = at[f"{of}_low"], at[f"{of}_high"]
             name = f"{channel.name}: measured" if kind == "line" else ""
-            points.append(Mark(kind, at[LOAD], at[DELIVERED], low, high, name, look=measured))
+            points.append(Layer(kind, at[LOAD], at[DELIVERED], low, high, name, look=measured))
         for law, dashes in (*channel.laws, *channel.common):
             drawn = table["series"] == _named(law).replace("$", "")
             tone = THEORY if (law, dashes) in channel.common else look["color"]
             line = {"linestyle": dashes, "linewidth": 1.2, "color": tone}
-            curves.append(Mark("line", table[LOAD][drawn], table[DELIVERED][drawn],
+            curves.append(Layer("line", table[LOAD][drawn], table[DELIVERED][drawn],
                                name=_named(law), look=line))  # fmt: skip
     across = Side("offered load $G$ (erlang)", limits=(0, found[0].reach))
     side = Side("throughput $S$ (erlang)", limits=(0, None), grid=True)

@@ -1,4 +1,4 @@
-"""What a network's updates show: whose they are and when, gaps, staleness and shares of owners."""
+"""Updates of a network: whose and when, times between them, staleness, and shares of owners."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.units import to_units, unit_of
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Mark, Panel, Side
+from asyncdp_sim.figures.kit.drawer import Layer, Panel, Side
+from asyncdp_sim.figures.kit.outcomes import owner_table
+from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
+from asyncdp_sim.figures.kit.style import BAND, BLUE, DARK_BLUE, LIGHT_BLUE, THEORY, VERMILION
 from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
-from asyncdp_sim.figures.outcomes import owner_table
-from asyncdp_sim.figures.scales import FEW_OWNERS, time_axis
-from asyncdp_sim.figures.style import BAND, BLUE, DARK_BLUE, LIGHT_BLUE, THEORY, VERMILION
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
@@ -49,7 +49,7 @@ def _by_update(result: Result, *, small: bool) -> Drawn:
     across = Side("update $k$", False, (rows["k"][0] - 1, rows["k"][-1] + 1), manner="whole")
     top = result.n_owners + 0.5 if few else 1.04 * result.n_owners
     people = Side("owner $i_k$", limits=(0.5, top), owners=result.participants, grid=True)
-    return rows, Panel([Mark("line", rows["k"], at, look=dots)], across, people), text
+    return rows, Panel([Layer("line", rows["k"], at, look=dots)], across, people), text
 
 
 def _by_time(result: Result, *, small: bool) -> Drawn:
@@ -59,10 +59,10 @@ def _by_time(result: Result, *, small: bool) -> Drawn:
     if few or len(at) > TOGETHER * len(np.unique(rows["k"])):
         half, width = (HALF, 1.2) if few else (0.5, 0.6)
         look: dict[str, Any] = {"color": BLUE, "linewidth": width}
-        mark = Mark("strokes", rows["time"], None, at - half, at + half, look=look)
+        mark = Layer("strokes", rows["time"], None, at - half, at + half, look=look)
     else:  # a stroke would be as low as a dot, and thinner
         look = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": 3.5}
-        mark = Mark("line", rows["time"], at, look=look | {"clip_on": False})
+        mark = Layer("line", rows["time"], at, look=look | {"clip_on": False})
     end = float(rows["time"][-1])
     unit = unit_of([result.manifest["scenario"]])
     across = Side(time_axis(unit, small=small), limits=(0, end * 1.01 if end > 0 else 1.0))
@@ -143,7 +143,7 @@ def _survival(result: Result, *, small: bool) -> Drawn:
     t = np.linspace(0.0, observed.max(), POINTS)
     longer = np.searchsorted(np.sort(observed), t, side="right")
     table: Columns = {"t": t, "survival": 1 - longer / len(observed)}
-    text, marks = f"{len(observed):,} times", list[Mark]()
+    text, marks = f"{len(observed):,} times", list[Layer]()
     if isinstance(law, GapLaw):
         table |= expected(law, t, len(observed))
         floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
@@ -151,14 +151,14 @@ def _survival(result: Result, *, small: bool) -> Drawn:
             np.maximum(table["law_low"], floor),
             "99 % of counts under the law, at each $t$",
         )
-        marks.append(Mark("band", t, None, low, table["law_high"], counts, look=GRAY_BAND))
+        marks.append(Layer("band", t, None, low, table["law_high"], counts, look=GRAY_BAND))
         named = "law of merged Poisson clocks"
-        marks.append(Mark("line", t, table["law"], name=named, look=DASHED))
+        marks.append(Layer("line", t, table["law"], name=named, look=DASHED))
         text += _verdict(observed, law, result)
     else:
         text += f"; no formula applies, because {plain(str(law))}"
     there = table["survival"] > 0
-    marks.append(Mark("steps", t[there], table["survival"][there], name="measured",
+    marks.append(Layer("steps", t[there], table["survival"][there], name="measured",
                       look={"color": BLUE}))  # fmt: skip
     named = time_axis(unit_of([result.manifest["scenario"]]), small=small)
     across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))
@@ -244,20 +244,20 @@ def _histogram(result: Result, *, small: bool) -> Drawn:
     last = max(int(np.searchsorted(np.cumsum(share), 1 - RARE)), LEAST)
     many = last > FEW
     bar = {"width": 1.0 if many else 0.8, "color": LIGHT_BLUE}
-    marks = [Mark("bars", values, share, name="measured", look=bar)]
+    marks = [Layer("bars", values, share, name="measured", look=bar)]
     if np.isfinite(low).all():
         thin = {"color": DARK_BLUE, "linestyle": "none", "marker": "|", "markersize": 0}
         thin |= {"elinewidth": 0.5 if many else 1.2, "capsize": 0 if many else 2}
-        marks.append(Mark("line", values, share, low, high, look=thin))
+        marks.append(Layer("line", values, share, low, high, look=thin))
         stroke = {"color": DARK_BLUE, "linestyle": "none", "marker": "|"}
-        marks.append(Mark("line", name="95 % interval", look=stroke))
+        marks.append(Layer("line", name="95 % interval", look=stroke))
     if isinstance(law, StalenessLaw):
         table["law"] = law.chance(reach)
         sign: dict[str, Any] = {"drawstyle": "steps-mid", "linewidth": 1.2}
         if not many:
             sign = {"marker": "D", "markersize": 4, "linestyle": "none"}
         look = sign | {"color": THEORY}
-        marks.append(Mark("line", values, table["law"], name=f"law: {law.name}", look=look))
+        marks.append(Layer("line", values, table["law"], name=f"law: {law.name}", look=look))
     top = min(1.0, 1.05 * float(np.nanmax([share, high])))
     name = "staleness: other updates\nbetween read and use"
     across = Side(name, limits=(-0.6, last + 0.6), manner="whole")
@@ -357,16 +357,16 @@ def _shares(result: Result, *, small: bool) -> Drawn:
         standing = "clock rates differ, so the law is λ_i/Σλ"
     owners = np.arange(1, n_owners + 1)
     marks = [
-        Mark("span", low=low, high=high, name="99 % under uniform choice", look=GRAY_BAND),
-        Mark("level", y=1 / n_owners, name="uniform choice, $1/N$", look=DASHED),
+        Layer("span", low=low, high=high, name="99 % under uniform choice", look=GRAY_BAND),
+        Layer("level", y=1 / n_owners, name="uniform choice, $1/N$", look=DASHED),
     ]
     if unequal:
         dash = {"marker": "_", "color": VERMILION, "markersize": 20, "markeredgewidth": 1.6}
         named = r"law $\lambda_i / \Sigma\lambda$"
-        marks.append(Mark("line", owners, law, name=named, look=dash | {"linestyle": "none"}))
+        marks.append(Layer("line", owners, law, name=named, look=dash | {"linestyle": "none"}))
     size = float(np.clip(250 / n_owners, 0.8, 5))
     dots = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": size}
-    marks.append(Mark("line", owners, share, name="measured", look=dots))
+    marks.append(Layer("line", owners, share, name="measured", look=dots))
     reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
     limits = (max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
     across = Side("owner $i$", limits=(0.5, n_owners + 0.5), owners=result.participants)

@@ -10,7 +10,7 @@ from asyncdp_sim.columns import summary as dictionary
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import unit_of
 from asyncdp_sim.core.words import as_float, figure
-from asyncdp_sim.figures.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
+from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.privacy.label import epsilon_words, hidden_unit, label, n_sharers
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.theory.predict.plain import plain

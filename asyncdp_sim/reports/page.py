@@ -20,7 +20,7 @@ from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.describe import describe
 from asyncdp_sim.evidence import named
-from asyncdp_sim.figures.picture import write
+from asyncdp_sim.figures.kit.picture import write
 from asyncdp_sim.reports import answer
 from asyncdp_sim.reports.drawn import figures, spacetime
 from asyncdp_sim.reports.numbers import cells, key_numbers, owners

@@ -18,8 +18,8 @@ from analysis.papers.boxes import by_iteration
 from analysis.studies import four_cases
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.psi_lines import markers, surface
 from asyncdp_sim.figures.references import Reference
 from asyncdp_sim.results import Cell, Sweep

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, outcomes
+from asyncdp_sim.figures import Result, Sweep
 from asyncdp_sim.figures.changes import AGAINST as FIGURE
 from asyncdp_sim.figures.changes import select
-from asyncdp_sim.figures.outcomes import psi_at_end, time_to_end
+from asyncdp_sim.figures.kit import outcomes
+from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell
 from tests.together import together
 from tests.unit.figures.made import curve as made_curve

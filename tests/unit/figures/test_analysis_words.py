@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.layout import lifted, spread
-from asyncdp_sim.figures.picture import Label, Picture, as_csv
-from asyncdp_sim.figures.style import VERMILION
+from asyncdp_sim.figures.kit.layout import lifted, spread
+from asyncdp_sim.figures.kit.picture import Label, Picture, as_csv
+from asyncdp_sim.figures.kit.style import VERMILION
 
 SAID = Label("NOT PRIVATE as claimed: a reason.", False, np.inf, None, True, True)
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from asyncdp_sim.figures.drawer import (
+from asyncdp_sim.figures.kit.drawer import (
     LONGEST_AT_END,
     Declaration,
-    Mark,
+    Layer,
     Panel,
     Side,
     draw,
@@ -22,21 +22,21 @@ def keys(figure: Figure) -> list[str]:
     return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
-def of(*panels: list[Mark], **more: object) -> Figure:
+def of(*panels: list[Layer], **more: object) -> Figure:
     several = [Panel(marks, Side("x"), Side("y")) for marks in panels]
     return draw(Declaration(several, **more))  # type: ignore[arg-type]
 
 
 def test_a_name_has_one_key_for_each_look():
-    law = [Mark("line", X, X, name="law", look={"color": tone}) for tone in ("red", "blue", "red")]
-    band = Mark("band", X, None, X, X + 1, "band", look={"color": "red"})
+    law = [Layer("line", X, X, name="law", look={"color": tone}) for tone in ("red", "blue", "red")]
+    band = Layer("band", X, None, X, X + 1, "band", look={"color": "red"})
     assert keys(of([*law, band], [*law, band])) == ["law", "law", "band"]
 
 
 @pytest.mark.parametrize("letters", [LONGEST_AT_END, LONGEST_AT_END + 1])
 def test_long_names_stand_in_the_legend_and_short_ones_at_the_ends_of_lines(letters):
     name = "n" * letters
-    figure = of([Mark("line", X, X, end=name, look={"color": "red"})])
+    figure = of([Layer("line", X, X, end=name, look={"color": "red"})])
     [axes] = figure.axes
     short = letters <= LONGEST_AT_END
     assert [text.get_text() for text in axes.texts] == [name] * short
@@ -44,7 +44,7 @@ def test_long_names_stand_in_the_legend_and_short_ones_at_the_ends_of_lines(lett
 
 
 def test_names_of_lines_in_several_panels_stand_in_the_legend_once():
-    line = Mark("line", X, X, end="both", look={"color": "red"})
+    line = Layer("line", X, X, end="both", look={"color": "red"})
     assert keys(of([line], [line])) == ["both"]
     stacked = of([line], [line], heights=(1, 1))
     assert keys(stacked) == []
@@ -52,22 +52,22 @@ def test_names_of_lines_in_several_panels_stand_in_the_legend_once():
 
 
 def test_panels_share_a_scale_unless_one_would_be_small():
-    small, large = (Mark("line", X, times * X) for times in (1.0, 100.0))
-    near = of([small], [Mark("line", X, 2 * X)], shared="y")
+    small, large = (Layer("line", X, times * X) for times in (1.0, 100.0))
+    near = of([small], [Layer("line", X, 2 * X)], shared="y")
     far = of([small], [large], shared="y")
     assert len({axes.get_ylim() for axes in near.axes}) == 1
     assert len({axes.get_ylim() for axes in far.axes}) == 2
 
 
 def test_names_of_axes_stand_at_the_left_and_below_alone():
-    figure = of(*[[Mark("line", X, X)] for _ in range(3)])
+    figure = of(*[[Layer("line", X, X)] for _ in range(3)])
     assert [axes.get_xlabel() for axes in figure.axes] == ["", "x", "x"]
     assert [axes.get_ylabel() for axes in figure.axes] == ["y", "", "y"]
 
 
 def test_a_mark_without_numbers_is_in_the_legend_alone():
     figure = of(
-        [Mark("line", name="a key", look={"color": "red"}), measured(X, np.tile(X, (3, 1)))]
+        [Layer("line", name="a key", look={"color": "red"}), measured(X, np.tile(X, (3, 1)))]
     )
     assert keys(figure) == ["a key"]
     assert len(figure.axes[0].lines) == len(figure.axes[0].containers[0].lines[1]) + 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures import convergence, plan, profit
+from asyncdp_sim.figures import convergence, draw, profit
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.one_in import one_in
@@ -104,10 +104,10 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
-    drawn = [each.shown() for each in plan.beyond_psi([lost, lines[1]], notes)]
+    drawn = [each.shown() for each in draw.beyond_psi([lost, lines[1]], notes)]
     assert [picture.name for picture, _ in drawn] == ["held-out", "profit"]
     assert [len(results) for _, results in drawn] == [2, 1]
     assert [note.partition(":")[0] for note in notes] == ["1 of 2 results in profit"]
     notes.clear()
-    assert plan.beyond_psi([changed(lines[0], updates=0)], notes) == []
+    assert draw.beyond_psi([changed(lines[0], updates=0)], notes) == []
     assert len(notes) == 2

@@ -1,7 +1,7 @@
 """The check that every picture is held to sees cut-off text and overlaps."""
 
-from asyncdp_sim.figures.layout import fit
-from asyncdp_sim.figures.style import canvas, sheet
+from asyncdp_sim.figures.kit.layout import fit
+from asyncdp_sim.figures.kit.style import canvas, sheet
 from tests.unit.figures.looks import faults
 
 

@@ -8,11 +8,19 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.convergence import line_looks, medians, quartile_marks
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw, measured, reaches_zero
-from asyncdp_sim.figures.style import colours, contrast, legible
+from asyncdp_sim.figures.kit.drawer import (
+    Declaration,
+    Layer,
+    Panel,
+    Side,
+    draw,
+    measured,
+    reaches_zero,
+)
+from asyncdp_sim.figures.kit.style import colours, contrast, legible
 
 
-def drawn(*marks: Mark, log: bool = False) -> Figure:
+def drawn(*marks: Layer, log: bool = False) -> Figure:
     return draw(Declaration([Panel(marks, Side(), Side(log=log))]))
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.figures import changes
-from asyncdp_sim.figures import picture as pictures
 from asyncdp_sim.figures.convergence import CurveLine, by_update
-from asyncdp_sim.figures.drawer import Declaration, Mark, Panel, Side, draw
-from asyncdp_sim.figures.layout import laid_out
-from asyncdp_sim.figures.picture import save
-from asyncdp_sim.figures.scales import AT_END, MOST, leaves_frame, log_axis
-from asyncdp_sim.figures.style import canvas
+from asyncdp_sim.figures.kit import picture as pictures
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.layout import laid_out
+from asyncdp_sim.figures.kit.picture import save
+from asyncdp_sim.figures.kit.scales import AT_END, MOST, leaves_frame, log_axis
+from asyncdp_sim.figures.kit.style import canvas
 from tests.unit.figures.made import curve, finished, made
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,7 +26,7 @@ LARGEST = 1.6e308  # a linear axis, as all are at first, has its margin above
 def test_an_axis_is_drawn_whatever_has_diverged(top, side):
     values = np.array([0.05, 1.0, top])
     x, y = (values if each in side else np.arange(3.0) for each in "xy")
-    mark = Mark("line", x, y)
+    mark = Layer("line", x, y)
     said = Declaration([Panel([mark], Side(log="x" in side), Side(log="y" in side))])
     for before in (True, False):
         if before:

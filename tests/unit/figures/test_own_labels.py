@@ -7,7 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures import draw_all
-from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import run

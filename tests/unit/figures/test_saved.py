@@ -12,11 +12,11 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
-from asyncdp_sim.figures.drawer import end_labels
-from asyncdp_sim.figures.layout import fit, laid_out
-from asyncdp_sim.figures.networks import Network
-from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, inline, save
-from asyncdp_sim.figures.style import canvas, colours, style
+from asyncdp_sim.figures.kit.drawer import end_labels
+from asyncdp_sim.figures.kit.layout import fit, laid_out
+from asyncdp_sim.figures.kit.picture import UNDATED, Paper, Picture, inline, save
+from asyncdp_sim.figures.kit.style import canvas, colours, style
+from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.runs import write
 
 
@@ -78,7 +78,7 @@ LEAST, COLUMN = 7.0, 3.4
 def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_path):
     write(outcome, tmp_path / "cell-0000")
     result = Result.read(tmp_path / "cell-0000")
-    panels = [Network(result, "one"), Network(result, "another network, of a long name")]
+    panels = [DrawnNetwork(result, "one"), DrawnNetwork(result, "another network, of a long name")]
     for picture in (
         convergence.by_update([CurveLine(result, f"line {n}") for n in range(2)]),
         traces.SHARES.picture(panels),

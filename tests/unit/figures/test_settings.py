@@ -7,7 +7,7 @@ import pytest
 
 from analysis.studies import studies
 from asyncdp_sim.figures import changes
-from asyncdp_sim.figures.plan import of_entry
+from asyncdp_sim.figures.draw import of_entry
 from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.figures.studies import IN_CLONE, STUDIES
 from asyncdp_sim.scenario.catalogue import catalogue, entry
@@ -70,7 +70,7 @@ def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(t
 @pytest.mark.long
 def test_a_command_without_a_study_imports_none_of_them():
     code = (
-        "import sys, scenarios.command, asyncdp_sim.figures.plan; "
+        "import sys, scenarios.command, asyncdp_sim.figures.draw; "
         "print(*(name for name in sys.modules if name.startswith('analysis')))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)

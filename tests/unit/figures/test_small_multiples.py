@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from asyncdp_sim.figures import networks, traces
-from asyncdp_sim.figures.networks import Network
+from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.results import Result, Sweep
 from tests.manifests import changed
 from tests.unit.figures.made import finished, made, scenario, write_table
@@ -89,11 +89,13 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
 
 def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
     result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
-    left = traces.SHARES.picture([Network(result, "the one that differs")])  # others are constant
+    left = traces.SHARES.picture(
+        [DrawnNetwork(result, "the one that differs")]
+    )  # others are constant
     assert left.figure.axes[0].get_title(loc="left") == "the one that differs"
     assert "1/N: the one that differs: 3 updates;" in left.caption
     for figure in (traces.GAPS, traces.SHARES):
-        alone, among = figure.of(result), figure.picture([Network(result)])
+        alone, among = figure.of(result), figure.picture([DrawnNetwork(result)])
         assert alone.caption == among.caption
         assert "network" not in alone.table
 
@@ -101,7 +103,11 @@ def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
 def test_panels_have_one_scale_unless_one_would_be_too_small(tmp_path):
     few, some = (updated(tmp_path / f"{n}", [1, 2, 1], n, f"{n}") for n in (2, 3))
     many = updated(tmp_path / "many", list(range(1, 401)), 400, "many")
-    first, second = traces.SHARES.picture([Network(few, "a"), Network(some, "b")]).figure.axes
+    first, second = traces.SHARES.picture(
+        [DrawnNetwork(few, "a"), DrawnNetwork(some, "b")]
+    ).figure.axes
     assert first.get_ylim() == second.get_ylim()
-    first, second = traces.SHARES.picture([Network(few, "a"), Network(many, "b")]).figure.axes
+    first, second = traces.SHARES.picture(
+        [DrawnNetwork(few, "a"), DrawnNetwork(many, "b")]
+    ).figure.axes
     assert first.get_ylim()[1] > 20 * second.get_ylim()[1]

@@ -20,7 +20,7 @@ from asyncdp_sim.figures import (
 )
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.networks import Network
+from asyncdp_sim.figures.networks import DrawnNetwork
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
 from tests.unit.figures.test_small_multiples import updated
@@ -135,7 +135,9 @@ def _together(result: Result, owners: int) -> None:
 def test_low_panels_have_room_for_their_owners_numbers(tmp_path):
     result = updated(tmp_path / "twelve", list(range(1, 13)), 12, "net")
     [alone] = traces.BY_UPDATE.of(result).figure.axes
-    first, _ = traces.BY_UPDATE.picture([Network(result, "a"), Network(result, "b")]).figure.axes
+    first, _ = traces.BY_UPDATE.picture(
+        [DrawnNetwork(result, "a"), DrawnNetwork(result, "b")]
+    ).figure.axes
     assert len(alone.get_yticks()) == 12
     assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
 

@@ -13,8 +13,8 @@ from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.picture import Picture, inline
-from asyncdp_sim.figures.style import canvas, style
+from asyncdp_sim.figures.kit.picture import Picture, inline
+from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label

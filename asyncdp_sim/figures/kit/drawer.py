@@ -20,8 +20,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.layout import LINE_END, lifted, spread
-from asyncdp_sim.figures.scales import (
+from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
+from asyncdp_sim.figures.kit.scales import (
     AT_END,
     MOST,
     WIDE,
@@ -31,7 +31,7 @@ from asyncdp_sim.figures.scales import (
     per_cent,
     plain_numbers,
 )
-from asyncdp_sim.figures.style import THEORY, legible, sheet, style
+from asyncdp_sim.figures.kit.style import THEORY, legible, sheet, style
 from asyncdp_sim.scenario import Participants
 
 Kind = Literal[
@@ -51,7 +51,7 @@ NAME = 50  # letters of a panel's name in one line
 
 
 @dataclass(frozen=True, eq=False)
-class Mark:
+class Layer:
     """Something drawn in a panel.
 
     Attributes
@@ -117,7 +117,7 @@ class Side:
 class Panel:
     """Marks on two sides."""
 
-    marks: Sequence[Mark]
+    marks: Sequence[Layer]
     x: Side
     y: Side
     title: str = ""
@@ -125,7 +125,7 @@ class Panel:
 
 @dataclass(frozen=True, eq=False)
 class Declaration:
-    """What a picture has.
+    """A picture's panels, with its size, its title and its legend.
 
     Attributes
     ----------
@@ -156,10 +156,10 @@ class Declaration:
     right: bool = False
 
 
-def measured(x: Any, ends: Array, *, name: str = "", end: str = "", **look: Any) -> Mark:
+def measured(x: Any, ends: Array, *, name: str = "", end: str = "", **look: Any) -> Layer:
     """Return a line of values and their intervals, shape (3, J)."""
     value, low, high = ends
-    return Mark("line", x, value, low, high, name, end, look)
+    return Layer("line", x, value, low, high, name, end, look)
 
 
 def draw(said: Declaration) -> Figure:
@@ -271,7 +271,7 @@ def _seen(key: Line2D | Patch) -> tuple[object, ...]:
     return key.get_label(), key.get_color(), key.get_linestyle(), key.get_marker()
 
 
-def _keys(mark: Mark, at_ends: bool) -> list[Line2D | Patch]:
+def _keys(mark: Layer, at_ends: bool) -> list[Line2D | Patch]:
     """Return a mark's places in the legend: that of its name, and that of its end if not there."""
     if mark.kind == "note":
         return []
@@ -283,7 +283,7 @@ def _keys(mark: Mark, at_ends: bool) -> list[Line2D | Patch]:
     return [Line2D([], [], label=wrapped(name), **look) for name in names if name]
 
 
-def _line(axes: Axes, mark: Mark) -> None:
+def _line(axes: Axes, mark: Layer) -> None:
     ends = np.array([mark.y, *([mark.y] * 2 if mark.low is None else [mark.low, mark.high])])
     value, low, high = np.where(np.isfinite(ends), ends, np.nan)
     if mark.low is None:
@@ -293,7 +293,7 @@ def _line(axes: Axes, mark: Mark) -> None:
     axes.errorbar(mark.x, value, yerr=strokes(value, low, high), **look)
 
 
-def _rows(axes: Axes, mark: Mark) -> None:
+def _rows(axes: Axes, mark: Layer) -> None:
     """Draw estimates and their intervals in rows; what has diverged is an arrow at the right."""
     values = np.array([mark.x, mark.low, mark.high])
     places, look = np.asarray(mark.y), dict(mark.look)
@@ -308,12 +308,12 @@ def _rows(axes: Axes, mark: Mark) -> None:
         axes.plot(ends, places[diverged], transform=axes.get_yaxis_transform(), **arrow)
 
 
-def _note(axes: Axes, mark: Mark) -> None:
+def _note(axes: Axes, mark: Layer) -> None:
     look: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
     axes.annotate(mark.name, (mark.x, mark.y), **({"xytext": (6, 0)} | look | dict(mark.look)))
 
 
-_DRAWN: Mapping[Kind, Callable[[Axes, Mark], object]] = {
+_DRAWN: Mapping[Kind, Callable[[Axes, Layer], object]] = {
     "line": _line,
     "rows": _rows,
     "band": lambda axes, m: axes.fill_between(m.x, m.low, m.high, **{"linewidth": 0, **m.look}),

@@ -21,7 +21,7 @@ from matplotlib.ticker import (
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.style import is_small, plain_text
+from asyncdp_sim.figures.kit.style import is_small, plain_text
 from asyncdp_sim.scenario import Participants
 
 LEAST, MOST = 1e-100, 1e30

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import file_bytes, unreadable
-from asyncdp_sim.figures.layout import Layout
+from asyncdp_sim.figures.kit.layout import Layout
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]

@@ -1,0 +1,1 @@
+"""The parts of every figure: drawer, style, scales, layout, files, figures of merit."""
