@@ -80,10 +80,11 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     """
     made(scenario, directory, workers)
     say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
-    from asyncdp_sim.figures.draw import draw_all  # imports matplotlib: only once there is a result
+    from analysis.studies import studies  # imports matplotlib: only once there is a result
+    from asyncdp_sim.figures.draw import draw_all
 
     with one_thread():
-        drawing = draw_all(directory)
+        drawing = draw_all(directory, studies=studies(scenario.id))
     say(
         *(f"decision: {text}" for text in drawing.decisions),
         f"result in {directory}",

@@ -41,34 +41,34 @@ class TracePlots:
 
     def timing(self, by: By = "update") -> "Axes":
         """Draw the owner of each update; ``by`` is "update" or "time"."""
-        from asyncdp_sim.figures.runs import timing
+        from asyncdp_sim.figures import traces
 
-        drawn = timing.BY_UPDATE if _by_update(by) else timing.BY_TIME
+        drawn = traces.BY_UPDATE if _by_update(by) else traces.BY_TIME
         return self._axes(drawn.of(self._shown))[0]
 
     def gaps(self) -> "Axes":
         """Draw the times between updates, and the theory."""
-        from asyncdp_sim.figures.runs import gaps
+        from asyncdp_sim.figures import traces
 
-        return self._axes(gaps.FIGURE.of(self._shown))[0]
+        return self._axes(traces.GAPS.of(self._shown))[0]
 
     def staleness(self) -> "Axes":
         """Draw the staleness of answers, and the theory."""
-        from asyncdp_sim.figures.runs import staleness
+        from asyncdp_sim.figures import traces
 
-        return self._axes(staleness.FIGURE.of(self._shown))[0]
+        return self._axes(traces.STALENESS.of(self._shown))[0]
 
     def shares(self) -> "Axes":
         """Draw each owner's share of the updates."""
-        from asyncdp_sim.figures.runs import shares
+        from asyncdp_sim.figures import traces
 
-        return self._axes(shares.FIGURE.of(self._shown))[0]
+        return self._axes(traces.SHARES.of(self._shown))[0]
 
     def spacetime(self) -> tuple["Axes", ...]:
         """Draw messages over time, with senders and receivers; needs events (``events=True``)."""
-        from asyncdp_sim.figures.spacetime import diagram
+        from asyncdp_sim.figures import spacetime
 
-        return self._axes(diagram.diagram(self._shown))
+        return self._axes(spacetime.diagram(self._shown))
 
     def _axes(self, picture: Any) -> tuple["Axes", ...]:
         """Return the axes of a picture; those of a network alone are labelled as that."""
@@ -118,9 +118,9 @@ class SweepPlots:
         ResultError
             If no swept number has such a figure.
         """
-        from asyncdp_sim.figures.sweeps import overview
+        from asyncdp_sim.figures import changes
 
-        return _axes(overview.FIGURE.picture(self._sweep.opened))
+        return _axes(changes.AGAINST.picture(self._sweep.opened))
 
 
 class ComparisonPlots:
@@ -141,7 +141,7 @@ class ComparisonPlots:
 
     def ratio(self) -> "Axes | None":
         """Draw ψ divided by that of the first result, per replicate; None without pairs."""
-        from asyncdp_sim.figures.runs.compared import named, psi_ratio
+        from asyncdp_sim.figures.convergence import named, psi_ratio
 
         picture = psi_ratio(named(self._results))
         return None if picture is None else _axes(picture)[0]
@@ -161,13 +161,13 @@ class ForecastPlots:
 
     def convergence(self) -> "Axes":
         """Draw the expected ψ against time."""
-        from asyncdp_sim.figures.runs import forecast
+        from asyncdp_sim.figures import forecast
 
         return _axes(forecast.over_time(self._content))[0]
 
     def owners(self) -> "Axes":
         """Draw the gain of each owner from joining."""
-        from asyncdp_sim.figures.runs import forecast
+        from asyncdp_sim.figures import forecast
 
         return _axes(forecast.owners(self._content))[0]
 
@@ -179,8 +179,8 @@ def _by_update(by: By) -> bool:
 
 
 def _convergence(results: Mapping[str, opened.Result], by: By) -> "Axes":
-    from asyncdp_sim.figures.runs import convergence
-    from asyncdp_sim.figures.runs.convergence import CurveLine
+    from asyncdp_sim.figures import convergence
+    from asyncdp_sim.figures.convergence import CurveLine
 
     drawn = convergence.by_update if _by_update(by) else convergence.by_time
     return _axes(drawn([CurveLine(result, name) for name, result in results.items()]))[0]

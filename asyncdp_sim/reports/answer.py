@@ -7,8 +7,8 @@ from typing import Any
 from asyncdp_sim.comparisons import Comparison
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.kit.outcomes import psi_at_end
-from asyncdp_sim.figures.sweeps.break_even import decisions
 from asyncdp_sim.privacy.label import epsilon_words, label, reasons, timing_reasons
 from asyncdp_sim.reports.numbers import PRIVATE, shown, span
 from asyncdp_sim.results import Result, Sweep

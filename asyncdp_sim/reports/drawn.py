@@ -8,11 +8,10 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.printed import fit
+from asyncdp_sim.figures.kit.layout import fit
+from asyncdp_sim.figures.kit.picture import Picture, inline
 from asyncdp_sim.figures.kit.style import style
-from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.spacetime.diagram import diagram
+from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.theory.prediction import Unknown

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asyncdp_sim.comparisons import Comparison
-from asyncdp_sim.figures.runs import compared as curves
-from asyncdp_sim.figures.runs import forecast
+from asyncdp_sim.figures import convergence, forecast
 from asyncdp_sim.reports import answer
 from asyncdp_sim.reports.drawn import in_columns
 from asyncdp_sim.reports.numbers import shown
@@ -88,7 +87,7 @@ def of_comparison(compared: Comparison) -> dict[str, Any]:
         "title": "Comparison: " + ", ".join(compared.results),
         "answer": answer.of_comparison(compared),
         "banner": answer.banner([result.manifest for result in compared.results.values()]),
-        "figures": in_columns(curves.pictures(compared.results)),
+        "figures": in_columns(convergence.comparison(compared.results)),
         "tables": tuple(_comparison_tables(compared)),
     }
 

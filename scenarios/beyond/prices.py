@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.studies.whom_to_ask import time_to
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.studies.whom_to_ask import time_to
 from asyncdp_sim.measures.energy import Energy, expected
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario

@@ -31,7 +31,7 @@ WITH_A_REASON = {
         "Number",
     ): "of a warning: no column of a table, which has that name too",
     (
-        "asyncdp_sim/figures/studies/over_distance.py",
+        "analysis/studies/over_distance.py",
         "NodeObserver",
     ): "what is no node is refused, nothing chosen",
 }

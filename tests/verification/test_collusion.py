@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
-from asyncdp_sim.figures.studies.collusion import transcribed
-from asyncdp_sim.figures.studies.recovered import from_rounds
+from asyncdp_sim.audits.collusion import from_rounds, transcribed
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.spec.base import parse

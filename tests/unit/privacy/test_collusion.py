@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies.collusion import transcribed
-from asyncdp_sim.figures.studies.recovered import (
+from asyncdp_sim.audits.collusion import (
     Recovered,
     Transcribed,
     Transcript,
     from_exchanges,
     from_rounds,
+    transcribed,
 )
 from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.privacy.mechanisms import laplace_scale

@@ -11,11 +11,10 @@ import pytest
 
 from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.picture import Picture, inline
 from asyncdp_sim.figures.kit.style import canvas, style
-from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.spacetime import marks
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label
@@ -234,7 +233,7 @@ def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
     kept = written(tmp_path / "kept", events=True)
     again = _again(Result.read(result))
     assert isinstance(again, np.ndarray)
-    assert np.array_equal(again, marks.tables(Result.read(kept), 1)[1])
+    assert np.array_equal(again, spacetime.tables(Result.read(kept), 1)[1])
 
 
 def test_columns_are_those_of_the_tables_that_are_there(of_run):

@@ -10,7 +10,7 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.figures.runs import shares, timing
+from asyncdp_sim.figures import traces
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.provenance import described, digest
@@ -172,10 +172,10 @@ def test_a_result_keeps_numbers_and_names_in_all_tables(tmp_path):
     assert owners["name"].tolist() == ["B", "E"] * 2
     result = Result.read(tmp_path / "out")
     assert result.participants.labels == ("2 (B)", "5 (E)")
-    picture = shares.FIGURE.of(result)
+    picture = traces.SHARES.of(result)
     assert picture.table["owner"].tolist() == [2, 5]
     assert picture.table["updates"].sum() == 80
-    assert {*timing.BY_UPDATE.of(result).table["owner"]} == {2, 5}
+    assert {*traces.BY_UPDATE.of(result).table["owner"]} == {2, 5}
     reproduce(tmp_path / "out", on_note=lambda _: None)
 
 
