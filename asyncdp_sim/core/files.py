@@ -6,8 +6,7 @@ import os
 import stat
 import tomllib
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -114,20 +113,19 @@ def synchronise(files: Iterable[Path | str]) -> None:
     """
     every = list(files)
     parts = [every[first::AT_ONCE] for first in range(min(AT_ONCE, len(every)))]
+    if len(parts) <= 1:
+        _synchronise_each(every)
+        return
     try:
-        done = [_waiting().submit(_synchronise_each, part) for part in parts]
+        # Threads of its own: those kept for the next call do not exist in a forked child, which
+        # would wait for them for ever.
+        with ThreadPoolExecutor(len(parts)) as threads:
+            done = [threads.submit(_synchronise_each, part) for part in parts]
     except RuntimeError:  # no room for another thread: one after the other
         _synchronise_each(every)
         return
-    wait(done)
     for future in done:
         future.result()
-
-
-@cache
-def _waiting() -> ThreadPoolExecutor:
-    """Return the threads that wait for files; making them takes as long as one such wait."""
-    return ThreadPoolExecutor(AT_ONCE)
 
 
 def _require_shallow(value: Any) -> None:
