@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable
@@ -14,9 +15,20 @@ DEEPEST = 100
 """So many tables and lists may stand inside each other in the outermost; a scenario has six."""
 _NESTED = (dict, list)
 """Types of containers; ``isinstance`` takes a third of the time with a tuple than with a union."""
+MOST_VALUES = 500_000
+"""Values in a TOML text, by its commas and lines: these take 2 seconds to read."""
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(
+    rf"(?:^|[{{,\[])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}", re.MULTILINE
+)
+"""A dotted key of too many tables, one in another: the time to read it grows as their square."""
 AT_ONCE = 16
 """Files waited for at a time: a disk that writes its journal for one of them writes it for all, so
 that 112 take as long as 8 do one by one."""
+
+
+class TooLongError(ValueError):
+    """A TOML text has more than :data:`MOST_VALUES` values and lines."""
 
 
 def file_bytes(path: Path) -> bytes:
@@ -68,8 +80,13 @@ def from_toml(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is not TOML, or nested deeper than :data:`DEEPEST`.
+        If it is not TOML, nested deeper than :data:`DEEPEST`, or too long to read in seconds.
     """
+    values = text.count(",") + text.count("\n")
+    if values > MOST_VALUES:
+        raise TooLongError(f"{values:,} values and lines")
+    if _DEEP_KEY.search(text) is not None:
+        raise _too_deep()
     try:
         tables = tomllib.loads(text)
     except RecursionError:

@@ -48,8 +48,8 @@ class DataKind(Variant):
     """Whether the data, and not the scenario, say how many records each owner has."""
     holds_out: ClassVar[bool] = False
     """Whether some of every owner's rows are kept apart from training."""
-    no_labels: ClassVar[bool] = False
-    """Whether it is plain before any record is there that targets are no labels."""
+    target_labels: ClassVar[tuple[float, ...] | None] = None
+    """The labels that all targets are, before any is there: () for numbers, None if unknown."""
     uncentred: ClassVar[str | None] = None
     """The preprocessing that makes features of columns together without centring them."""
     classes: ClassVar[tuple[str, ...]] = ()

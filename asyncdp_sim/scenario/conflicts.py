@@ -90,10 +90,17 @@ def _part_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield a fault where it is plain from the scenario that targets are no labels."""
-    count, classes = len(scenario.model.labels), scenario.data.classes
-    if count > 0 and scenario.data.no_labels:
-        remedy = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
+    model, data = scenario.model, scenario.data
+    count, classes = len(model.labels), data.classes
+    if count > 0 and data.target_labels == () and "labels" in type(data).model_fields:
+        remedy = f"allowed is true with model.kind = {model.kind}, which learns labels ±1"
         yield Fault("data.labels", "false", remedy)
+    elif count > 0 and data.target_labels == ():
+        remedy = f"targets with data.kind = {data.kind} are numbers: allowed is a model of numbers"
+        yield Fault("model.kind", repr(model.kind), remedy)
+    elif count > 0 and not {*(data.target_labels or ())} <= {*model.labels}:
+        remedy = f"targets with data.kind = {data.kind} are labels −1 and 1: allowed is 2"
+        yield Fault("model.classes", str(count), remedy)
     if count > 0 and len(classes) not in (0, count):
         remedy = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
         yield Fault("data.columns", f"a target of {len(classes)} classes", remedy)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
-from asyncdp_sim.core.files import file_bytes, from_toml, is_dir, is_file
+from asyncdp_sim.core.files import MOST_VALUES, TooLongError, file_bytes, from_toml, is_dir, is_file
 from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
@@ -333,6 +333,9 @@ def _read(file: Path) -> Raw:
             f"bytes that are not UTF-8 at offset {error.start}",
             "allowed is UTF-8 text",
         )
+    except TooLongError as error:
+        few = f"allowed are {MOST_VALUES:,}: one value for all owners, or fewer owners"
+        problem, remedy = str(error), few
     except ValueError as error:
         problem, remedy = (
             f"text that is not TOML ({error})",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import asyncdp_sim as ad
+from asyncdp_sim.core.files import synchronise
 
 WAITED = 60.0
 """Seconds; a child that inherits threads waits for them without end."""
@@ -14,6 +15,7 @@ WAITED = 60.0
 
 def _again(scenario: ad.Scenario, before: Path, directory: Path) -> None:
     again = ad.run(scenario, out=directory)
+    synchronise(directory.glob("*.parquet"))
     same = ad.open(before).curve.equals(ad.open(directory).curve)
     os._exit(0 if same and len(again.updates) > 0 else 1)
 
@@ -25,6 +27,7 @@ def test_a_forked_child_writes_and_reads_a_result(tmp_path: Path):
     small = ad.load("vary-availability").replace(run={"updates": 5, "replicates": 1})
     before = tmp_path / "parent"
     ad.run(small, out=before)
+    synchronise(before.glob("*.parquet"))  # many at a time, as a sweep does
     context = multiprocessing.get_context("fork")
     children = [
         context.Process(target=_again, args=(small, before, tmp_path / f"child-{number}"))
