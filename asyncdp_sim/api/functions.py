@@ -1,18 +1,16 @@
 """Functions of the Python door: those that read, draw and compare, and those that simulate."""
 
 from collections.abc import Sequence
-from math import inf
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from asyncdp_sim import results as opened
 from asyncdp_sim.api.forecasts import Forecast
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
-from asyncdp_sim.audits.check import Claim, Finding, attack
+from asyncdp_sim.audits.answers import attack_answers
+from asyncdp_sim.audits.check import Finding
 from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.core.progress import Progress, told
 from asyncdp_sim.core.threads import one_thread
@@ -431,7 +429,8 @@ def audit_answers(
     ----------
     frame : DataFrame
         One row per independent answer. The column ``dataset`` has two values, one for each of two
-        neighbouring data sets; the other columns hold the answer's numbers.
+        neighbouring data sets; the other columns hold the answer's numbers: integers of any
+        type, floats or exact numbers. Noise may be far smaller than the answers.
     dataset : str
         The name of that column.
     delta : float
@@ -465,25 +464,7 @@ def audit_answers(
     ):
         if not allowed:
             raise SpecError([Fault(name, str(value), "allowed is a probability")])
-    if dataset not in frame:
-        raise SpecError([Fault(dataset, "no such column", "required: the data set of each row")])
-    numbers = frame.drop(columns=dataset)
-    labels, counts = np.unique(frame[dataset].astype(str), return_counts=True)
-    if len(labels) != 2 or counts.min() < 100:
-        given = f"{len(labels)} data sets, the smallest of {counts.min(initial=0)} rows"
-        raise SpecError([Fault(dataset, given, "allowed are two of 100 rows or more")])
-    for name, column in numbers.items():
-        if column.dtype.kind not in "biuf" or column.isna().any():
-            raise SpecError([Fault(str(name), "a value that is no number", "allowed are numbers")])
-    first, second = (
-        numbers[frame[dataset].astype(str) == label].to_numpy(dtype=float) for label in labels
-    )
-    apart = second[::2].mean(axis=0) - first[::2].mean(axis=0)
-    variance = second[::2].var(axis=0) + first[::2].var(axis=0)
-    weights = np.divide(apart, variance, out=np.zeros_like(apart), where=variance > 0)
-    scores = {str(name): (first[:, j], second[:, j]) for j, name in enumerate(numbers)}
-    scores["all numbers"] = (first @ weights, second @ weights)
-    return attack(scores, Claim(inf, delta), 1 - confidence)
+    return attack_answers(frame, dataset, delta, 1 - confidence)
 
 
 def replay(
