@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.bad_input.transcript import FILES, transcript
+from tests.bad_input import transcript as transcripts
 from tests.cli.scenes import ON_A_TABLE, rates
 
 CONTRADICTION = re.compile(r"given ([^;]+); allowed is (?:at most |at least )?\1(?![\w.])")
@@ -30,6 +30,7 @@ def test_features_with_an_intercept(preprocessing, given, here, command):
 
 
 def test_no_refused_case_of_the_suite_contradicts_itself():
-    lines = [line for file in FILES.glob("*.toml") for line in transcript(file).expected]
+    cases = transcripts.FILES.glob("*.toml")
+    lines = [line for file in cases for line in transcripts.transcript(file).expected]
     assert len(lines) > 300
     assert [line for line in lines if CONTRADICTION.search(line)] == []
