@@ -19,8 +19,8 @@ def test_a_dict_of_tables_is_a_scenario():
     before = copy.deepcopy(tables)
     loaded = ad.load(tables)
     assert loaded == SCENARIO
-    assert tables == before
     assert ad.load(tables, ["run.updates=7"]).run.updates == 7
+    assert tables == before
     assert ad.run({**tables, "sweep": {}}).updates.equals(ad.run(SCENARIO).updates)
     with pytest.raises(ad.SpecError, match="runn: given an unknown key 'runn'; did you mean 'run'"):
         ad.load({**tables, "runn": {}})
