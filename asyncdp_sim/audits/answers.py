@@ -6,7 +6,6 @@ two is exact, before they become floats of 53 bits.
 
 from collections.abc import Mapping
 from math import inf
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -65,9 +64,8 @@ def centred(column: Any) -> Array | None:
         distance = whole.astype(np.uint64) - least.astype(np.uint64)
         middle = np.partition(distance, len(distance) // 2)[len(distance) // 2]
         above = distance >= middle
-        return np.where(
-            above, (distance - middle).astype(float), -(middle - distance).astype(float)
-        )
+        up, down = (distance - middle).astype(float), (middle - distance).astype(float)
+        return np.asarray(np.where(above, up, -down))
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
             return None
@@ -75,7 +73,7 @@ def centred(column: Any) -> Array | None:
         return np.asarray(
             exact - np.partition(exact, len(exact) // 2)[len(exact) // 2], dtype=float
         )
-    if all(isinstance(value, Number) and not isinstance(value, complex) for value in values):
+    if all(hasattr(value, "__float__") for value in values):  # Decimal, Fraction, int
         middle = sorted(values)[len(values) // 2]
         return np.array([float(value - middle) for value in values])
     return None

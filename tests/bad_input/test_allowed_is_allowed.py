@@ -1,4 +1,4 @@
-"""What a message says is allowed is other than what was given, and is accepted."""
+"""Messages of refusal: the allowed value differs from the given one, and is accepted."""
 
 import re
 
