@@ -494,7 +494,7 @@ def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fractio
 
 @dataclass(frozen=True)
 class Opened:
-    """What hides a sum of answers at least, by the fields of its observer and by nothing else.
+    """The fewest answers in an opened sum, and its colluders, by the observer's fields alone.
 
     The observer's methods are part of what is attacked: a wrong count there must not reach the
     attack that is to refute it.

@@ -3,7 +3,9 @@
 import pytest
 
 from asyncdp_sim.audits import first_audit
+from asyncdp_sim.audits.claims import Opened
 from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 from tests.verification.test_audit_faults import SCENE, SUMMED, one_row
 
@@ -39,3 +41,12 @@ def test_what_is_not_looked_at_is_said():
     assert any("--thorough" in line and "not compared" in line for line in lines)
     lines = first_audit(load(SUMMED)[0], answers=1000, confidence=0.999).lines()
     assert any(line.startswith("noise lies on a grid: not compared") for line in lines)
+
+
+def test_an_attack_knows_what_drop_outs_and_colluders_leave_of_the_noise():
+    scenario = load(SUMMED, COLLUDING)[0]
+    opened = Opened.of(scenario)
+    assert (opened.least, opened.colluders) == (3, 1)
+    noise = prepare(scenario, build_dataset(scenario)).noise
+    ratio = opened.noise(noise).scale / noise.scale
+    assert ratio.tolist() == pytest.approx([2**0.5] * 4)
