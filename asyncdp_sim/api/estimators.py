@@ -39,11 +39,32 @@ class RowEncoder:
     model: ModelKind
 
     def __call__(self, frame: Any) -> Array:
-        """Return rows (n, p)."""
-        rows = [self.features(frame)]
+        """Return rows (n, p) of a frame, or of an array with its columns in their order.
+
+        Raises
+        ------
+        SpecError
+            If it is no frame, and no array of as many columns.
+        """
+        rows = [self.features(self._named(frame))]
         if self.domain is not None:
             rows, _ = self.domain.confine(rows, [np.zeros(len(rows[0]))], self.norm)
         return self.model.design(rows)[0]
+
+    def _named(self, rows: Any) -> Any:
+        """Return raw rows as a frame."""
+        import pandas as pd
+
+        if isinstance(rows, pd.DataFrame):
+            return rows
+        names = list(self.features.public)
+        values = np.asarray(rows, dtype=object)
+        if values.ndim != 2 or values.shape[1] != len(names):
+            given = f"an array of shape {values.shape}"
+            columns = ", ".join(map(str, names))
+            rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {columns}"
+            raise SpecError([Fault("X", given, rule)])
+        return pd.DataFrame(values, columns=names)
 
 
 @dataclass(frozen=True, eq=False)

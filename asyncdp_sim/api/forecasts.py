@@ -5,6 +5,7 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from asyncdp_sim.api.arguments import Named
 from asyncdp_sim.api.plots import ForecastPlots
 from asyncdp_sim.core.words import html_table, number
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from asyncdp_sim.forecasts.words import Decision
 
 
-class Forecast:
+class Forecast(Named):
     """Forecast of a scenario: accuracy, time, and the owners that gain.
 
     Attributes

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from asyncdp_sim import results as opened
+from asyncdp_sim.api.arguments import Named
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.privacy.label import Label
 
@@ -25,7 +26,7 @@ OF_A_NETWORK = Label(
 """Label of figures of a network without learning, whose timing depends on no model."""
 
 
-class TracePlots:
+class TracePlots(Named):
     """Figures of a network alone, of one replicate.
 
     Parameters
@@ -94,7 +95,7 @@ class RunPlots(TracePlots):
         return _convergence({"": self._shown}, by)
 
 
-class SweepPlots:
+class SweepPlots(Named):
     """Figures of a sweep.
 
     Parameters
@@ -123,7 +124,7 @@ class SweepPlots:
         return _axes(changes.AGAINST.picture(self._sweep.opened))
 
 
-class ComparisonPlots:
+class ComparisonPlots(Named):
     """Figures of a comparison of results.
 
     Parameters
@@ -147,7 +148,7 @@ class ComparisonPlots:
         return None if picture is None else _axes(picture)[0]
 
 
-class ForecastPlots:
+class ForecastPlots(Named):
     """Figures of a forecast.
 
     Parameters

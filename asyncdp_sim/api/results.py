@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from asyncdp_sim import comparisons
 from asyncdp_sim import results as on_disk
+from asyncdp_sim.api.arguments import Named
 from asyncdp_sim.api.plots import ComparisonPlots, RunPlots, SweepPlots
 from asyncdp_sim.columns import column, flat
 from asyncdp_sim.core.errors import Fault, ResultError
@@ -87,7 +88,7 @@ def summary_frame(summary: Mapping[str, Any]) -> Any:
     return frame
 
 
-class Result:
+class Result(Named):
     """A finished run: its tables as pandas frames, its figures as matplotlib axes.
 
     Frames are read again at each access, so changing one does not change the result.
@@ -298,7 +299,7 @@ class Result:
         return html_table(figures(self.manifest), title=title, said=[self.label, *notes])
 
 
-class Sweep:
+class Sweep(Named):
     """A finished sweep: a sequence of results, and the table of its cells.
 
     Attributes
@@ -380,7 +381,7 @@ class Sweep:
         return html_table(cells, title=repr(self), said=[label(manifests).text])
 
 
-class Comparison:
+class Comparison(Named):
     """Differences between the figures of results, and between their scenarios.
 
     Attributes

@@ -47,7 +47,7 @@ class GaussianData(DataKind):
 
     origin = SYNTHETIC
 
-    no_labels = trait(lambda self: not self.labels)
+    target_labels = trait(lambda self: (-1.0, 1.0) if self.labels else ())
 
     @override
     def build(

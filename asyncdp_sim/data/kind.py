@@ -51,8 +51,8 @@ class DataKind(Variant):
     """Whether :meth:`fresh` draws rows of the law of each owner."""
     holds_out: ClassVar[bool] = False
     """Whether some of every owner's rows are kept apart from training."""
-    no_labels: ClassVar[bool] = False
-    """Whether it is plain before any record is there that targets are no labels."""
+    target_labels: ClassVar[tuple[float, ...] | None] = None
+    """The labels that all targets are, before any is there: () for numbers, None if unknown."""
     uncentred: ClassVar[str | None] = None
     """The preprocessing that makes features of columns together without centring them."""
     classes: ClassVar[tuple[str, ...]] = ()

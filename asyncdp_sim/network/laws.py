@@ -21,14 +21,13 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.units import TICKS_PER_UNIT, block_to_ticks, to_ticks
 from asyncdp_sim.network.table_file import (
-    LONGEST,
     FromFile,
     by_line,
     columns_of,
     digest_of,
     time_of,
 )
-from asyncdp_sim.spec.base import Duration, Positive, Several, Variant, trait
+from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Several, Variant, trait
 from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.spec.validation import faults_of, show
 
@@ -446,6 +445,24 @@ def too_short(law: LawKind, key: str = "") -> Fault:
     """Return what is wrong with a law whose durations have a mean of less than a tick."""
     rule = "allowed is a law with a mean of at least a tick, 1e-9"
     return Fault(key, show(law.model_dump()), rule)
+
+
+def in_a_row(law: LawKind, count: int) -> LawKind:
+    """Return the law of ``count`` durations, one after another.
+
+    Raises
+    ------
+    SpecError
+        If it has no name, or a mean longer than durations may be. The key is the law's own.
+    """
+    if count * law.mean > LONGEST:
+        rule = f"allowed with {count} local steps is at most 1e9 for all of them together"
+        raise SpecError([Fault("", show(law.model_dump()), rule)])
+    total = law.in_a_row(count)
+    if total is None:
+        rule = "allowed with local steps is none, constant, exponential or gamma"
+        raise SpecError([Fault("kind", repr(law.kind), rule)])
+    return total
 
 
 def _lasting(law: LawKind) -> LawKind:

@@ -15,13 +15,11 @@ from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_ser
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.files import file_bytes, not_parquet, unreadable
-from asyncdp_sim.spec.base import CachedSpec
+from asyncdp_sim.spec.base import LONGEST, CachedSpec
 from asyncdp_sim.spec.validation import show
 
 EXAMPLES = Path(__file__).parent / "examples"
 """Small files, one of each kind that is read, for three owners."""
-LONGEST = 1e9
-"""Time units: what the integer clock can count."""
 MOST_FAULTS = 10
 """A long file repeats its faults; this many are enough to tell."""
 

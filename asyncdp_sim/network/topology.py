@@ -306,7 +306,7 @@ class Waxman(RandomGraph):
     remedy = "alpha or beta"
 
     kind: Literal["waxman"] = "waxman"
-    alpha: Share
+    alpha: Annotated[float, Field(ge=1e-6, le=1)]  # αL below the least float would divide by 0
     beta: Share
     latency_per_distance: Duration
 

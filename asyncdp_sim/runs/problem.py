@@ -29,6 +29,7 @@ from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.scored import LearningProblem, prepared
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
@@ -334,6 +335,32 @@ def table_lines(scenario: Scenario) -> list[str]:
     if len(faults) > 0:
         raise DataError(dict.fromkeys(faults))
     return lines
+
+
+def require_columns(scenario: Scenario) -> None:
+    """Refuse a synthetic twin whose columns are others than the scenario says, as a run would.
+
+    One row of an owner is drawn, and the public ones: what columns there are depends on no more.
+
+    Raises
+    ------
+    DataError
+        With all that a run, or a cell of the sweep, would refuse.
+    """
+    faults: list[Fault] = []
+    drawn: dict[str, tuple[str, DataKind]] = {}
+    swept = any(path.partition(".")[0] in ("data", VARIANT) for path in scenario.sweep)
+    cells = map(scenario.cell, scenario.grid() if swept else ())
+    for place, cell in [("", scenario.base()), *(("sweep", cell) for cell in cells)]:
+        if cell.data.file is None and cell.data.has_columns and not cell.data.says_records:
+            drawn.setdefault(cell.data.model_dump_json(), (place, cell.read_data))
+    for place, data in drawn.values():
+        try:
+            data.build(1, (1,), Streams(scenario.run.seed))
+        except DataError as error:
+            faults += [fault.under(place) for fault in error.faults]
+    if len(faults) > 0:
+        raise DataError(dict.fromkeys(faults))
 
 
 def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
-from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.data.tables import held_out
+from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.scenario.derived import ScenarioFacts
-from asyncdp_sim.spec.base import wrong_length
+from asyncdp_sim.spec.base import per_owner, wrong_length
 from asyncdp_sim.spec.validation import show
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
@@ -26,7 +27,8 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults = scenario.owners.number_faults()
     if len(faults) > 0:
         return faults
-    faults += conflicts(n_owners, scenario)
+    too_slow = list(_computing_faults(scenario))
+    faults += too_slow if len(too_slow) > 0 else conflicts(n_owners, scenario)
     of_privacy = scenario.privacy.faults(n_owners, scenario.model)
     faults += of_privacy
     for rules in (_label_faults, _timing_faults, _privacy_faults, _meeting_faults):
@@ -44,6 +46,19 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     if len(faults) == 0 and algorithm.needs_shares:
         faults += _share_faults(scenario)
     return [*faults, *_record_faults(scenario)]
+
+
+def _computing_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield what keeps gradients from being computed one after another.
+
+    Until it is mended an answer takes an unknown time, and nothing else is known of the network.
+    """
+    count = scenario.algorithm.gradients_per_answer
+    for law in dict.fromkeys(per_owner(scenario.compute, 1) if count > 1 else ()):
+        try:
+            in_a_row(law, count)
+        except SpecError as error:
+            yield from (fault.under("compute") for fault in error.faults)
 
 
 def _energy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
@@ -72,10 +87,17 @@ def _part_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield a fault where it is plain from the scenario that targets are no labels."""
-    count, classes = len(scenario.model.labels), scenario.data.classes
-    if count > 0 and scenario.data.no_labels:
-        remedy = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
+    model, data = scenario.model, scenario.data
+    count, classes = len(model.labels), data.classes
+    if count > 0 and data.target_labels == () and "labels" in type(data).model_fields:
+        remedy = f"allowed is true with model.kind = {model.kind}, which learns labels ±1"
         yield Fault("data.labels", "false", remedy)
+    elif count > 0 and data.target_labels == ():
+        remedy = f"targets with data.kind = {data.kind} are numbers: allowed is a model of numbers"
+        yield Fault("model.kind", repr(model.kind), remedy)
+    elif count > 0 and not {*(data.target_labels or ())} <= {*model.labels}:
+        remedy = f"targets with data.kind = {data.kind} are labels −1 and 1: allowed is 2"
+        yield Fault("model.classes", str(count), remedy)
     if count > 0 and len(classes) not in (0, count):
         remedy = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
         yield Fault("data.columns", f"a target of {len(classes)} classes", remedy)

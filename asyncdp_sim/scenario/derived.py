@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from math import prod
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy.typing as npt
 from numpy import int64
@@ -21,7 +21,7 @@ from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.latency import Aggregation, Latency, Laws, Payload
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.laws import LawKind, NoTime, in_a_row
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.topology import Topology
@@ -228,14 +228,19 @@ class ScenarioFacts(CachedSpec):
         return self.numbers
 
     @property
-    def computing(self) -> Laws:
-        """How long an answer takes: as long as its gradients, one after another."""
+    def computing(self) -> LawKind | tuple[LawKind, ...]:
+        """How long an answer takes: as long as its gradients, one after another.
+
+        Raises
+        ------
+        SpecError
+            If the law of so many durations has no name.
+        """
         count = self.algorithm.gradients_per_answer
         if count == 1:
             return self.compute
-        several = isinstance(self.compute, tuple)
-        laws = [cast("Law", law.in_a_row(count)) for law in per_owner(self.compute, 1)]
-        return tuple(laws) if several else laws[0]
+        laws = tuple(in_a_row(law, count) for law in per_owner(self.compute, 1))
+        return laws if isinstance(self.compute, tuple) else laws[0]
 
     @property
     def _sent_at_most(self) -> tuple[int, ...]:

@@ -41,6 +41,8 @@ _WORDS = {
 }
 
 
+MOST_FAULTS = 1000
+"""Of one table; nobody reads more, and 100,000 take a minute to be said."""
 TAGS = ("<number>", "<list>", "<text>", "<table>")
 """Labels of numbers, lists, texts and tables in a union of them; never part of a key."""
 
@@ -68,6 +70,10 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
     """Return every fault of a validation error, with the user's own key paths."""
     problems: list[Fault] = []
     for item in error.errors(include_url=False):
+        if len(problems) >= MOST_FAULTS:
+            more = error.error_count() - MOST_FAULTS
+            problems.append(Fault("", f"{more:,} more mistakes", "mend those above first"))
+            break
         key = _user_path(item["loc"], raw)
         kind, value = item["type"], item["input"]
         if kind == _CONFLICTS:

@@ -16,6 +16,7 @@ FUZZ = (
     "bad_input/test_mutated_inputs.py",
     "bad_input/test_damaged_results.py",
     "bad_input/test_damaged_manifests.py",
+    "properties/test_any_scenario.py",
     "properties/test_transformed_networks.py",
     "ordering/test_locked_loop.py",
     "properties/test_one_private_cell.py",

@@ -257,6 +257,7 @@ class LendingData(DeclaredData):
     drift: bool = False
 
     target_unit = "percentage points"
+    target_labels = ()
 
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:

@@ -188,14 +188,25 @@ def save(picture: Picture, folder: Path, paper: Paper = SCREEN) -> Path:
     return path
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A text that begins so is computed by a spreadsheet that opens the file."""
+PREFIXED = "In its CSV file, names that begin with = + - @ stand behind an apostrophe."
+
+
+def is_formula(value: object) -> bool:
+    """Return whether a cell is a text that a spreadsheet would compute."""
+    return isinstance(value, str) and value.startswith(_FORMULA)
+
+
 def as_csv(table: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Return columns as CSV; numbers with all their digits, NaN as nothing."""
+    """Return columns as CSV for spreadsheets; numbers with all their digits, NaN as nothing."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(table)
+    rows.writerow(f"'{name}" if is_formula(name) else name for name in table)
     columns = [column.tolist() for column in table.values()]
     for row in zip(*columns, strict=True):
-        rows.writerow(["" if value is None or value != value else value for value in row])
+        cells = ("" if value is None or value != value else value for value in row)
+        rows.writerow(f"'{cell}" if is_formula(cell) else cell for cell in cells)
     return text.getvalue()
 
 
@@ -252,6 +263,8 @@ BEYOND = "Curves that leave the frame, and arrows at its edge, exceed 10³⁰: t
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
     """Return the caption of figure ``number``, which shows these results."""
     text = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
+    cells = (cell for column in picture.table.values() for cell in (column.tolist()))
+    text += f" {PREFIXED}" if any(map(is_formula, (*picture.table, *cells))) else ""
     return agreed(f"Figure {number}. {text} {run_settings(results)} {picture.label.text}")
 
 

@@ -22,13 +22,11 @@ from asyncdp_sim.learning.algorithms.steps import (
 )
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
-from asyncdp_sim.spec.base import Positive, Variant, about, kind_of, members, per_owner
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.spec.base import Positive, Variant, about, kind_of, members
+from asyncdp_sim.spec.validation import faults_of
 
 MOST = 10_000
 """Steps before an answer, at most."""
-LONGEST = 1e9
-"""Time units in which an answer must be ready, as far as the integer clock is concerned."""
 
 LocalCount = Annotated[
     Annotated[int, Field(ge=1, le=MOST)] | None,
@@ -96,22 +94,6 @@ def beyond_one_step(scenario: Any) -> Iterator[Fault]:
     if len(privacy.prices(scenario.owners.count)) > 0:
         remedy = "allowed with local steps is answers: a price is of one gradient"
         yield Fault("privacy.budget.per_answer", steps, remedy)
-    yield from _too_slow(scenario)
-
-
-def _too_slow(scenario: Any) -> Iterator[Fault]:
-    """Yield what keeps gradients from being computed one after another."""
-    count = scenario.algorithm.gradients_per_answer
-    for law in dict.fromkeys(per_owner(scenario.compute, 1)):
-        if count * law.mean > LONGEST:
-            remedy = f"allowed with {count} local steps is at most 1e9 for all of them together"
-            yield Fault("compute", show(law.model_dump()), remedy)
-        elif law.in_a_row(count) is None:
-            remedy = (
-                "allowed with local steps: none, constant, exponential or gamma, several of which "
-                "in a row have a law with a name"
-            )
-            yield Fault("compute.kind", repr(law.kind), remedy)
 
 
 class AlgorithmSpec(Variant):

@@ -1,6 +1,7 @@
 """A run's model in scikit-learn predicts on raw held-out rows as the run does."""
 
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -172,3 +173,18 @@ def test_what_it_cannot_do_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.pipeline", None)
     with pytest.raises(ad.InputError, match="given no scikit-learn; install it: pip install"):
         found.to_sklearn()
+
+
+def test_an_array_of_the_right_width_is_read_and_any_other_refused_in_words(tmp_path):
+    """Found by attack: an array ended in a traceback of pandas."""
+    found = result(tmp_path, 'kind = "ridge"', "number")
+    rows, _ = held_out(found)
+    made = found.to_sklearn(replicate=2)
+    names = list(made["encoder"].func.features.public)
+    array = rows[names].to_numpy()
+    assert made.predict(array).tolist() == made.predict(rows).tolist()
+    assert made.predict(array.tolist()).tolist() == made.predict(rows).tolist()
+    rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {', '.join(names)}"
+    for wrong in (array[:, :-1], np.hstack([array, array]), array[0], 3):
+        with pytest.raises(ad.SpecError, match=re.escape(rule)):
+            made.predict(wrong)
