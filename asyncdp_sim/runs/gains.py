@@ -1,7 +1,8 @@
 """What each owner of a run gains, judged on its held-out rows, or on fresh ones of its law."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ RUNS = 10
 """Replicates whose models are judged, the first ones: their noise is a small part of intervals."""
 FRESH = 20_000
 """Fresh rows of the owners' law on which owners of drawn records are judged."""
-MOST = 20_000
-"""Training rows that own models are fitted to, and rows that judge, of one owner: the first."""
+MOST = 2_000
+"""Training rows that own models are fitted to, and held-out rows that judge, of one owner: the
+first. With more, an own model hardly improves, and a run would wait for it."""
 ASSUMES = "all {count} owners join, with these ε"
 """What a mean gain is of."""
 
@@ -144,6 +146,8 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
     """
     if not asked_for(scenario):
         return None
+    from threadpoolctl import threadpool_limits
+
     model, chosen = scenario.model, models[:RUNS]
     fresh = None
     if not scenario.data.holds_out:
@@ -151,13 +155,17 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
         fresh = None if drawn is None else _of_participants(scenario, drawn)
     linear = linear_models(model, dataset.projection, chosen)
     streams, gains = Streams(scenario.run.seed), list[Gain]()
-    with one_thread():
+    import_module("sklearn.ensemble")  # whose threads would wait for each other
+    with one_thread(), threadpool_limits(limits=1):
         for owner, number in enumerate(scenario.owners.participants):
             sets = [_kept(dataset, owner), _apart(dataset, owner, fresh)]
-            (rows, z), (others, as_is) = (_known(scenario, chosen, part, model) for part in sets)
+            (rows, z), (others, as_is) = (
+                _known(scenario, chosen, part, model, fresh=fresh is not None) for part in sets
+            )
             joint = JointModels(z, linear, margins=margins(model))
             generator = streams.generator("decision", "owner", number)
-            gains.append(judge_fresh(rows, joint, others, as_is, model.sigma, generator))
+            gain = judge_fresh(rows, joint, others, as_is, model.sigma, generator)
+            gains.append(replace(gain, records=dataset.records[owner]))
     return Gains(
         tuple(gains),
         consortium(gains),
@@ -194,12 +202,14 @@ def _of_participants(
     yield from (rows for number, rows in enumerate(drawn, start=1) if number in wanted)
 
 
-def _known(scenario: Scenario, models: Array, part: Part, model: Model) -> tuple[OwnRows, Array]:
+def _known(
+    scenario: Scenario, models: Array, part: Part, model: Model, *, fresh: bool
+) -> tuple[OwnRows, Array]:
     """Return rows that have a target, and predictions (J, n, S) of these by joint models."""
     columns, features, targets, persons = part
     if model.classifies:
         targets = only_labels(targets, model.labels)
-    kept = np.flatnonzero(~np.isnan(targets))[:MOST]
+    kept = np.flatnonzero(~np.isnan(targets))[: FRESH if fresh else MOST]
     rows = OwnRows(
         np.asarray(columns[kept]), places(targets[kept], model), len(model.labels), persons[kept]
     )

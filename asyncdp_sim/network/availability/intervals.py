@@ -20,7 +20,6 @@ from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.table_file import (
-    LONGEST,
     Columns,
     FromFile,
     by_line,
@@ -29,7 +28,7 @@ from asyncdp_sim.network.table_file import (
     shortened,
     time_of,
 )
-from asyncdp_sim.spec.base import Positive, Several
+from asyncdp_sim.spec.base import LONGEST, Positive, Several
 from asyncdp_sim.spec.validation import show
 
 KEY = "availability.path"

@@ -11,6 +11,7 @@ from asyncdp_sim.decision import (
     judge_fresh,
 )
 from asyncdp_sim.decision.gain import of_rows
+from asyncdp_sim.decision.predictors import Uses
 from tests.verification.decision_laws import Law, met
 
 
@@ -109,3 +110,17 @@ def test_boosting_is_among_the_own_models_from_a_hundred_rows_on():
     few = np.arange(99)
     fewer = JointModels(joint.scores[:, few], joint.linear)
     assert judge_fresh(rows.take(few), fewer, *arguments[2:], generator).own_best != "boosting"
+
+
+def test_the_strength_is_not_the_best_one_in_hindsight():
+    above = []
+    for seed in range(6):
+        (rows, joint), (others, _) = noise_alone(seed), noise_alone(seed + 50)
+        as_is = joint.linear.scores(others.columns)
+        generator = np.random.default_rng(0)
+        gain = judge_fresh(rows, joint, others, as_is, 1e-4, generator, own_best="linear")
+        scores = Uses.fitted(rows, 1e-4, joint).scores(others.columns, as_is)
+        best = others.errors(scores).mean(axis=-1).min(axis=0).mean()
+        above.append(gain.adapted - best)
+    assert min(above) >= -1e-12
+    assert np.mean(above) > 1e-3

@@ -60,8 +60,10 @@ def scenario_of(folder, model='kind = "ridge"', target="stay", more="", sensitiv
     dropped = ["stay", "long", "size", "patient", "day"]
     dropped = [name for name in dropped if name != target and f'"{name}"' not in more]
     text = SCENARIO.format(
-        model=model, target=target, more=f"drop = {dropped}\n{more}", sensitivity=sensitivity,
-        initial=', initial = "uniform"' if "mlp" in model else "", owners=owners, features=4 if "intercept" in model else 3,
+        model=model, target=target, more=f"drop = {dropped}\n{more}",
+        sensitivity=sensitivity,
+        initial=', initial = "uniform"' if "mlp" in model else "", owners=owners,
+        features=4 if "intercept" in model else 3,
     )  # fmt: skip
     (folder / "gains.toml").write_text(text.replace("'", '"'))
     return ad.load(folder / "gains.toml")
