@@ -94,6 +94,7 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
     sizes = [int(n) + held for n, held in zip(dataset.records, apart, strict=True)]
     _, held_out = keep_apart(scenario.data.held_out, sizes, Streams(scenario.run.seed))
     rates = scenario.clock.rates(len(sizes))
+    prices = scenario.privacy.prices(len(sizes))
     gaps = None if not scenario.protocol.acts_on_ticks or rates is None else rates
     owners = [
         {
@@ -102,6 +103,7 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
             "held_out": held_out[i].tolist(),
             "epsilon": float(accountant.epsilon[i]),
             "answers": int(accountant.answers[i]),
+            "price": prices[i] if len(prices) > 0 else None,
             "mean_gap": None if gaps is None else unit / gaps[i],
             "simulated_scale": float(problem.noise.scale[i]),
         }
@@ -179,6 +181,12 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
     if not privacy.budget.even:
         remedy = "allowed in a Flower app is horizon or per-owner-cap, with equal parts"
         yield Fault("privacy.budget.kind", repr(privacy.budget.kind), remedy)
+    if (
+        privacy.mechanism.kind == "gaussian"
+        and getattr(privacy.budget, "per_answer", None) is not None
+    ):
+        remedy = "allowed in a Flower app with gaussian noise is answers, or a per-owner-cap"
+        yield Fault("privacy.budget.per_answer", "a price", remedy)
     yield from _allowed("privacy.noise", privacy.noise, ("vector",))
     if privacy.hides:
         norm = privacy.mechanism.norm

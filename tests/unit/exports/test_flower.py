@@ -398,6 +398,8 @@ def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, t
 @pytest.mark.parametrize(("changes", "key"), [
     ({"protocol": {"kind": "broadcast", "interval": 1.0}}, "protocol.kind"),
     ({"privacy": {"mechanism": "none"}}, "privacy.mechanism"),
+    ({"privacy": {"mechanism": "gaussian", "delta": 1e-6,
+                  "budget": {"kind": "until-spent", "per_answer": 0.3}}}, "per_answer"),
     ({"clock": {"kind": "deterministic"}}, "clock.kind"),
     ({"data": {"columns": {"debt": "money", "income": {"kind": "date"}}}}, "columns.*\n.*columns"),
 ])  # fmt: skip
