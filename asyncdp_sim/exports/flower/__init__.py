@@ -1,6 +1,7 @@
 """A Flower app that carries out a scenario's algorithm, with noise by OpenDP."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from asyncdp_sim.data.tables.encodings import (
     usual,
 )
 from asyncdp_sim.data.tables.held_out import keep_apart
+from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.privacy.sensitivity import Domain
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -74,15 +76,34 @@ def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[s
         raise DataError([Fault("--out", f"{folder} ({error.strerror})", remedy)]) from None
     for file in sorted((here / APP).glob("*.py")):
         shutil.copyfile(file, code / file.name)
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copyfile(here / name, folder / name)
+    shutil.copyfile(here / "README.md", folder / "README.md")
+    settings = (here / "pyproject.toml").read_text(encoding="utf-8")
+    name = re.sub(r"[^a-z0-9]+", "-", f"private-learning-{scenario.id}".lower()).strip("-")
+    settings = settings.replace('name = "private-learning"', f'name = "{name}"')
+    (folder / "pyproject.toml").write_text(settings, encoding="utf-8")
     (code / "plan.json").write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+    _write_public_rows(scenario, code / "public.json")
     owners = plan["owners"]
     return [
         f"app: {plan['algorithm']['kind']} over {plan['protocol']['kind']}, "
         f"{len(owners)} owners, {plan['updates']} updates, {scenario.privacy.mechanism.kind} noise",
         "not in the app: channel, latency, compute, availability (the real network has its own)",
     ]
+
+
+def _write_public_rows(scenario: Scenario, path: Path) -> None:
+    """Write the public rows, with which the app can be run on one machine without any owner."""
+    data: Any = scenario.read_data
+    if data.public_records == 0:
+        return
+    names = [*data.encoder().public, data.target]
+    frame, _ = with_public_rows(
+        data.path, data.public_path, data.public_records, data.form, spare=(data.split_column,),
+        missing=(), seed=data.public_seed,
+    )  # fmt: skip
+    rows = frame[names].tail(data.public_records)
+    text = rows.to_csv(index=False, sep=data.form.separator, lineterminator="\n")
+    path.write_text(json.dumps("\n" * data.form.skip + text), encoding="utf-8")
 
 
 def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:

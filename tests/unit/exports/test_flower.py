@@ -416,3 +416,27 @@ def test_an_app_is_whole_and_short(scenario: Scenario, tmp_path: Path) -> None:
     assert "import asyncdp_sim" not in text
     assert "from asyncdp_sim" not in text
     assert (tmp_path / "app/private_learning/plan.json").exists()
+    assert 'name = "private-learning-banks"' in text
+
+
+def test_an_app_runs_on_one_machine_on_public_rows_or_is_charged_for_real_ones(
+    scenario, tmp_path, monkeypatch
+):
+    export_flower(scenario, tmp_path / "app")
+    monkeypatch.setattr(ledger, "PLAN", tmp_path / "app/private_learning/plan.json")
+    monkeypatch.setattr(client, "PUBLIC", tmp_path / "app/private_learning/public.json")
+    config = {"folder": str(tmp_path / "run"), "table": "", "ledgers": str(tmp_path)}
+    node, point = {"partition-id": 1, "num-partitions": 3}, np.zeros(4)
+    reply, line = client.respond(node, point, config)
+    assert (reply["owner"], reply["left"], line) == (1, 14, "")
+    assert client.respond(node, None, config)[0]["left"] == 14
+    other = client.respond({"partition-id": 0}, point, config)[0]["answer"]
+    assert np.abs(np.subtract(other, reply["answer"])).max() < 0.5  # 80 and 60 of 100 public rows
+    real = {**config, "table": str(tmp_path / "loans.csv")}
+    reply, line = client.respond(node, point, real)
+    assert ledger.REASONS[reply["refused"]] == "no ledger"
+    ledger.create(str(tmp_path / "south.ledger"), "south")
+    reply, _ = client.respond(node, point, {**real, "table": str(tmp_path / "south.csv")})
+    assert reply["left"] == 14
+    assert ledger.spent(str(tmp_path / "south.ledger"), "south")[0] == 1
+    assert "refused" in client.respond({}, point, real)[0]  # a real node names its owner itself

@@ -28,7 +28,7 @@ def answer(message: Message, context: Context) -> Message:
 
 
 def _reply(message: Message, context: Context, point: np.ndarray | None) -> Message:
-    reply, line = respond(dict(context.node_config), point)
+    reply, line = respond(dict(context.node_config), point, dict(context.run_config))
     if line:
         logging.getLogger("flwr").warning(line)  # in this owner's own log
     content = RecordDict()

@@ -13,6 +13,8 @@ import numpy as np
 
 from . import ledger, steps, table
 
+PUBLIC = ledger.PLAN.with_name("public.json")
+"""The plan's public rows, for runs on one machine."""
 GAPS = 64
 """Ticks of the client's clock that a reply announces."""
 
@@ -30,7 +32,10 @@ class Owner:
         _, self.warning = ledger.spent(self._ledger, self._of["name"])
         if not Path(path).is_file():
             raise ledger.RefusedError("no table", f"{path} is not there")
-        self._x, self._y, void = table.read(path, self._of, plan["data"])
+        if settings.get("public"):
+            self._x, self._y, void = _public(path, self._of, plan["data"])
+        else:
+            self._x, self._y, void = table.read(path, self._of, plan["data"])
         if 2 * void > len(self._y):
             self.warning += f" {void} of {len(self._y)} records have no target that can be read"
 
@@ -57,6 +62,35 @@ class Owner:
         return answer
 
 
+def _public(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return as many records as the owner has, all of public rows."""
+    alone = {"name": None, "records": None, "held_out": []}
+    x, y, _ = table.read(path, alone, {**data, "owner_column": None, "first_rows": False})
+    rows = np.arange(owner["records"]) % len(y)
+    return x[rows], y[rows], 0
+
+
+def dry_settings(partition: int, config: dict) -> dict:
+    """Return the settings of an owner in Flower's simulation engine, on one machine.
+
+    ``config`` is the run's. Without a ``table`` the rows are public, and they and ledgers are
+    written to ``folder``. A table of real rows is charged to the owners' ledgers in ``ledgers``.
+    """
+    plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
+    name, path = plan["owners"][partition]["name"], str(config["table"])
+    if path:
+        file = Path(str(config["ledgers"])) / f"{name}.ledger"
+        return {"owner": name, "table": path, "ledger": str(file)}
+    folder = Path(str(config["folder"])) / name
+    rows, file = folder / "public.csv", folder / "dry.ledger"
+    if not file.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        text = json.loads(PUBLIC.read_text(encoding="utf-8"))
+        rows.write_text(text, encoding=plan["data"]["charset"])
+        ledger.create(str(file), name)
+    return {"owner": name, "table": str(rows), "ledger": str(file), "public": True}
+
+
 def place(plan: dict, settings: dict) -> int:
     """Return which owner of the plan the settings name."""
     names, name = [each["name"] for each in plan["owners"]], settings.get("owner")
@@ -65,14 +99,20 @@ def place(plan: dict, settings: dict) -> int:
     return names.index(name)
 
 
-def respond(settings: dict, point: np.ndarray | None) -> tuple[dict, str]:
+def respond(
+    settings: dict, point: np.ndarray | None, config: dict | None = None
+) -> tuple[dict, str]:
     """Return the reply to a query, and a line for the owner's own log, or nothing.
+
+    ``config`` is the run's, of which only nodes of Flower's simulation engine take anything.
 
     Whatever goes wrong, nothing about it is in the reply but one of ``ledger.REASONS``: the kind
     of an exception that one cell causes would be a bit about that cell.
     """
     reply: dict = {}
     try:
+        if config is not None and "owner" not in settings and "partition-id" in settings:
+            settings = dry_settings(int(settings["partition-id"]), config)
         plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
         reply["owner"] = place(plan, settings)
         owner = Owner(plan, settings)

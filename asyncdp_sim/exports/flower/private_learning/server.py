@@ -106,7 +106,7 @@ class AsyncStrategy:
         self._again: dict[int, float] = {}
         self._queue: deque[int] = deque()
         self._warned: dict[str, str] = {}
-        self._begun: float | None = None
+        self.begun: float | None = None
         self._first, self._able = (self.k, link.now()), link.now()
         self._reported = link.now()
 
@@ -149,7 +149,7 @@ class AsyncStrategy:
             return "all updates are made"
         if all(party.spent for party in self.parties):
             return "no owner has budget left"
-        if self._begun is not None and self.link.now() - self._able >= self.wait:
+        if self.begun is not None and self.link.now() - self._able >= self.wait:
             states = ", ".join(f"{party.name} {party.status()}" for party in self.parties)
             return f"no owner can answer since {self.wait:g} seconds ({states})"
         return ""
@@ -161,7 +161,7 @@ class AsyncStrategy:
         """Return when there is something to do, whether or not a reply arrives."""
         times = [sent.until for sent in self._sent.values()]
         times += [self._again[node] for node in self._strangers(there) if node in self._again]
-        if self._begun is None:
+        if self.begun is None:
             return min([self._first[1] + self.wait, *times])
         times += [self._able + self.wait]
         able = [party for party in self.parties if self._can_answer(party, there)]
@@ -171,14 +171,14 @@ class AsyncStrategy:
         """Begin once all owners have connected, or ``wait`` is over; return whether that is so."""
         now = self.link.now()
         absent = [party.name for party in self.parties if party.node is None]
-        if self._begun is None and (not absent or now >= self._first[1] + self.wait):
-            self._begun = now
+        if self.begun is None and (not absent or now >= self._first[1] + self.wait):
+            self.begun = now
             if absent:
                 LOG.warning("goes on after %g seconds without %s: never connected",
                             self.wait, ", ".join(absent))  # fmt: skip
             for party in self.parties:
                 party.tick_from(now)
-        return self._begun is not None
+        return self.begun is not None
 
     def _strangers(self, there: set[int]) -> list[int]:
         """Return nodes to be asked whose they are, and what they have left."""
@@ -329,7 +329,7 @@ class AsyncStrategy:
         made = self.k - self._first[0]
         if now - self._reported < PROGRESS:
             return
-        self._reported, each = now, (now - self._begun) / made
+        self._reported, each = now, (now - self.begun) / made
         LOG.info("update %d of %d, %.3g a minute: about %.0f minutes left", self.k, total,
                  60 / each, (total - self.k) * each / 60)  # fmt: skip
 
