@@ -11,6 +11,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
@@ -23,6 +24,7 @@ from asyncdp_sim.data.tables.encodings import (
 from asyncdp_sim.data.tables.held_out import keep_apart
 from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
+from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.sensitivity import Domain
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
@@ -102,8 +104,14 @@ def _write_public_rows(scenario: Scenario, path: Path) -> None:
         missing=(), seed=data.public_seed,
     )  # fmt: skip
     rows = frame[names].tail(data.public_records)
-    text = rows.to_csv(index=False, sep=data.form.separator, lineterminator="\n")
-    path.write_text(json.dumps("\n" * data.form.skip + text), encoding="utf-8")
+    head, *lines = (
+        part.to_csv(index=False, header=first, sep=data.form.separator, lineterminator="\n")
+        for first, part in [
+            (True, rows.head(0)),
+            *((False, rows.iloc[[j]]) for j in range(len(rows))),
+        ]
+    )
+    path.write_text(json.dumps(["\n" * data.form.skip + head, *lines]), encoding="utf-8")
 
 
 def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
@@ -134,6 +142,7 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
         "updates": scenario.run.updates,
         "size": size,
         "unit_seconds": unit,
+        "expected_seconds": _expected(scenario) * unit,
         "patience": _patience(scenario, unit),
         "protocol": {
             "kind": scenario.protocol.kind,
@@ -219,6 +228,13 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
 def _allowed(key: str, given: str, fitting: tuple[str, ...]) -> Iterator[Fault]:
     if given not in fitting:
         yield Fault(key, repr(given), f"allowed in a Flower app is {' or '.join(fitting)}")
+
+
+def _expected(scenario: Scenario) -> float:
+    """Return the time units until the last update of one simulated run."""
+    streams = Streams(scenario.run.seed).within("replicate", 1)
+    ticks = simulate(scenario.network, streams, events=False).updates["tick"]
+    return to_units(int(ticks[-1])) if len(ticks) > 0 else 0.0
 
 
 def _patience(scenario: Scenario, unit: float) -> float:

@@ -165,8 +165,9 @@ def test_an_owner_that_is_silent_is_named_and_the_others_go_on(scenario, tmp_pat
     assert complete
     name = plan["owners"][1]["name"]
     first = next(text for text in caplog.messages if text.startswith("no answer"))
-    assert first == (f"no answer from {name}, asked again in 10 s: if this goes on, its owner "
-                     "starts the node again")  # fmt: skip
+    assert first == (
+        f"no answer from {name} (asked again in 10 s): if this goes on, start its node again"
+    )
     assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15}
     rows = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert {row.split(",")[0] for row in rows if row.endswith(",")} == {name}
@@ -192,7 +193,7 @@ def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(
     world, _ = fake_world(plan, dict.fromkeys(range(2), 15))
     complete, model = _run(plan, world, tmp_path, wait=120.0)
     assert complete
-    assert caplog.messages == ["goes on after 120 seconds without west: never connected"]
+    assert caplog.messages == ["goes on without west: never connected"]
     assert min(at for at, _, query in world.sent if query) >= 120
     assert model["owners"]["west"] == {"status": "never connected", "answers": 0, "of": 15}
 
@@ -206,10 +207,10 @@ def test_a_run_in_which_every_owner_refuses_says_why_and_ends(scenario, tmp_path
     world.at.append((60.0, lambda: setattr(owners[0], "refusal", 2)))
     complete, model = _run(plan, world, tmp_path, wait=600.0)
     assert not complete
-    assert model["end"] == (
-        "no owner can answer since 600 seconds (north refused: no ledger, south refused: no "
-        "ledger, west refused: refused)"
-    )
+    assert model["end"] == "no owner can answer"
+    assert [each["status"] for each in model["owners"].values()] == [
+        "refused: no ledger", "refused: no ledger", "refused: refused"
+    ]  # fmt: skip
     assert 600 <= world.now() < 605
     assert caplog.messages == [
         "north refuses (no table): its own log says more",
@@ -223,10 +224,10 @@ def test_a_run_in_which_every_owner_refuses_says_why_and_ends(scenario, tmp_path
 @PROTOCOLS
 def test_a_run_to_which_nobody_connects_ends(scenario, tmp_path, changes):
     plan = plan_of(scenario.replace(**changes), 1.0)
+    (tmp_path / "model.json").write_text("of an earlier run", encoding="utf-8")
     complete, model = _run(plan, World({}, lambda: 1.0), tmp_path, wait=600.0)
     assert not complete
-    assert model["end"].endswith("(north never connected, south never connected, "
-                                 "west never connected)")  # fmt: skip
+    assert {each["status"] for each in model["owners"].values()} == {"never connected"}
 
 
 def test_an_owner_that_repairs_its_table_is_asked_again(scenario, tmp_path, caplog):
@@ -263,8 +264,7 @@ def test_the_server_counts_answers_whatever_ledgers_say(scenario, tmp_path, chan
     assert model["end"] == "no owner has budget left"
     assert [owner.charged for owner in owners.values()] == [4, 4, 4]
     assert caplog.messages == [
-        "west has charged fewer answers than have arrived: it has a second ledger, or an old one "
-        "was restored"
+        "west has charged fewer answers than arrived: a second or a restored ledger"
     ]
 
 
@@ -276,8 +276,8 @@ def test_a_second_node_of_an_owner_is_reported_and_not_asked(scenario, tmp_path,
     assert _run(plan, world, tmp_path)[0]
     assert second.charged == 0
     assert caplog.messages == [
-        "node 200 claims to be north, as node 100 does, and is not asked while that is connected: "
-        "two ledgers of one owner would be two budgets"
+        "node 200 claims to be north, as node 100 does: not asked (two ledgers would be two "
+        "budgets)"
     ]
 
 

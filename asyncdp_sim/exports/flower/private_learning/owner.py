@@ -32,10 +32,7 @@ class Owner:
         _, self.warning = ledger.spent(self._ledger, self._of["name"])
         if not Path(path).is_file():
             raise ledger.RefusedError("no table", f"{path} is not there")
-        if settings.get("public"):
-            self._x, self._y, void = _public(path, self._of, plan["data"])
-        else:
-            self._x, self._y, void = table.read(path, self._of, plan["data"])
+        self._x, self._y, void = table.read(path, self._of, plan["data"])
         if 2 * void > len(self._y):
             self.warning += f" {void} of {len(self._y)} records have no target that can be read"
 
@@ -62,33 +59,26 @@ class Owner:
         return answer
 
 
-def _public(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return as many records as the owner has, all of public rows."""
-    alone = {"name": None, "records": None, "held_out": []}
-    x, y, _ = table.read(path, alone, {**data, "owner_column": None, "first_rows": False})
-    rows = np.arange(owner["records"]) % len(y)
-    return x[rows], y[rows], 0
-
-
 def dry_settings(partition: int, config: dict) -> dict:
     """Return the settings of an owner in Flower's simulation engine, on one machine.
 
-    ``config`` is the run's. Without a ``table`` the rows are public, and they and ledgers are
-    written to ``folder``. A table of real rows is charged to the owners' ledgers in ``ledgers``.
+    ``config`` is the run's. Without a ``table`` each owner has public rows, over and over; they and
+    a ledger are written to ``folder``. Real rows are charged to the owners' own ``ledgers``.
     """
     plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
-    name, path = plan["owners"][partition]["name"], str(config["table"])
-    if path:
-        file = Path(str(config["ledgers"])) / f"{name}.ledger"
-        return {"owner": name, "table": path, "ledger": str(file)}
-    folder = Path(str(config["folder"])) / name
-    rows, file = folder / "public.csv", folder / "dry.ledger"
-    if not file.exists():
+    owner, rows = plan["owners"][partition], str(config["table"])
+    folder = Path(str(config["ledgers"] if rows else config["folder"]))
+    charged = folder / f"{owner['name']}.ledger"
+    if not rows:
+        rows = str(folder / f"{owner['name']}.csv")
         folder.mkdir(parents=True, exist_ok=True)
-        text = json.loads(PUBLIC.read_text(encoding="utf-8"))
-        rows.write_text(text, encoding=plan["data"]["charset"])
-        ledger.create(str(file), name)
-    return {"owner": name, "table": str(rows), "ledger": str(file), "public": True}
+        head, *public = json.loads(PUBLIC.read_text(encoding="utf-8"))
+        count = owner["records"] + len(owner["held_out"])
+        text = head + "".join(public[row % len(public)] for row in range(count))
+        Path(rows).write_text(text, encoding=plan["data"]["charset"])
+        if not charged.exists():
+            ledger.create(str(charged), owner["name"])
+    return {"owner": owner["name"], "table": rows, "ledger": str(charged)}
 
 
 def place(plan: dict, settings: dict) -> int:

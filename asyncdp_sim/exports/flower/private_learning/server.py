@@ -20,8 +20,9 @@ from .steps import ServerSteps
 LOG = logging.getLogger("flwr")
 FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
 """Seconds until a node is asked again after a failure or refusal: doubled for each in a row."""
-PROGRESS = 60.0
-"""Seconds between two lines of progress, at least."""
+_NOBODY = "no owner can answer"
+PROGRESS, SETTLED = 60.0, 10
+"""Seconds between two lines of progress, at least; and updates that show a run's pace."""
 
 
 class Sent(NamedTuple):
@@ -32,7 +33,6 @@ class Sent(NamedTuple):
     point: list[float] | None
     k: int
     at: float
-    until: float
 
 
 @dataclass
@@ -54,6 +54,11 @@ class Party:
     def spent(self) -> bool:
         """Whether its ledger has nothing left, or K_i answers have arrived."""
         return self.left == 0 or self.answers >= self.most
+
+    @property
+    def is_able(self) -> bool:
+        """Whether it has connected, has budget, and does not refuse."""
+        return self.node is not None and not self.refused and not self.spent
 
     def tick_from(self, now: float) -> None:
         """Let the announced gaps between ticks begin now."""
@@ -80,11 +85,10 @@ class AsyncStrategy:
     """
 
     def __init__(self, plan: dict, link, folder: Path, digest: str, wait: float) -> None:
-        self.plan, self.link, self.wait = plan, link, wait
+        self.plan, self.link, self.wait, self._folder = plan, link, wait, folder
         self.rounds = plan["protocol"]["kind"] == "rounds"
         self.one_by_one = plan["protocol"]["kind"] == "request"
         self._checkpoint, self._log = folder / "checkpoint.json", folder / "exchanges.csv"
-        self._model = folder / "model.json"
         self._saved = {"plan": digest, "start": link.now(), "state": {}, "answers": {}}
         if self._checkpoint.exists():
             self._saved = json.loads(self._checkpoint.read_text(encoding="utf-8"))
@@ -95,11 +99,9 @@ class AsyncStrategy:
         self.learner = ServerSteps(plan["algorithm"], self._saved["state"])
         if self.rounds:
             self.learner.gather_anew()  # the answers of a round that was not ended are lost
-        counts = self._saved["answers"]
-        self.parties = [
-            Party(each["name"], each["answers"], counts.get(each["name"], 0))
-            for each in plan["owners"]
-        ]
+        self.parties = [Party(each["name"], each["answers"]) for each in plan["owners"]]
+        for party in self.parties:
+            party.answers = self._saved["answers"].get(party.name, 0)
         self._sent: dict[str, Sent] = {}
         self._owner_of: dict[int, int] = {}
         self._fails: dict[int, int] = {}
@@ -107,8 +109,8 @@ class AsyncStrategy:
         self._queue: deque[int] = deque()
         self._warned: dict[str, str] = {}
         self.begun: float | None = None
-        self._first, self._able = (self.k, link.now()), link.now()
-        self._reported = link.now()
+        self._first, self._started = self.k, link.now()
+        self._able = self._reported = link.now()  # when an owner could answer, and the last line
 
     @property
     def k(self) -> int:
@@ -120,6 +122,7 @@ class AsyncStrategy:
 
         The end is logged, and stands in ``model.json``.
         """
+        (self._folder / "model.json").unlink(missing_ok=True)  # it would be of an earlier run
         LOG.info("starts at update %d of %d", self.k, self.plan["updates"])
         while not (ending := self._ending()):
             there = self.link.nodes()
@@ -128,18 +131,17 @@ class AsyncStrategy:
             replies = dict(self.link.receive(list(self._sent), self._next_time(there)))
             self._query(there)  # first: until now, these replies were under way
             self._take_replies(replies)
-            if any(self._can_answer(party, there) for party in self.parties):
+            if any(party.node in there and party.is_able for party in self.parties):
                 self._able = self.link.now()
+        complete = ending != _NOBODY
         owners = {
-            p.name: {"status": p.status(), "answers": p.answers, "of": p.most} for p in self.parties
+            party.name: {"status": party.status(), "answers": party.answers, "of": party.most}
+            for party in self.parties
         }
-        complete = not ending.startswith("no owner can answer")
-        model = {"model": self.learner.state["central"], "updates": self.k, "end": ending,
-                 "complete": complete, "owners": owners}  # fmt: skip
-        _write(self._model, model)
-        for party in self.parties:
-            LOG.info("%s: %s, %d answers of %d", party.name, party.status(), party.answers,
-                     party.most)  # fmt: skip
+        model = {"model": self.learner.state["central"], "updates": self.k, "end": ending}
+        _write(self._folder / "model.json", {**model, "complete": complete, "owners": owners})
+        for name, part in owners.items():
+            LOG.info("%s: %s, %d answers of %d", name, *part.values())
         LOG.info("update %d of %d: %s", self.k, self.plan["updates"], ending)
         return complete
 
@@ -149,33 +151,31 @@ class AsyncStrategy:
             return "all updates are made"
         if all(party.spent for party in self.parties):
             return "no owner has budget left"
-        if self.begun is not None and self.link.now() - self._able >= self.wait:
-            states = ", ".join(f"{party.name} {party.status()}" for party in self.parties)
-            return f"no owner can answer since {self.wait:g} seconds ({states})"
-        return ""
+        over = self.begun is not None and self.link.now() - self._able >= self.wait
+        return _NOBODY if over else ""
 
-    def _can_answer(self, party: Party, there: set[int]) -> bool:
-        return party.node in there and not party.refused and not party.spent
+    def _askable(self, there: set[int]) -> list[int]:
+        """Return the owners that are there, have budget, and do not refuse."""
+        askable = (party.is_able and party.ticks and party.node in there for party in self.parties)
+        return [owner for owner, holds in enumerate(askable) if holds]
 
     def _next_time(self, there: set[int]) -> float:
         """Return when there is something to do, whether or not a reply arrives."""
-        times = [sent.until for sent in self._sent.values()]
+        times = [sent.at + self.plan["patience"] for sent in self._sent.values()]
         times += [self._again[node] for node in self._strangers(there) if node in self._again]
         if self.begun is None:
-            return min([self._first[1] + self.wait, *times])
-        times += [self._able + self.wait]
-        able = [party for party in self.parties if self._can_answer(party, there)]
-        return min(times + [party.ticks[0] for party in able if party.ticks])
+            return min([self._started + self.wait, *times])
+        times += [self.parties[owner].ticks[0] for owner in self._askable(there)]
+        return min([self._able + self.wait, *times])
 
     def _has_begun(self) -> bool:
         """Begin once all owners have connected, or ``wait`` is over; return whether that is so."""
         now = self.link.now()
         absent = [party.name for party in self.parties if party.node is None]
-        if self.begun is None and (not absent or now >= self._first[1] + self.wait):
+        if self.begun is None and (not absent or now >= self._started + self.wait):
             self.begun = now
             if absent:
-                LOG.warning("goes on after %g seconds without %s: never connected",
-                            self.wait, ", ".join(absent))  # fmt: skip
+                LOG.warning("goes on without %s: never connected", ", ".join(absent))
             for party in self.parties:
                 party.tick_from(now)
         return self.begun is not None
@@ -199,10 +199,9 @@ class AsyncStrategy:
                 self._send(node)
 
     def _send(self, node: int, owner: int | None = None) -> None:
-        now, point = self.link.now(), None if owner is None else self.learner.query(owner).tolist()
-        timeout = self.plan["patience"]
-        sent = Sent(node, owner, point, self.k, now, now + timeout)
-        self._sent[self.link.send(node, point, timeout)] = sent
+        point = None if owner is None else self.learner.query(owner).tolist()
+        message = self.link.send(node, point, self.plan["patience"])
+        self._sent[message] = Sent(node, owner, point, self.k, self.link.now())
 
     def _asked(self) -> set[int]:
         return {sent.owner for sent in self._sent.values() if sent.owner is not None}
@@ -211,17 +210,12 @@ class AsyncStrategy:
         """Send queries: to all owners in a round, or to those whose clocks have ticked."""
         if not self._has_begun():
             return
-        nodes = {sent.node for sent in self._sent.values()}
-        able = [
-            owner for owner, party in enumerate(self.parties)
-            if self._can_answer(party, there) and party.ticks
-        ]  # fmt: skip
+        able = self._askable(there)
         if not self.rounds:
             self._follow(able)
         elif not self._asked():
             for owner in able:
-                if self.parties[owner].node not in nodes:
-                    self._send(self.parties[owner].node, owner)
+                self._send(self.parties[owner].node, owner)
 
     def _follow(self, able: list[int]) -> None:
         """Serve the owners whose clocks have ticked: each at once, or one by one over request."""
@@ -239,11 +233,11 @@ class AsyncStrategy:
                 self._send(self.parties[owner].node, owner)
 
     def _take_replies(self, replies: dict[str, dict]) -> None:
-        now = self.link.now()
-        there = self.link.nodes()
-        over = [m for m, sent in self._sent.items() if sent.until <= now or sent.node not in there]
-        for message, reply in {**{message: {} for message in over}, **replies}.items():
-            self._take(self._sent.pop(message), reply)
+        there, now, patience = self.link.nodes(), self.link.now(), self.plan["patience"]
+        for message, sent in list(self._sent.items()):
+            if message in replies or sent.at + patience <= now or sent.node not in there:
+                del self._sent[message]
+                self._take(sent, replies.get(message, {}))
         gathered = self.learner.state["weight"] > 0
         if self.rounds and gathered and not self._asked():
             self.learner.end_round()
@@ -253,7 +247,9 @@ class AsyncStrategy:
     def _take(self, sent: Sent, reply: dict) -> None:
         """Take a reply; an empty one is a failure, whose answer may be charged and is lost."""
         now, answer = self.link.now(), np.array(reply.get("answer", []))
-        answered = answer.shape == (self.plan["size"],) and bool(np.isfinite(answer).all())
+        answered = answer.shape == (self.plan["size"],) and np.isfinite(answer).all()
+        if reply.get("owner", sent.owner) not in (sent.owner, *range(len(self.parties))):
+            reply = {}
         if sent.owner is not None:
             start, name = self._saved["start"], self.parties[sent.owner].name
             received = f"{now - start:.6f}" if answered else ""
@@ -261,10 +257,7 @@ class AsyncStrategy:
                 file.write(f"{name},{sent.at - start:.6f},{received}\n")
         if "owner" in reply and not self._is_its_node(int(reply["owner"]), sent.node):
             return
-        owner = self._owner_of.get(sent.node)
-        party = (
-            None if owner is None or self.parties[owner].node != sent.node else self.parties[owner]
-        )
+        party = next((party for party in self.parties if party.node == sent.node), None)
         if "left" not in reply or (sent.owner is not None and not answered):
             self._fail(sent.node, party, reply)
             return
@@ -272,27 +265,26 @@ class AsyncStrategy:
         party.left, party.refused = int(reply["left"]), ""
         party.gaps = list(reply.get("gaps", [np.inf]))
         party.tick_from(now)
-        if answered and owner == sent.owner:
+        if answered and party is self.parties[sent.owner]:
             party.answers += 1
             self._fails.pop(sent.node, None)
             self._warned.pop(party.name, None)
             before = self.k
-            self.learner.take(owner, np.array(sent.point), answer, self.k - sent.k)
+            self.learner.take(sent.owner, np.array(sent.point), answer, self.k - sent.k)
             self._save()
             if self.k > before:
                 self._report()
         if party.left > party.most - party.answers:
-            text = "charged fewer answers than have arrived: it has a second ledger, or an old one"
-            self._warn(f"{party.name}'s ledger", f"{party.name} has {text} was restored")
+            text = "has charged fewer answers than arrived: a second or a restored ledger"
+            self._warn(f"{party.name}'s ledger", f"{party.name} {text}")
 
     def _is_its_node(self, owner: int, node: int) -> bool:
         """Return whether a node speaks for an owner, and remember a node that is new."""
         party, there = self.parties[owner], self.link.nodes()
         self._owner_of[node] = owner
         if party.node not in (None, node) and party.node in there:
-            self._warn(f"node {node}", f"node {node} claims to be {party.name}, as node "
-                       f"{party.node} does, and is not asked while that is connected: two ledgers "
-                       "of one owner would be two budgets")  # fmt: skip
+            text = f"node {node} claims to be {party.name}, as node {party.node} does: not asked"
+            self._warn(f"node {node}", text + " (two ledgers would be two budgets)")
             return False
         if party.node != node:
             LOG.info("%s connected, by node %d", party.name, node)
@@ -302,18 +294,18 @@ class AsyncStrategy:
     def _fail(self, node: int, party: Party | None, reply: dict) -> None:
         """Ask a node later again that refuses, or from which nothing came."""
         fails = self._fails[node] = self._fails.get(node, 0) + 1
-        pause = min(FIRST_PAUSE * 2 ** (fails - 1), LONGEST_PAUSE)
+        pause = min(FIRST_PAUSE * 2.0 ** min(fails - 1, 50), LONGEST_PAUSE)
         self._again[node] = self.link.now() + pause
         who = f"node {node}" if party is None else party.name
         if "refused" in reply:
-            reason = REASONS[int(reply["refused"])]
+            reason = REASONS[int(reply["refused"]) % len(REASONS)]
             self._warn(who, f"{who} refuses ({reason}): its own log says more")
-            if party is not None:
-                party.refused, party.left = reason, 0 if reason == "spent" else party.left
         else:
-            text = "no answer from %s, asked again in %g s: if this goes on, its owner starts the "
-            LOG.warning(text + "node again", who, pause)
+            text = "no answer from %s (asked again in %g s): if this goes on, start its node again"
+            LOG.warning(text, who, pause)
         if party is not None:
+            party.refused = reason if "refused" in reply else party.refused
+            party.left = 0 if party.refused == "spent" else party.left
             party.gaps = []
             party.ticks.clear()  # so that it is asked what it has left
 
@@ -324,14 +316,15 @@ class AsyncStrategy:
         self._warned[about] = text
 
     def _report(self) -> None:
-        """Log progress, and when the end is expected: by the forecast, or by this run's speed."""
-        now, total = self.link.now(), self.plan["updates"]
-        made = self.k - self._first[0]
+        """Log progress, and when the end is expected: by the forecast, later by this run's pace."""
+        now, total, made = self.link.now(), self.plan["updates"], self.k - self._first
         if now - self._reported < PROGRESS:
             return
-        self._reported, each = now, (now - self.begun) / made
-        LOG.info("update %d of %d, %.3g a minute: about %.0f minutes left", self.k, total,
-                 60 / each, (total - self.k) * each / 60)  # fmt: skip
+        pace = self.plan["expected_seconds"] / total
+        if made >= SETTLED:
+            pace = (now - self.begun) / made
+        self._reported, left = now, (total - self.k) * pace / 60
+        LOG.info("update %d of %d: about %.0f minutes left", self.k, total, left)
 
     def _save(self) -> None:
         answers = {party.name: party.answers for party in self.parties}

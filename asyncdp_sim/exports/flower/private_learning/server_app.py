@@ -24,7 +24,6 @@ class FlowerLink:
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
         self._there: set[int] = set()
-        self._unsent = 0
         self._seen = 0.0
 
     def nodes(self) -> set[int]:
@@ -39,10 +38,8 @@ class FlowerLink:
         if point is not None:
             content["model"], kind = ArrayRecord([np.array(point)]), "train"
         sent = list(self._grid.push_messages([Message(content, node, kind, ttl=timeout)]))
-        if sent and sent[0]:
-            return sent[0]
-        self._unsent += 1  # Flower did not take it: as if nothing came back
-        return f"unsent {self._unsent}"
+        # What Flower does not take is as if nothing came back.
+        return sent[0] if sent and sent[0] else f"unsent to {node}"
 
     def receive(self, ids: list[str], until: float) -> list[tuple[str, dict]]:
         """Wait a little; return the replies that have arrived, empty ones for failures."""
