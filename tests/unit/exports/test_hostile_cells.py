@@ -103,7 +103,7 @@ def test_every_setting_that_is_wrong_has_a_reason_of_the_closed_list(tmp_path, m
     assert reason(ledger=str(tmp_path / "none.ledger")) == "no ledger"
     assert reason(owner="east") == reason(owner=["north"]) == reason(owner="south") == "wrong owner"
     assert reason(table=str(tmp_path)) == "no table"
-    assert reason(ledger=str(tmp_path)) == "refused"
+    assert reason(ledger=str(tmp_path)) == "no ledger"
     text = (tmp_path / "north.csv").read_text(encoding="utf-8")
     for changed in (text.replace("income", "Income"), text[:-30], "", text.replace("debt", "rate")):
         (tmp_path / "other.csv").write_text(changed, encoding="utf-8")

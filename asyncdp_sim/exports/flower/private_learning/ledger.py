@@ -50,7 +50,7 @@ def create(path: str, owner: str) -> None:
 
 def charge(path: str, owner: str, answers: int) -> None:
     """Charge one answer of so many, and return once that is on disk."""
-    with _opened(path, "r+b") as file:
+    with open(path, "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # two processes of one client charge in turn
         count, _ = _read(file, owner)
         if count >= answers:
@@ -60,18 +60,8 @@ def charge(path: str, owner: str, answers: int) -> None:
 
 def spent(path: str, owner: str) -> tuple[int, str]:
     """Return how many answers were charged, and a warning of a copied ledger, or nothing."""
-    with _opened(path, "rb") as file:
+    with open(path, "rb") as file:
         return _read(file, owner)
-
-
-def _opened(path: str, mode: str) -> BinaryIO:
-    try:
-        return open(path, mode)
-    except FileNotFoundError:
-        make = f"python -m private_learning.ledger {path} OWNER"
-        raise RefusedError(
-            "no ledger", f"{path} is not there. Its owner makes it: {make}"
-        ) from None
 
 
 def _read(file: BinaryIO, owner: str) -> tuple[int, str]:

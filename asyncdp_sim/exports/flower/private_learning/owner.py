@@ -29,6 +29,9 @@ class Owner:
     def __init__(self, plan: dict, settings: dict) -> None:
         self.plan, self._of = plan, plan["owners"][place(plan, settings)]
         self._ledger, path = str(settings.get("ledger")), str(settings.get("table"))
+        if not Path(self._ledger).is_file():
+            make = f"python -m private_learning.ledger {self._ledger} {self._of['name']}"
+            raise ledger.RefusedError("no ledger", f"its owner makes it: {make}")
         _, self.warning = ledger.spent(self._ledger, self._of["name"])
         if not Path(path).is_file():
             raise ledger.RefusedError("no table", f"{path} is not there")

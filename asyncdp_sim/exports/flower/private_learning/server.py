@@ -126,7 +126,6 @@ class AsyncStrategy:
         LOG.info("starts at update %d of %d", self.k, self.plan["updates"])
         while not (ending := self._ending()):
             there = self.link.nodes()
-            self._introduce(there)
             self._query(there)
             replies = dict(self.link.receive(list(self._sent), self._next_time(there)))
             self._query(there)  # first: until now, these replies were under way
@@ -193,11 +192,6 @@ class AsyncStrategy:
             return party.node not in there
         return not party.ticks and not party.spent
 
-    def _introduce(self, there: set[int]) -> None:
-        for node in self._strangers(there):
-            if self._again.get(node, 0.0) <= self.link.now():
-                self._send(node)
-
     def _send(self, node: int, owner: int | None = None) -> None:
         point = None if owner is None else self.learner.query(owner).tolist()
         message = self.link.send(node, point, self.plan["patience"])
@@ -207,7 +201,10 @@ class AsyncStrategy:
         return {sent.owner for sent in self._sent.values() if sent.owner is not None}
 
     def _query(self, there: set[int]) -> None:
-        """Send queries: to all owners in a round, or to those whose clocks have ticked."""
+        """Ask strangers who they are, and send queries: in a round, or when clocks have ticked."""
+        for node in self._strangers(there):
+            if self._again.get(node, 0.0) <= self.link.now():
+                self._send(node)
         if not self._has_begun():
             return
         able = self._askable(there)
@@ -257,7 +254,8 @@ class AsyncStrategy:
                 file.write(f"{name},{sent.at - start:.6f},{received}\n")
         if "owner" in reply and not self._is_its_node(int(reply["owner"]), sent.node):
             return
-        party = next((party for party in self.parties if party.node == sent.node), None)
+        unknown = Party(f"node {sent.node}", 0)
+        party = next((party for party in self.parties if party.node == sent.node), unknown)
         if "left" not in reply or (sent.owner is not None and not answered):
             self._fail(sent.node, party, reply)
             return
@@ -291,23 +289,20 @@ class AsyncStrategy:
         party.node = node
         return True
 
-    def _fail(self, node: int, party: Party | None, reply: dict) -> None:
+    def _fail(self, node: int, party: Party, reply: dict) -> None:
         """Ask a node later again that refuses, or from which nothing came."""
         fails = self._fails[node] = self._fails.get(node, 0) + 1
         pause = min(FIRST_PAUSE * 2.0 ** min(fails - 1, 50), LONGEST_PAUSE)
         self._again[node] = self.link.now() + pause
-        who = f"node {node}" if party is None else party.name
         if "refused" in reply:
-            reason = REASONS[int(reply["refused"]) % len(REASONS)]
-            self._warn(who, f"{who} refuses ({reason}): its own log says more")
+            party.refused = REASONS[int(reply["refused"]) % len(REASONS)]
+            party.left = 0 if party.refused == "spent" else party.left
+            self._warn(party.name, f"{party.name} refuses ({party.refused}): its own log says more")
         else:
             text = "no answer from %s (asked again in %g s): if this goes on, start its node again"
-            LOG.warning(text, who, pause)
-        if party is not None:
-            party.refused = reason if "refused" in reply else party.refused
-            party.left = 0 if party.refused == "spent" else party.left
-            party.gaps = []
-            party.ticks.clear()  # so that it is asked what it has left
+            LOG.warning(text, party.name, pause)
+        party.gaps = []
+        party.ticks.clear()  # so that it is asked what it has left
 
     def _warn(self, about: str, text: str) -> None:
         """Log a line once, and again when it changes."""
