@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import re
 import time
 from pathlib import Path
 
@@ -228,6 +229,21 @@ def test_a_run_to_which_nobody_connects_ends(scenario, tmp_path, changes):
     complete, model = _run(plan, World({}, lambda: 1.0), tmp_path, wait=600.0)
     assert not complete
     assert {each["status"] for each in model["owners"].values()} == {"never connected"}
+
+
+def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_pace(
+    scenario, tmp_path, caplog
+):
+    caplog.set_level("INFO", logger="flwr")
+    plan = {**plan_of(scenario, 1.0), "updates": 30, "expected_seconds": 30 * 600.0}
+    world, _ = fake_world(plan, dict.fromkeys(range(3), 15))
+    world.exchange = lambda: 60.0
+    assert _run(plan, world, tmp_path)[0]
+    lines = [text for text in caplog.messages if "minutes left" in text]
+    assert lines[0] == "update 1 of 30: about 290 minutes left"  # ten minutes each, expected
+    update, left = (int(word) for word in re.findall(r"[0-9]+", lines[12])[::2])
+    assert update == 13
+    assert left == pytest.approx((30 - 13) * world.now() / 30 / 60, rel=0.1)
 
 
 def test_an_owner_that_repairs_its_table_is_asked_again(scenario, tmp_path, caplog):
