@@ -88,7 +88,9 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     counts = [int(np.count_nonzero(each[0] > (0.0 if both else 1.0))) for each in gains[-1]]
     title = wrapped(f"Better by joining: {_counted(lines, counts)} of {n_owners} owners")
     figure = draw(
-        Declaration(panels, (6.5, 5.0 if both else 3.4), title, heights=[1.0] * len(panels))
+        Declaration(
+            panels, (6.5, 5.0 if both else 3.4), title, heights=[1.0] * len(panels), columns=2
+        )
     )
     gain = [int(np.count_nonzero(alone > mean)) for mean in psi[:, 0]]
     caption = (

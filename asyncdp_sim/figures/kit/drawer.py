@@ -45,7 +45,7 @@ ACROSS = 84  # letters of a legend that have room side by side
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 GAP = 0.055  # between two names, as a share of the axes' height
 KEY = 0.17  # inches of a row of a legend
-KEY_LETTERS, LETTERS = 8, 15.5  # of the key before a name, and in an inch of a legend
+KEY_LETTERS, LETTERS = 9, 13.5  # of the key before a name, and in an inch of a legend
 _SIGNS = re.compile(r"\\[a-zA-Z]+|[$\\{}_^]+")
 NAME = 50  # letters of a panel's name in one line
 
