@@ -230,7 +230,7 @@ def _expected(scenario: Scenario) -> float:
     """Return the time units until the last update of one simulated run."""
     streams = Streams(scenario.run.seed).within("replicate", 1)
     ticks = simulate(scenario.network, streams, events=False).updates["tick"]
-    return to_units(int(ticks[-1])) if len(ticks) > 0 else 0.0
+    return float(to_units(int(ticks[-1]))) if len(ticks) > 0 else 0.0
 
 
 def _patience(scenario: Scenario, unit: float) -> float:
