@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from asyncdp_sim.spec.plugins import Place
+from asyncdp_sim.core.plugins import Place
 from tests.documents.parts import ROOT
 
 KINDS = ROOT / "docs" / "kinds"

@@ -16,8 +16,8 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from asyncdp_sim.spec.base import Variant, members
-from asyncdp_sim.spec.plugins import is_outside
+from asyncdp_sim.core.plugins import is_outside
+from asyncdp_sim.core.specification import Variant, members
 from tests.conformance.members import FAMILIES
 
 TESTS = Path(__file__).parent

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.core.validation import show
 
 
 def as_path(given: object, name: str, allowed: str) -> Path:

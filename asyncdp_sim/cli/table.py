@@ -49,7 +49,7 @@ def data_command(
     counted = public is not None and public.isascii() and public.isdigit()
     rows = int(public) if public is not None and counted and len(public) <= 18 else None
     if public is not None and rows is None and not is_file(Path(public)):
-        from asyncdp_sim.spec.validation import show as in_words
+        from asyncdp_sim.core.validation import show as in_words
 
         wrong = f"--public: given {in_words(public)}; allowed is a number of rows or a file of them"
         raise typer.BadParameter(wrong)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec.base import Variant, trait
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.tables.encoded_columns import TableEncoder

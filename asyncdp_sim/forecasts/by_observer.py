@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 
+from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import figure
 from asyncdp_sim.forecasts.benefit import value_alone
@@ -14,7 +15,6 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import members
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
+from asyncdp_sim.core.specification import LONGEST
 from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.network.table_file import by_line, columns_of, moment_of
-from asyncdp_sim.spec.base import LONGEST
 
 COLUMNS = ("owner", "request", "read", "release", "end")
 CLIENT = ("client", "sent", "received")

@@ -9,11 +9,11 @@ from pydantic import Field
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import PerOwner, Spec, per_owner, wrong_length
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.measures.summary import Ratio, busy_ticks
 from asyncdp_sim.network import Network
-from asyncdp_sim.spec.base import PerOwner, Spec, per_owner, wrong_length
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either

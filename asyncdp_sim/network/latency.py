@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from asyncdp_sim.core.specification import Count, PerOwner, Positive, Spec, per_owner
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec.base import Count, PerOwner, Positive, Spec, per_owner
 
 if TYPE_CHECKING:
     pass

@@ -19,7 +19,17 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import (
+    FAMILY,
+    LONGEST,
+    Duration,
+    Positive,
+    Several,
+    Variant,
+    trait,
+)
 from asyncdp_sim.core.units import TICKS_PER_UNIT, block_to_ticks, to_ticks
+from asyncdp_sim.core.validation import faults_of, show
 from asyncdp_sim.network.table_file import (
     FromFile,
     by_line,
@@ -27,9 +37,6 @@ from asyncdp_sim.network.table_file import (
     digest_of,
     time_of,
 )
-from asyncdp_sim.spec.base import LONGEST, Duration, Positive, Several, Variant, trait
-from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import faults_of, show
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""

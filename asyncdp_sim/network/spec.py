@@ -10,6 +10,15 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.plugins import unplaced
+from asyncdp_sim.core.specification import (
+    LONGEST,
+    CachedSpec,
+    Count,
+    Several,
+    per_owner,
+    wrong_length,
+)
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
@@ -29,8 +38,6 @@ from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.table_file import BY_CONTENT
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec.base import LONGEST, CachedSpec, Count, Several, per_owner, wrong_length
-from asyncdp_sim.spec.plugins import unplaced
 
 
 def conflicts(n_owners: int, parts: Any) -> list[Fault]:

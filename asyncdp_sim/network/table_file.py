@@ -15,8 +15,8 @@ from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_ser
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.files import file_bytes, not_parquet, unreadable
-from asyncdp_sim.spec.base import LONGEST, CachedSpec
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.core.specification import LONGEST, CachedSpec
+from asyncdp_sim.core.validation import show
 
 EXAMPLES = Path(__file__).parent / "examples"
 """Small files, one of each kind that is read, for three owners."""

@@ -13,13 +13,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority
-from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.laws import LastingLaw
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.table_file import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
+    FAMILY,
     CachedSpec,
     Count,
     Duration,
@@ -31,8 +26,13 @@ from asyncdp_sim.spec.base import (
     trait,
     wrong_length,
 )
-from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.core.validation import show
+from asyncdp_sim.network.laws import LastingLaw
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.table_file import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
 
 if TYPE_CHECKING:
     import networkx as nx

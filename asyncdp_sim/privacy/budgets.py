@@ -14,7 +14,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
+    FAMILY_IN_TABLES,
     Count,
     Finite,
     PerOwner,
@@ -24,8 +25,7 @@ from asyncdp_sim.spec.base import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.spec.registry import FAMILY_IN_TABLES
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.core.validation import faults_of, show
 
 RARE = 1e-3
 """Accepted probability that any owner stops before the end."""

@@ -8,10 +8,10 @@ from pydantic import model_validator
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, Spec
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.privacy.budgets import pure_part
-from asyncdp_sim.spec.base import Count, Spec
-from asyncdp_sim.spec.validation import faults_of
 
 
 class OwnLearner(Spec):

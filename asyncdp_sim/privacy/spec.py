@@ -10,6 +10,16 @@ from pydantic import Field
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import (
+    Count,
+    PerOwner,
+    Spec,
+    kind_of,
+    members,
+    per_owner,
+    wrong_length,
+)
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
@@ -36,8 +46,6 @@ from asyncdp_sim.privacy.mechanisms import (
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.participation import OwnLearner, Participation
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.spec.base import Count, PerOwner, Spec, kind_of, members, per_owner, wrong_length
-from asyncdp_sim.spec.validation import show
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]
 

@@ -29,8 +29,8 @@ from asyncdp_sim.columns.dictionary import (
 )
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import file_bytes, from_json, from_toml
+from asyncdp_sim.core.specification import Count, Finite, NonNegative
 from asyncdp_sim.results.provenance import digest
-from asyncdp_sim.spec.base import Count, Finite, NonNegative
 
 
 def not_a_result(

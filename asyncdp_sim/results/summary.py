@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import aligned, figure, known, number, some_of
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
@@ -33,7 +34,6 @@ from asyncdp_sim.privacy.label import (
 )
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.spec.validation import show
 
 
 def result_lines(directory: Path) -> list[str]:

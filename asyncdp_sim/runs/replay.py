@@ -18,6 +18,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, ReplayError, ResultError, SpecError
 from asyncdp_sim.core.files import file_bytes, from_json
 from asyncdp_sim.core.gone import instead_of_field
+from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.results import read_columns, read_manifest
@@ -36,7 +37,6 @@ from asyncdp_sim.scenario import (
     toml_value,
     with_files,
 )
-from asyncdp_sim.spec.plugins import Place
 
 TOLERANCE = 1e-9
 """Largest distance of two kernels' numbers, relative to the curve's largest value.

@@ -13,10 +13,10 @@ from multiprocessing.process import BaseProcess
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
+from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import MachineError
 from asyncdp_sim.core.threads import TO_RUN, one_thread, require_address_space
 from asyncdp_sim.data.tables.limits import RAISED
-from asyncdp_sim.spec import plugins
 
 P = ParamSpec("P")
 T = TypeVar("T")

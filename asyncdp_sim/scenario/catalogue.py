@@ -13,11 +13,11 @@ from typing import Any
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.gone import ENTRIES
+from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.core.words import did_you_mean
 from asyncdp_sim.privacy.guarantee import foreseen
 from asyncdp_sim.scenario.files import load
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.spec.base import Spec
 
 _NEAR = 3
 """Names that are proposed for one that there is not."""

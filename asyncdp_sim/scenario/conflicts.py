@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import per_owner, wrong_length
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.scenario.derived import ScenarioFacts
-from asyncdp_sim.spec.base import per_owner, wrong_length
-from asyncdp_sim.spec.validation import show
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown

@@ -10,6 +10,16 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import (
+    CachedSpec,
+    Count,
+    Positive,
+    Spec,
+    Variant,
+    outsiders,
+    per_owner,
+)
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
@@ -31,8 +41,6 @@ from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.scenario.owners import Owners
 from asyncdp_sim.scenario.paths import VARIANT, keys, variant_faults
-from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Spec, Variant, outsiders, per_owner
-from asyncdp_sim.spec.validation import faults_of
 
 
 def identifier(text: str) -> str:

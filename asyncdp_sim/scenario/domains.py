@@ -13,9 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Spec, Variant, kind_of
 from asyncdp_sim.network.table_file import EXAMPLES
-from asyncdp_sim.spec.base import Spec, Variant, kind_of
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 _NUMBERS = {int: "whole numbers", float: "numbers"}
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from asyncdp_sim.core.specification import Variant, kind_of
 from asyncdp_sim.scenario.domains import (
     domain,
     example_of,
@@ -20,7 +21,6 @@ from asyncdp_sim.scenario.domains import (
     value_of,
 )
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.spec.base import Variant, kind_of
 
 
 @dataclass(frozen=True)

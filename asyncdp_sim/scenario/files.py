@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.core.files import MOST_VALUES, TooLongError, file_bytes, from_toml, is_dir, is_file
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.toml import WrittenPart, jsonable, listed, together, toml, written_parts
-from asyncdp_sim.spec import plugins
-from asyncdp_sim.spec.base import parse
-from asyncdp_sim.spec.validation import show
 
 SCHEMA_FILE = "asyncdp.schema.json"
 """Name of the JSON schema that lies beside scenarios, for editors."""

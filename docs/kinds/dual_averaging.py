@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from asyncdp_sim.core.specification import Positive
 from asyncdp_sim.learning.algorithms.central import CentralState, start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import Algorithm, project
-from asyncdp_sim.spec.base import Positive
 
 
 @dataclass(eq=False)

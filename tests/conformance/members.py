@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined
 
+from asyncdp_sim.core.specification import Plugin, Spec, kind_of, members
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split
 from asyncdp_sim.data.surrogates import StandIn
@@ -32,7 +33,6 @@ from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import Plugin, Spec, kind_of, members
 from tests.tables import table
 
 DATA = Path(__file__).parent / "data"

@@ -11,6 +11,7 @@ from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import audit_answer
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import guarantee
@@ -28,7 +29,6 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 from tests.conformance.members import examples, said
 from tests.conformance.planted import FAULTS

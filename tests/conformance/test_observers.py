@@ -10,6 +10,7 @@ import pytest
 
 from asyncdp_sim.audits import first_audit
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json
@@ -21,7 +22,6 @@ from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.one_in import one_in
 from tests.scenes import fields

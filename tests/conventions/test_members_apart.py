@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.spec.base import kind_of, members
+from asyncdp_sim.core.specification import kind_of, members
 from tests.conformance.members import FAMILIES, FORMS
 
 ROOT = Path(__file__).resolve().parents[2]

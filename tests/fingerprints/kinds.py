@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import kind_of, members
 from tests.conformance import test_observers
 from tests.conformance.members import FAMILIES, FORMS, examples
 from tests.fingerprints.fingerprint import Fingerprint, fingerprint, of_run, of_text

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import kind_of, members, parse
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import kind_of, members, parse
 from tests.conformance.members import FAMILIES, FORMS
 from tests.fingerprints import __main__ as command
 from tests.fingerprints import kinds

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.spec.base import members
+from asyncdp_sim.core.specification import members
 from tests.conformance.members import FAMILIES
 from tests.markdown_tables import table
 from tests.nightly.kept import FOLDER, Found, kept

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, NoTime
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.spec.base import Spec
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from tests.ordering.scene import Losing
 

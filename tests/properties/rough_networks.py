@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.specification import Variant, members
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
@@ -14,7 +15,6 @@ from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec.base import Variant, members
 from tests.drawn import Domain
 from tests.properties.networks import availability, clock, domain, law, seeded
 from tests.properties.variants import variants

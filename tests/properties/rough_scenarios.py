@@ -7,10 +7,10 @@ import tomllib
 from random import Random
 from typing import Any
 
+from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.scenario.toml import listed
-from asyncdp_sim.spec.base import Spec
 from tests.cli.scenes import SMALL
 from tests.drawn import Domain, NothingFitsError
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
 from asyncdp_sim.learning.live import LiveLearning, Target
@@ -29,7 +30,6 @@ from asyncdp_sim.privacy.mechanisms import (
     LaplaceNoise,
     Mechanism,
 )
-from asyncdp_sim.spec.base import kind_of, members
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.tables import check
 from asyncdp_sim.trace.vocabulary import RELEASED

@@ -16,6 +16,7 @@ import numpy as np
 
 from analysis.exact.orders import expected_psi
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import kind_of, member, members, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.population import population
@@ -25,7 +26,6 @@ from asyncdp_sim.results.provenance import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import kind_of, member, members, parse
 
 from .zscores import score
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits.neighbours import replaced
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import BoundedAnswers
@@ -15,7 +16,6 @@ from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import GaussianNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
 

@@ -9,10 +9,10 @@ import pytest
 import asyncdp_sim.audits as audit_package
 from asyncdp_sim.audits import audit, whole_run
 from asyncdp_sim.audits.check import Claim, attack
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 pytestmark = [

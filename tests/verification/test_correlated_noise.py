@@ -14,6 +14,7 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Setting
@@ -25,7 +26,6 @@ from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
 from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.whole_owners import WHOLE_OWNERS
 
 from .zscores import LIMIT, require, score

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import watch
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
@@ -32,7 +33,6 @@ from asyncdp_sim.runs.account import judge, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.huber import HuberLoss
 from tests.one_in import one_in

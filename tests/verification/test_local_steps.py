@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
@@ -33,7 +34,6 @@ from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.spec.base import per_owner
 from tests.one_in import one_in
 from tests.together import together
 

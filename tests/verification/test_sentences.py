@@ -12,12 +12,12 @@ import pytest
 
 from analysis.exact.assumptions import ENDS_EARLY
 from analysis.exact.learning import broken, exact
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy.mechanisms import NoMechanism
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.predict.update_order import BUDGETS_END
 from tests import scenes
 from tests.one_in import one_in

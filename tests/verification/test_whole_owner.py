@@ -8,6 +8,7 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import replaced
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import answers as answers_module
 from asyncdp_sim.learning.algorithms import AnswerBatch
@@ -20,7 +21,6 @@ from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.whole_owners import WHOLE_OWNERS
 

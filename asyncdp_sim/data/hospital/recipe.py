@@ -22,6 +22,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import (
@@ -44,7 +45,6 @@ from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_201
 from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
-from asyncdp_sim.spec.base import trait
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,8 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.data.dataset import Rows, Table, frozen, said, set_aside, take
-from asyncdp_sim.spec.base import Variant
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipSteps
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gathered import (
@@ -33,7 +34,6 @@ from asyncdp_sim.learning.algorithms.steps import (
     Setting,
     Wrapped,
 )
-from asyncdp_sim.spec.registry import FAMILY
 
 AnyAlgorithm = Annotated[
     AsyncGossip

@@ -9,12 +9,12 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import GossipKind
 from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
 from asyncdp_sim.learning.algorithms.steps import Algorithm, AnswerBatch, Setting, of_owners, shared
-from asyncdp_sim.spec.base import trait
 
 
 @dataclass(eq=False)

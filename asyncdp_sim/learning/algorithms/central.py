@@ -12,6 +12,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
@@ -24,7 +25,6 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
     shared,
 )
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, trait
 
 Weighting = Literal["constant", "polynomial", "hinge"]
 

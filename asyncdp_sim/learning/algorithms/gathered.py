@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
@@ -39,7 +40,6 @@ from asyncdp_sim.learning.algorithms.steps import (
     power,
     project,
 )
-from asyncdp_sim.spec.base import Count, Positive, trait
 
 
 @dataclass(eq=False)

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import Positive
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, GossipKind
@@ -27,7 +28,6 @@ from asyncdp_sim.learning.algorithms.steps import (
     of_rows,
     project,
 )
-from asyncdp_sim.spec.base import Positive
 
 
 def _judged(models: Array, node: int | None) -> Array:

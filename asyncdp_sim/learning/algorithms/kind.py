@@ -11,6 +11,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Positive, Variant, about, kind_of, members
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
@@ -22,8 +24,6 @@ from asyncdp_sim.learning.algorithms.steps import (
 )
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
-from asyncdp_sim.spec.base import Positive, Variant, about, kind_of, members
-from asyncdp_sim.spec.validation import faults_of
 
 MOST = 10_000
 """Steps before an answer, at most."""

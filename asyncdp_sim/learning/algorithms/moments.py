@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.core.specification import about
 
 Initial = Annotated[
     Literal["zeros", "ones", "uniform"],

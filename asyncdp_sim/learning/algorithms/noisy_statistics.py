@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Positive
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import CentralState
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
@@ -28,7 +29,6 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.spec.base import Positive
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,9 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
@@ -45,8 +47,6 @@ from asyncdp_sim.learning.algorithms.steps import (
     project,
 )
 from asyncdp_sim.network.graphs import Neighbours
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, trait
-from asyncdp_sim.spec.validation import faults_of
 
 
 @dataclass(eq=False)

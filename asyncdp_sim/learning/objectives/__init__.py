@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import (
     Hinge,
@@ -26,7 +27,6 @@ from asyncdp_sim.learning.objectives.softmax import (
     SoftmaxObjective,
     SoftmaxRecords,
 )
-from asyncdp_sim.spec.registry import FAMILY
 
 Model = Annotated[Ridge | Logistic | SVM | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""

@@ -20,12 +20,12 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, trait
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, positive, unsolved
 from asyncdp_sim.learning.objectives.models import ModelKind
 from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import JudgedRows, Norm, Objective, Records, stacks
-from asyncdp_sim.spec.base import Count, trait
 
 PROMISED = 1e-6
 """Largest |∂f/∂v_j| at θ*, along directions that stay in Θ, relative to f(0)."""

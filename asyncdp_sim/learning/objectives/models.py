@@ -10,13 +10,13 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Positive, Variant
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, LogisticLoss, Loss
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Norm, Objective, Records
-from asyncdp_sim.spec.base import Positive, Variant
-from asyncdp_sim.spec.validation import faults_of
 
 
 class ModelKind(Variant):

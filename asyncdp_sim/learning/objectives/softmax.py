@@ -17,6 +17,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
@@ -24,7 +25,6 @@ from asyncdp_sim.learning.objectives.rows import (
     Norm,
     StackedRecords,
 )
-from asyncdp_sim.spec.base import trait
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity, Priority
-from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
-from asyncdp_sim.network.laws import LastingLaw, Law, NoTime, Source, uniforms
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
     EACH_OWNER,
     OWNER_NUMBERS,
     Count,
@@ -32,7 +27,12 @@ from asyncdp_sim.spec.base import (
     trait,
     wrong_length,
 )
-from asyncdp_sim.spec.validation import TAGS
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
+from asyncdp_sim.core.validation import TAGS
+from asyncdp_sim.network.laws import LastingLaw, Law, NoTime, Source, uniforms
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.trace import Recorder
 
 IsOnline = Callable[[int, int], bool]

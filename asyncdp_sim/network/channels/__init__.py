@@ -9,15 +9,14 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.specification import FAMILY, kind_of, members, trait
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.network.channels.air import Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.csma import Csma, Dcf
 from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended, Ideal
 from asyncdp_sim.network.laws import uniforms
-from asyncdp_sim.spec.base import kind_of, members, trait
-from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import show
 
 SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
 """Every shared channel; a new one joins by its name here, and may then be one of several too."""

@@ -10,12 +10,12 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.specification import Count, Duration, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Contended, Deferring
 from asyncdp_sim.network.laws import Source
-from asyncdp_sim.spec.base import Count, Duration, Positive, trait
 
 
 class Aloha(Deferring):

@@ -10,13 +10,13 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Activity, Kernel, Signal, Waiting
+from asyncdp_sim.core.specification import Duration, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
+from asyncdp_sim.core.validation import TAGS
 from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Backoff, Contended, Deferring
 from asyncdp_sim.network.laws import too_short, uniforms
-from asyncdp_sim.spec.base import Duration, trait
-from asyncdp_sim.spec.validation import TAGS
 
 Persistence = Annotated[
     Annotated[float, Field(gt=0, le=1), Tag(TAGS[0])]

@@ -17,11 +17,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Kernel
-from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.core.units import TICKS_PER_UNIT
-from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.laws import Law, NoTime, Source, uniforms
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
     EACH_OWNER,
     Duration,
     PerOwner,
@@ -33,7 +29,11 @@ from asyncdp_sim.spec.base import (
     trait,
     wrong_length,
 )
-from asyncdp_sim.spec.validation import TAGS
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import TICKS_PER_UNIT
+from asyncdp_sim.core.validation import TAGS
+from asyncdp_sim.network.channels.air import Medium
+from asyncdp_sim.network.laws import Law, NoTime, Source, uniforms
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 

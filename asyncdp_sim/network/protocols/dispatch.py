@@ -16,13 +16,12 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.specification import EACH_OWNER, FAMILY, Several, Variant, trait, wrong_length
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.laws import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, trait, wrong_length
-from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 

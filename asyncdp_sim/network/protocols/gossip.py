@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity, Priority
+from asyncdp_sim.core.specification import FAMILY, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network.clocks import (
@@ -29,8 +30,6 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.spec.base import trait
-from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 

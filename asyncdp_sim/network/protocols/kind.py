@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity
+from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.core.words import number
@@ -15,7 +16,6 @@ from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import DeliveryPolicy, Owner
-from asyncdp_sim.spec.base import Variant, trait
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""

@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.specification import Count, Duration, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.words import agreed
@@ -23,7 +24,6 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner, Numbers
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Count, Duration, trait
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 

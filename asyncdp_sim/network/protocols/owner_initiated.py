@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Activity
+from asyncdp_sim.core.specification import Duration, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.latency import least_times
@@ -20,7 +21,6 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import DeliveryPolicy, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
-from asyncdp_sim.spec.base import Duration, trait
 from asyncdp_sim.trace import Detail, EventKind
 from asyncdp_sim.trace.vocabulary import BUSY
 

@@ -22,7 +22,9 @@ from asyncdp_sim.core.kernel import (
     Moment,
     Priority,
 )
+from asyncdp_sim.core.specification import Count, OneOrSeveral, per_owner, trait
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.validation import TAGS
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import (
@@ -38,8 +40,6 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.spec.base import Count, OneOrSeveral, per_owner, trait
-from asyncdp_sim.spec.validation import TAGS
 from asyncdp_sim.theory.formulas.polar import disagreement_left
 from asyncdp_sim.trace import EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import ANSWER_DELIVERED, APPLIED, QUERY_SENT

@@ -28,6 +28,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import Several, Spec
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.objectives import Norm
 from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import (
@@ -44,8 +46,6 @@ from asyncdp_sim.privacy.mechanisms.kind import (
     alike,
 )
 from asyncdp_sim.privacy.sensitivity import NormChoice
-from asyncdp_sim.spec.base import Several, Spec
-from asyncdp_sim.spec.validation import faults_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Variant, kind_of, trait
 from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
@@ -18,7 +19,6 @@ from asyncdp_sim.privacy.mechanisms import (
     OwnerBudgets,
     RecordSensitivity,
 )
-from asyncdp_sim.spec.base import Variant, kind_of, trait
 from asyncdp_sim.trace import Trace
 
 

@@ -24,6 +24,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
@@ -41,7 +42,6 @@ from asyncdp_sim.privacy.observers.kind import (
     of_the_strictest,
     plainly,
 )
-from asyncdp_sim.spec.base import trait
 from asyncdp_sim.trace import Trace
 
 _DOWN = 1 - 1e-5

@@ -27,7 +27,9 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, Several
 from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import numbers
 from asyncdp_sim.privacy.accountants.own import Accountant
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, gaussian_epsilons, plainly
@@ -40,8 +42,6 @@ from asyncdp_sim.privacy.observers.knowledge import (
     leverage,
     whole,
 )
-from asyncdp_sim.spec.base import Count, Several
-from asyncdp_sim.spec.validation import show
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 _LIMBS = (8, 20, 40, 80)

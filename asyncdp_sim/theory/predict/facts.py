@@ -8,10 +8,10 @@ from functools import cached_property
 from math import fsum, sqrt
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.specification import Plugin, outsiders, per_owner
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.spec.base import Plugin, outsiders, per_owner
 from asyncdp_sim.theory.formulas.packet_loss import delivered
 from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction
 

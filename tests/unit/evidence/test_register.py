@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.spec.base import kind_of, members
 from tests.conformance.members import FAMILIES
 from tests.oracles import TESTS, Basis, basis_of, marked, marks, oracles, oracles_of
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from analysis.privacy.curious_servers import by_servers, one_more
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.figures import collusion
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from scenarios import curious_servers
 from tests.scenes import text

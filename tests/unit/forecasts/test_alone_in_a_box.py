@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import asyncdp_sim as ad
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.unit.forecasts.banks import banks
 
 

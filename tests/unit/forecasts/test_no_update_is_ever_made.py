@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import members, parse
 from asyncdp_sim.sweeps import sweep
 from tests.conformance.members import examples
 from tests.unit.forecasts.banks import banks

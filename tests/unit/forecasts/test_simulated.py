@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.benefit import errors
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width
@@ -14,7 +15,6 @@ from asyncdp_sim.forecasts.simulated import FEWEST, FIRST, REPLICATES, _mean
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 from tests.one_in import one_in
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     NoisyStatistics,
@@ -25,7 +26,6 @@ from asyncdp_sim.privacy import Domain
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.together import together
 from tests.unit.learning.problems import scopes as replicates

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives import SVM, Logistic, Model, Quadratic, Ridge
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.one_in import one_in
 from tests.tables import table

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     AnyAlgorithm,
@@ -23,7 +24,6 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import Trace
 from tests.unit.learning.problems import records
 from tests.unit.learning.problems import scopes as replicates

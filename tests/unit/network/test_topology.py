@@ -13,6 +13,7 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.graphs import EdgeFile
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
@@ -25,7 +26,6 @@ from asyncdp_sim.network.topology import (
     Topology,
     Waxman,
 )
-from asyncdp_sim.spec.base import parse
 
 DISTANCES = pytest.mark.oracle("distances of owners over links")
 RANDOM_GRAPHS = pytest.mark.oracle("links of random graphs")

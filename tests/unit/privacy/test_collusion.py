@@ -14,12 +14,12 @@ from asyncdp_sim.audits.collusion import (
     from_rounds,
     transcribed,
 )
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.privacy.mechanisms import laplace_scale
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import advantage_bound, averaging_advantage

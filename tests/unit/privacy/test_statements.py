@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.describe import describe
@@ -23,7 +24,6 @@ from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from tests.one_in import one_in
 from tests.tables import table

@@ -11,12 +11,12 @@ import pytest
 from asyncdp_sim.columns import summary
 from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.reference import entries, look_up, schema_text
 from asyncdp_sim.reference.lookup import labels
 from asyncdp_sim.scenario.fields import tables
 from asyncdp_sim.scenario.labels import labels as labels_of_pictures
-from asyncdp_sim.spec.base import kind_of, members
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
 from tests.unit.reference.pages import results_page, scenario_pages

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.figures import forecast as drawn_forecast
 from asyncdp_sim.figures import profit, traces
 from asyncdp_sim.figures.convergence import CurveLine
@@ -21,7 +22,6 @@ from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners import LONGEST, places, shown
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 HOSTILE = (

@@ -8,6 +8,7 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
 from asyncdp_sim.figures import traces
@@ -17,7 +18,6 @@ from asyncdp_sim.results.provenance import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import fields, text
 from tests.tables import table

@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.gone import instead_of_field
-from asyncdp_sim.spec.plugins import Place
+from asyncdp_sim.core.plugins import Place
 
 _CONFLICTS = "fields_that_do_not_fit"
 _BOUNDS = {
