@@ -12,7 +12,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import Spec, Variant, members
 from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law, LawKind
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 
 TRIES = 20
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from analysis.exact.learning import Recursions, exact
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.results.provenance import digest
+from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.scenario import Scenario
 
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from asyncdp_sim.api.arguments import Named
-from asyncdp_sim.api.plots import ForecastPlots
+from asyncdp_sim.api.results import ForecastPlots
 from asyncdp_sim.core.words import html_table, number
 
 if TYPE_CHECKING:

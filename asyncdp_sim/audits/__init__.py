@@ -28,7 +28,7 @@ from asyncdp_sim.core.progress import Progress, beginning, counted
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import duration, html_table, number
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.size import require_room
 

@@ -30,8 +30,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.mechanisms import LearnerNoise
-from asyncdp_sim.runs.replicates import blocks
-from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.runs.replicates import Map, blocks
 from asyncdp_sim.scenario import Scenario
 
 
@@ -185,7 +184,7 @@ def audit_run(
     workers : int
         Number of processes, ≥ 1. Results do not depend on it.
     run_map : callable
-        A ``map`` over so many; see :func:`~asyncdp_sim.runs.workers.processes`.
+        A ``map`` over so many; see :func:`~asyncdp_sim.runs.replicates.processes`.
     advance : callable, optional
         Told how many more runs are done.
     """

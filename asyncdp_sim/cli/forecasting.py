@@ -39,10 +39,10 @@ def forecast_command(
     No private records are read without --private.
     """
     require_address_space(TO_RUN)  # before SciPy is there
+    from asyncdp_sim.describe.names import write_beside
     from asyncdp_sim.forecasts import forecast, words
     from asyncdp_sim.forecasts.changes import Change, changes
     from asyncdp_sim.forecasts.population import population
-    from asyncdp_sim.reference import write_beside
     from asyncdp_sim.scenario import require_new, save_new
 
     advising = inviting or tuning or market is not None

@@ -36,7 +36,7 @@ def run_command(
     plotting: bool = False,
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
-    from asyncdp_sim.results.provenance import default_directory
+    from asyncdp_sim.results.manifest import default_directory
     from asyncdp_sim.runs import finished, run, write
     from asyncdp_sim.theory.predict.size import size_notes
 
@@ -90,7 +90,7 @@ def sweep_command(
 
     Each cell has a directory of its own within that of the sweep.
     """
-    from asyncdp_sim.results.provenance import default_directory
+    from asyncdp_sim.results.manifest import default_directory
     from asyncdp_sim.sweeps import require_sweep, status, sweep
 
     if is_dir(file):

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.columns.arrow import from_arrow
-from asyncdp_sim.columns.dictionary import COUNT, NUMBER, column
+from asyncdp_sim.results.columns import COUNT, NUMBER, column, from_arrow
 from asyncdp_sim.results.manifest import not_a_result
 
 UNIQUE: Mapping[str, tuple[str, ...]] = {

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.columns.arrow import from_arrow
 from asyncdp_sim.core.errors import InputError, ResultError
 from asyncdp_sim.core.files import file_bytes, is_file
 from asyncdp_sim.core.words import known
 from asyncdp_sim.network import Network
+from asyncdp_sim.results.columns import from_arrow
 from asyncdp_sim.results.keys import require_keys, with_keys
 from asyncdp_sim.results.manifest import not_a_result, read_manifest
 from asyncdp_sim.scenario import Participants, load

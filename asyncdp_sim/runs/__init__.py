@@ -17,8 +17,7 @@ from asyncdp_sim.runs.gains import judged
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
-from asyncdp_sim.runs.replicates import learn_all, live_all, simulate_all
-from asyncdp_sim.runs.workers import Map, processes
+from asyncdp_sim.runs.replicates import Map, learn_all, live_all, processes, simulate_all
 from asyncdp_sim.runs.writing import build, finished, manifest, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.size import require_room
@@ -55,7 +54,7 @@ def run(
         The scenario's own data and traces where they are at hand already, as in a sweep.
     run_map : callable, optional
         A ``map`` over so many processes that are there already; see
-        :func:`~asyncdp_sim.runs.workers.processes`.
+        :func:`~asyncdp_sim.runs.replicates.processes`.
     progress : Progress, optional
         Told how far it has come.
     gains : bool

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.columns import arrow_texts
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data import Dataset
@@ -22,6 +21,7 @@ from asyncdp_sim.measures.energy import used
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
 from asyncdp_sim.privacy.accountants.attacker import mu_of, of_gaussian, of_pure
+from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned

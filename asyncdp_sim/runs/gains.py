@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.columns import arrow_texts
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.threads import one_thread
@@ -26,6 +25,7 @@ from asyncdp_sim.decision import (
     scored_by,
 )
 from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.scenario import Scenario
 
 RUNS = 10

@@ -10,14 +10,13 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
 from asyncdp_sim.measures.energy import energy_figures
 from asyncdp_sim.privacy import Guarantee, Ledger
-from asyncdp_sim.results.provenance import fingerprints
+from asyncdp_sim.results.manifest import fingerprints
 from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
 from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.runs.problem import Problem, prepare
-from asyncdp_sim.runs.replicates import Learned
+from asyncdp_sim.runs.replicates import Learned, Map
 from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.runs.warnings import warnings
-from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.trace import Trace
 
@@ -76,7 +75,7 @@ class RunResult:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Digests in layers; see :func:`asyncdp_sim.results.provenance.fingerprints`."""
+        """Digests in layers; see :func:`asyncdp_sim.results.manifest.fingerprints`."""
         return fingerprints(self.traces, self.learned.curve, self.learned.models)
 
 

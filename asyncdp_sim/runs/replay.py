@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.comparisons.differences import Difference, between, directories, in_words, leaves
 from asyncdp_sim.core.errors import DataError, Fault, ReplayError, ResultError, SpecError
 from asyncdp_sim.core.files import file_bytes, from_json
 from asyncdp_sim.core.gone import instead_of_field
@@ -22,13 +23,12 @@ from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.results import read_columns, read_manifest
-from asyncdp_sim.results.provenance import (
+from asyncdp_sim.results.manifest import (
     VERSIONS,
     blas_kernel,
     described,
     other_versions,
 )
-from asyncdp_sim.runs.differences import Difference, between, directories, in_words, leaves
 from asyncdp_sim.scenario import (
     Raw,
     Scenario,

@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.results import read_parquet
-from asyncdp_sim.results.provenance import VERSIONS, versions
+from asyncdp_sim.results.columns import (
+    Columns,
+    arrow_array,
+    arrow_texts,
+    from_arrow,
+    update_columns,
+)
+from asyncdp_sim.results.manifest import VERSIONS, versions
 from asyncdp_sim.results.write import Writer
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.trace import Ending, Trace

@@ -4,7 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.columns import (
+from asyncdp_sim.comparisons.differences import between, in_words
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.measures.energy import energy_predictions
+from asyncdp_sim.privacy.accountants.by_losses import spending_columns
+from asyncdp_sim.privacy.label import Label, label
+from asyncdp_sim.results import SCHEMA, read_manifest
+from asyncdp_sim.results.columns import (
     README,
     alone_columns,
     event_groups,
@@ -13,12 +19,7 @@ from asyncdp_sim.columns import (
     readme,
     update_columns,
 )
-from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.measures.energy import energy_predictions
-from asyncdp_sim.privacy.accountants.by_losses import spending_columns
-from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.results import SCHEMA, read_manifest
-from asyncdp_sim.results.provenance import (
+from asyncdp_sim.results.manifest import (
     blas_kernel,
     cpu_features,
     described,
@@ -29,7 +30,6 @@ from asyncdp_sim.results.provenance import (
 )
 from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
-from asyncdp_sim.runs.differences import between, in_words
 from asyncdp_sim.runs.outcome import RunResult, all_numbers
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import asyncdp_sim as ad
-from asyncdp_sim.columns.dictionary import COUNT, NUMBER, tables
 from asyncdp_sim.results import open_directory
+from asyncdp_sim.results.columns import COUNT, NUMBER, tables
 from asyncdp_sim.results.keys import UNIQUE
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL

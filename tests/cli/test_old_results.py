@@ -16,8 +16,8 @@ import pytest
 import tomli_w
 
 import asyncdp_sim as ad
+from asyncdp_sim.comparisons.differences import directories
 from asyncdp_sim.results import Result
-from asyncdp_sim.runs.differences import directories
 from tests.manifests import changed
 from tests.one_in import one_in
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, duration, in_unit
 from asyncdp_sim.figures import changes, convergence
-from asyncdp_sim.reports.numbers import key_numbers
+from asyncdp_sim.reports.answer import key_numbers
 from asyncdp_sim.results import open_directory
 from asyncdp_sim.scenario import load
 from tests.cli.scenes import SMALL, SWEEP

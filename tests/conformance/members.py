@@ -32,7 +32,7 @@ from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from tests.tables import table
 
 DATA = Path(__file__).parent / "data"

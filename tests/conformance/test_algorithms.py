@@ -18,7 +18,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 from tests.one_in import one_in

@@ -17,7 +17,7 @@ from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.forecasts.words import figures as in_words
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
-from asyncdp_sim.results.provenance import digest
+from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest

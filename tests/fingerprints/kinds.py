@@ -18,7 +18,7 @@ from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from tests.conformance import test_observers
 from tests.conformance.members import FAMILIES, FORMS, examples
 from tests.fingerprints.fingerprint import Fingerprint, fingerprint, of_run, of_text

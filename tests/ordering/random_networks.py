@@ -23,7 +23,7 @@ from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Star, Topology
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import EventKind
 from tests.drawn import Domain
 

@@ -22,10 +22,10 @@ from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.results.provenance import digest
+from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 
 from .zscores import score
 

@@ -15,7 +15,7 @@ from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from tests import scenes
 from tests.conformance.members import examples
 from tests.fresh import fresh_seed

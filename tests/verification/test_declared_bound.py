@@ -19,7 +19,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Hinge, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.losses import SQUARED
-from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
+from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim import proposals as whole
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.forecasts.benefit import errors, intervals
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.uncertainty import may_be_off
-from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 

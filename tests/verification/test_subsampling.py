@@ -16,7 +16,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.objectives.losses import SQUARED
-from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
+from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.reply import PoissonSample
 from asyncdp_sim.privacy.accountants.attacker import mu_of

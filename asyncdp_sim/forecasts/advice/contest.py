@@ -20,7 +20,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns, final_psi, half_width
 from asyncdp_sim.forecasts.population import RELEASE, Population, choosing
 from asyncdp_sim.runs.problem import prepare
-from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.runs.replicates import Map
 from asyncdp_sim.scenario import Scenario
 
 Play = Callable[[Sequence[int]], Array]

@@ -17,7 +17,7 @@ from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.words import gaining
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Participants, Scenario
 
 AROUND = (1.0, 1 / 4)

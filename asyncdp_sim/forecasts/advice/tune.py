@@ -24,7 +24,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     longest,
 )
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 
 CHANGES = (((4.0,), 10), ((2.0,), 20), ((1.4,), 40), ((1.2, 1.08), 100))

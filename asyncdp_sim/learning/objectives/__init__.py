@@ -10,14 +10,18 @@ from asyncdp_sim.learning.objectives.losses import (
     Loss,
     Squared,
 )
-from asyncdp_sim.learning.objectives.mlp import MLP, PerceptronObjective
+from asyncdp_sim.learning.objectives.mlp import (
+    MLP,
+    Perceptron,
+    PerceptronObjective,
+    PerceptronRecords,
+)
 from asyncdp_sim.learning.objectives.models import (
     SVM,
     LinearKind,
     Logistic,
     Ridge,
 )
-from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.learning.objectives.rows import Constants, Norm, Objective, Records, constants

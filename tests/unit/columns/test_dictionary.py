@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.columns import Column, column, summary, tables
+from asyncdp_sim.results.columns import Column, column, summary, tables
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome

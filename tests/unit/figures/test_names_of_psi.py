@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from asyncdp_sim.columns import summary, tables
+from asyncdp_sim.results.columns import summary, tables
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME = r"(?:psi|relative_fitness)(?:_\w+)?"

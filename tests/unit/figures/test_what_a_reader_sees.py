@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
-from asyncdp_sim.columns.dictionary import SPREAD
 from asyncdp_sim.figures import (
     Result,
     Sweep,
@@ -21,6 +20,7 @@ from asyncdp_sim.figures import (
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.networks import DrawnNetwork
+from asyncdp_sim.results.columns import SPREAD
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
 from tests.unit.figures.test_small_multiples import updated

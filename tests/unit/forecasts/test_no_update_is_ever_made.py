@@ -11,7 +11,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.sweeps import sweep
 from tests.conformance.members import examples
 from tests.unit.forecasts.banks import banks

@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.learning.objectives import Model, Quadratic
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from tests.together import together
 
 RECORDS, PARTS = 60_001, 7

@@ -8,13 +8,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from asyncdp_sim.columns import summary
-from asyncdp_sim.columns import tables as tables_of_results
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import kind_of, members
+from asyncdp_sim.describe.names import entries, labels, look_up, schema_text
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.reference import entries, look_up, schema_text
-from asyncdp_sim.reference.lookup import labels
+from asyncdp_sim.results.columns import summary
+from asyncdp_sim.results.columns import tables as tables_of_results
 from asyncdp_sim.scenario.fields import tables
 from asyncdp_sim.scenario.labels import labels as labels_of_pictures
 from tests.cli.scenes import SMALL

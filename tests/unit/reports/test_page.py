@@ -20,9 +20,8 @@ from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
-from asyncdp_sim.reports.drawn import _again
-from asyncdp_sim.reports.numbers import owners as owners_of
-from asyncdp_sim.reports.page import account
+from asyncdp_sim.reports.answer import owners as owners_of
+from asyncdp_sim.reports.page import _again, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
 from asyncdp_sim.results.summary import warnings_first
 from tests.one_in import one_in

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.columns import README
+from asyncdp_sim.comparisons.differences import leaves
 from asyncdp_sim.core.errors import AsyncDPError, ReplayError
-from asyncdp_sim.results.provenance import CIRCUMSTANCES, LATER, blas_kernel
+from asyncdp_sim.results.columns import README
+from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, blas_kernel
 from asyncdp_sim.runs import made_again, require_same, run, write
-from asyncdp_sim.runs.differences import leaves
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import ON_A_TABLE, rates

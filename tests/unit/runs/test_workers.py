@@ -12,7 +12,7 @@ import pytest
 
 from asyncdp_sim.core import files
 from asyncdp_sim.core.errors import MachineError
-from asyncdp_sim.runs.workers import executor, processes
+from asyncdp_sim.runs.replicates import executor, processes
 from tests.cli.scenes import SMALL
 
 FILES = {"small.toml": SMALL}

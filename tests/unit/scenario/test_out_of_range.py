@@ -10,7 +10,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.scenario.domains import examples_of
+from asyncdp_sim.scenario.fields import examples_of
 from tests.scenes import fields
 from tests.tables import table
 from tests.together import together

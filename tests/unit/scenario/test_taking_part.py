@@ -14,7 +14,7 @@ from asyncdp_sim.describe import describe
 from asyncdp_sim.figures import traces
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result
-from asyncdp_sim.results.provenance import described, digest
+from asyncdp_sim.results.manifest import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load

@@ -8,12 +8,12 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from asyncdp_sim.columns import README
 from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.results import read_manifest, read_parquet, read_table
-from asyncdp_sim.results.provenance import CIRCUMSTANCES, LATER, VERSIONS
+from asyncdp_sim.results.columns import README
+from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, VERSIONS
 from asyncdp_sim.scenario import leaves as settings_of
 from asyncdp_sim.scenario import without_places
 

@@ -1,21 +1,29 @@
-"""The dictionary of columns: every column of every table, and every key of a summary.
+"""The columns of tables: described in one dictionary, made from runs, and typed for Arrow.
 
 They are in ``columns.toml`` beside this module.
 """
 
+import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import product
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import RATIOS
+from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.scenario.fields import field_at
 from asyncdp_sim.scenario.paths import VARIANT
+from asyncdp_sim.trace import Detail, EventKind, Trace
 
 SUMMARY_NAME = "summary"
 """What the figures of a manifest are called where tables are."""
@@ -265,3 +273,224 @@ def _body(chosen: tuple[tuple[str, tuple[str, ...]], ...], summary: tuple[str, .
 
 def _named(table: str, names: Iterable[str]) -> list[Column]:
     return [result for name in names if (result := column(table, name)) is not None]
+
+
+def arrow_table(
+    name: str, columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None
+) -> Any:
+    """Return NumPy or Arrow columns as a table; NaN becomes null.
+
+    Parameters
+    ----------
+    name : str
+        Of the table in the dictionary of columns.
+    columns : mapping
+    metadata : mapping of text, optional
+        Of the whole table.
+    """
+    import pyarrow as pa
+
+    arrays = {key: arrow_array(value) for key, value in columns.items()}
+    schema = arrow_schema(name, tuple((key, array.type) for key, array in arrays.items()))
+    return pa.Table.from_arrays([*arrays.values()], schema=schema.with_metadata(metadata))
+
+
+@lru_cache(maxsize=32)  # results of a sweep have the same tables
+def arrow_schema(name: str, types: tuple[tuple[str, Any], ...]) -> Any:
+    """Return the schema of a table whose columns have these names and types."""
+    import pyarrow as pa
+
+    entries = {key: column(name, key) for key, _ in types}
+    return pa.schema(
+        pa.field(key, kind, metadata=None if entry is None else entry.metadata)
+        for (key, kind), entry in zip(types, entries.values(), strict=True)
+    )
+
+
+def arrow_array(values: Any, absent: Bools | None = None) -> Any:
+    """Return NumPy numbers as Arrow's, without the pandas that PyArrow loads to look at them.
+
+    Parameters
+    ----------
+    values : NDArray, Arrow array or sequence
+        What are not NumPy's numbers or truth values become what PyArrow makes of them.
+    absent : NDArray, optional
+        Which are null; by default NaN.
+    """
+    import pyarrow as pa
+
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else None
+    if kind is None and isinstance(values, pa.Array | pa.ChunkedArray):
+        return values
+    if kind is None or kind not in "biuf":
+        return pa.array(values, from_pandas=True, mask=absent)
+    if absent is None and kind == "f":
+        absent = np.isnan(values)
+    value = None if absent is None or not absent.any() else _bits(~absent)
+    data = _bits(values) if kind == "b" else pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [value, data])
+
+
+def arrow_texts(texts: Sequence[str | None]) -> Any:
+    """Return texts as an Arrow array, None as null, as :func:`arrow_array` does."""
+    import pyarrow as pa
+
+    letters = [b"" if text is None else text.encode() for text in texts]
+    value = np.array([text is not None for text in texts], dtype=bool)
+    ends = np.cumsum([0, *map(len, letters)], dtype=np.int32)
+    bits = None if value.all() else _bits(value)
+    written = [bits, pa.py_buffer(ends), pa.py_buffer(b"".join(letters))]
+    return pa.Array.from_buffers(pa.string(), len(letters), written)
+
+
+def from_arrow(column: Any) -> npt.NDArray[Any]:
+    """Return an Arrow table's column as NumPy's, without pandas.
+
+    Of numbers null is NaN; texts and truth values with nulls are objects.
+    """
+    import pyarrow as pa
+
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        plain = pa.types.is_boolean(kind) and column.null_count == 0
+        return np.array(column.to_pylist(), dtype=np.bool_ if plain else object)
+    complete = column.combine_chunks()
+    if complete.null_count > 0:
+        complete = complete.cast(pa.float64()).fill_null(np.nan)
+    return np.from_dlpack(complete)
+
+
+def _bits(values: Bools) -> Any:
+    import pyarrow as pa
+
+    return pa.py_buffer(np.packbits(values, bitorder="little"))
+
+
+Columns = Mapping[str, Any]
+ROW_GROUP = 2**20
+"""Rows that a Parquet file has together, and that are in memory at a time of a long table."""
+
+
+def update_columns(traces: Sequence[Trace], numbers: Sequence[int]) -> Columns:
+    """Return ``updates``: one row per answer used, sorted by replicate and k.
+
+    ``peer`` is there where models were read from others than the one learner.
+    """
+    tables = [trace.updates for trace in traces]
+    names = tables[0].dtype.names or ()  # of all at once there would be two copies
+    joined = {name: np.concatenate([table[name] for table in tables]) for name in names}
+    columns: dict[str, Any] = {
+        "replicate": _repeat(numbers, tables),
+        "k": joined["k"],
+        "tick": joined["tick"],
+        "time": to_units(joined["tick"]),
+        "owner": joined["owner"],
+        "read_tick": joined["read_tick"],
+        "staleness": joined["staleness"],
+        "message": joined["message"],
+    }
+    if np.any(joined["peer"] != 0):
+        columns["peer"] = joined["peer"]
+    return columns
+
+
+def event_groups(
+    traces: Sequence[Trace], numbers: Sequence[int], rows: int = ROW_GROUP
+) -> Iterator[Columns]:
+    """Yield ``events``, a row per event by replicate and seq, so many rows at a time.
+
+    A long run takes no more room than that.
+    """
+    tables = [trace.events for trace in traces if trace.events is not None]
+    begin = np.cumsum([0, *map(len, tables)])
+    for first in range(0, max(1, int(begin[-1])), rows):
+        low = np.clip(first - begin[:-1], 0, None).tolist()
+        stop = np.clip(first + rows - begin[:-1], 0, None).tolist()
+        part = [table[a:b] for table, a, b in zip(tables, low, stop, strict=True)]
+        yield _of_events(part, numbers, low)
+
+
+def _of_events(
+    tables: Sequence[npt.NDArray[np.void]], numbers: Sequence[int], seqs: Sequence[int]
+) -> Columns:
+    """Return columns of events of several replicates, each from a place in its order on."""
+    import pyarrow as pa
+
+    joined = np.concatenate(tables)
+    message, attempt = joined["message"], joined["attempt"]
+    kinds = arrow_texts([kind.name for kind in EventKind])
+    return {
+        "replicate": _repeat(numbers, tables),
+        "seq": np.concatenate(
+            [seq + np.arange(len(t), dtype=np.int64) for seq, t in zip(seqs, tables, strict=True)]
+        ),
+        "tick": joined["tick"],
+        "time": to_units(joined["tick"]),
+        "kind": pa.DictionaryArray.from_arrays(arrow_array(joined["kind"]), kinds),
+        "owner": joined["owner"],
+        "message": arrow_array(message, message == 0),
+        "attempt": arrow_array(attempt, attempt == 0),
+        "detail": pa.DictionaryArray.from_arrays(
+            arrow_array(joined["detail"], joined["detail"] == 0),
+            arrow_texts([detail.name.replace("_", "-") for detail in Detail]),
+        ),
+    }
+
+
+def model_columns(models: Array, numbers: Sequence[int]) -> Columns:
+    """Return ``models``: the final central model of every replicate, shape (R, p)."""
+    n_features = models.shape[1]
+    return {
+        "replicate": np.repeat(np.array(numbers, dtype=np.int32), n_features),
+        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), len(models)),
+        "theta_L": models.reshape(-1),
+    }
+
+
+def optimum_columns(theta: Array) -> Columns:
+    """Return ``optimum``: θ*, shape (p,)."""
+    return {"coordinate": np.arange(len(theta), dtype=np.int32), "theta": theta}
+
+
+def alone_columns(theta: Array) -> Columns:
+    """Return ``alone``: each owner's own optimum θ_i*, shape (N, p), sorted by owner."""
+    n_owners, n_features = theta.shape
+    return {
+        "owner": np.repeat(np.arange(1, n_owners + 1, dtype=np.int32), n_features),
+        "coordinate": np.tile(np.arange(n_features, dtype=np.int32), n_owners),
+        "theta": theta.reshape(-1),
+    }
+
+
+def summary_column(name: str, values: Sequence[Any]) -> Any:
+    """Return a column of the sweep's ``cells`` from a figure of the cells' summaries."""
+    entry = summary().get(name)  # none of what another version wrote under another name
+    domain = None if entry is None else entry.domain
+    if domain == TEXT:
+        return arrow_texts(values)
+    absent = np.array([value is None for value in values], dtype=bool)
+    entries = [0 if value is None else value for value in values]
+    if domain == YES:
+        return arrow_array(np.array(entries, dtype=bool), absent)
+    complete = domain in (COUNT, NUMBER) and name != "largest_staleness"  # a float, as it ever was
+    result = np.array(entries, dtype=float)
+    return arrow_array(result.astype(np.int64) if complete else result, absent)
+
+
+def swept_column(values: Sequence[Any]) -> Any:
+    """Return a column of swept values: as they are where all are alike, else as JSON texts."""
+    if all(isinstance(value, str) for value in values):
+        return arrow_texts(values)
+    if all(type(value) is bool for value in values):
+        return arrow_array(np.array(values, dtype=bool))
+    if all(type(value) is int and abs(value) < 2**63 for value in values):
+        return arrow_array(np.array(values, dtype=np.int64))
+    if all(type(value) in (int, float) for value in values):
+        result = np.array([float(value) for value in values])
+        return arrow_array(result, np.zeros(len(result), dtype=bool))
+    return arrow_texts([json.dumps(jsonable(value)) for value in values])
+
+
+def _repeat(numbers: Sequence[int], tables: Sequence[npt.NDArray[np.void]]) -> Any:
+    lengths = [len(table) for table in tables]
+    return np.repeat(np.array(numbers, dtype=np.int32), lengths)
