@@ -15,7 +15,7 @@ from asyncdp_sim.figures.kit.style import BAND, BLUE, DARK_BLUE, LIGHT_BLUE, THE
 from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
-from asyncdp_sim.theory.formulas.quantiles import binomial_quantile
+from asyncdp_sim.theory.formulas.arguments import binomial_quantile
 from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection

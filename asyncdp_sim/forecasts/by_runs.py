@@ -20,7 +20,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Learned, Map, learn_all, live_all, processes, simulate_all
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from asyncdp_sim.theory.formulas.arguments import t_quantile
 from asyncdp_sim.trace import Trace
 
 LARGEST = 1e100

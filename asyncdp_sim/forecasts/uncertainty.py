@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from asyncdp_sim.theory.formulas.arguments import t_quantile
 
 REDRAWS = 8
 RUNS = 5

@@ -9,7 +9,7 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.theory.formulas.quantiles import binomial_quantile, t_quantile
+from asyncdp_sim.theory.formulas.arguments import binomial_quantile, t_quantile
 
 LEVEL = 0.95
 

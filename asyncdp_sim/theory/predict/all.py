@@ -15,7 +15,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability.kind import Diurnal, Outages
 from asyncdp_sim.network.channels.kind import GilbertElliott, IndependentLosses
-from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
+from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean_attempts
 from asyncdp_sim.theory.predict.channels import access
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import facts_of

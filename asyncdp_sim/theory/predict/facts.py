@@ -12,7 +12,7 @@ from asyncdp_sim.core.specification import Plugin, outsiders, per_owner
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.theory.formulas.packet_loss import delivered
+from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction
 
 RESENT = "answers that arrived are sent again where acknowledgements are lost"

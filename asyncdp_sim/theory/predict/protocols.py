@@ -30,10 +30,14 @@ from asyncdp_sim.network.protocols import (
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas import queueing
-from asyncdp_sim.theory.formulas.broadcast import broadcast
-from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts
-from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
-from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.formulas.queueing import (
+    LossNetwork,
+    closed_network,
+    loss_network,
+    return_bounds,
+    whereabouts,
+)
+from asyncdp_sim.theory.formulas.rounds import broadcast, mean_round
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import (
     SPREADS,

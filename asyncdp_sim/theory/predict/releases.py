@@ -6,7 +6,7 @@ from math import ceil, fsum, log2, sqrt
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.theory.formulas.packet_loss import delivered, mean_attempts
+from asyncdp_sim.theory.formulas.channels import delivered, mean_attempts
 
 SPREADS = 40.0
 """So many standard deviations above its mean no count is ever met, skewed as it may be."""
