@@ -126,7 +126,10 @@ OTHER = {
     ),
     "clipped": ({"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}}}, "clipped"),
     "not quadratic": (
-        {"model": {"kind": "mlp", "regularisation": 0.1, "hidden": 2}},
+        {
+            "model": {"kind": "mlp", "regularisation": 0.1, "hidden": 2},
+            "algorithm": {"kind": "collab-2", "step": 0.2, "initial": "uniform"},
+        },
         "not quadratic",
     ),
     "projected": (
