@@ -207,10 +207,7 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
     if not privacy.budget.even:
         remedy = "allowed in a Flower app is horizon or per-owner-cap, with equal parts"
         yield Fault("privacy.budget.kind", repr(privacy.budget.kind), remedy)
-    if (
-        privacy.mechanism.kind == "gaussian"
-        and getattr(privacy.budget, "per_answer", None) is not None
-    ):
+    if privacy.mechanism.needs_delta and getattr(privacy.budget, "per_answer", None) is not None:
         remedy = "allowed in a Flower app with gaussian noise is answers, or a per-owner-cap"
         yield Fault("privacy.budget.per_answer", "a price", remedy)
     yield from _allowed("privacy.noise", privacy.noise, ("vector",))

@@ -74,7 +74,7 @@ def app_runs(scenario: Scenario, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in names:
         ledger.create(str(folder / f"{name}.ledger"), name)
     owners = [
-        client.Owner(plan, {"owner": name, "table": str(folder / f"{name}.csv"),
+        client.OwnerClient(plan, {"owner": name, "table": str(folder / f"{name}.csv"),
                             "ledger": str(folder / f"{name}.ledger")})
         for name in names
     ]  # fmt: skip

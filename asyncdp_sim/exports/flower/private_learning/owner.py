@@ -19,7 +19,7 @@ GAPS = 64
 """Ticks of the client's clock that a reply announces."""
 
 
-class Owner:
+class OwnerClient:
     """An owner's rows and ledger under a plan.
 
     ``settings`` are the client's own: ``owner``, and the paths ``table`` and ``ledger``. Of them
@@ -108,7 +108,7 @@ def respond(
             settings = dry_settings(int(settings["partition-id"]), config)
         plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
         reply["owner"] = place(plan, settings)
-        owner = Owner(plan, settings)
+        owner = OwnerClient(plan, settings)
         return reply | owner.reply(point), owner.warning.strip()
     except Exception as error:
         reason = error.reason if isinstance(error, ledger.RefusedError) else 0
