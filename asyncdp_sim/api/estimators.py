@@ -14,7 +14,7 @@ from asyncdp_sim.data.dataset import require_column
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.persons import codes_of
 from asyncdp_sim.learning.objectives.models import ModelKind
-from asyncdp_sim.learning.objectives.rows import Norm
+from asyncdp_sim.learning.objectives.records import Norm
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.scenario import Scenario
 

@@ -19,7 +19,7 @@ from asyncdp_sim.audits import recomposed
 from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.specification import per_owner
-from asyncdp_sim.learning.reply import AnswerNoise
+from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair

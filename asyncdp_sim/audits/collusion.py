@@ -72,9 +72,9 @@ class Transcribed(Wrapped):
         self._updates = 0
 
     @override
-    def apply(self, state: Any, turn: AnswerBatch, points: Array, answers: Array) -> None:
-        self._seen.append((self._updates, turn, points.copy(), answers.copy()))
-        super().apply(state, turn, points, answers)
+    def apply(self, state: Any, batch: AnswerBatch, points: Array, answers: Array) -> None:
+        self._seen.append((self._updates, batch, points.copy(), answers.copy()))
+        super().apply(state, batch, points, answers)
 
     @override
     def update(self, state: Any, rows: Ints | None = None) -> None:
@@ -84,9 +84,9 @@ class Transcribed(Wrapped):
     def transcript(self, replicate: int) -> Transcript:
         """Return the exchanges of a replicate, from 0; points are queries where none is stale."""
         found = [
-            (k, turn.owners[row], points[row], answers[row])
-            for k, turn, points, answers in self._seen
-            for row in np.flatnonzero(turn.replicates == replicate).tolist()
+            (k, batch.owners[row], points[row], answers[row])
+            for k, batch, points, answers in self._seen
+            for row in np.flatnonzero(batch.replicates == replicate).tolist()
         ]
         shape = (len(found), self.n_features)
         return Transcript(

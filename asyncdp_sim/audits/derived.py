@@ -18,8 +18,8 @@ from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
+from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerNoise
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario

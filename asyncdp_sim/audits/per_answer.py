@@ -21,8 +21,8 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.learning.clipping import AdaptiveBound
-from asyncdp_sim.learning.reply import AnswerNoise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 

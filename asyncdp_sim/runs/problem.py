@@ -20,9 +20,9 @@ from asyncdp_sim.learning.algorithms import (
     Gradients,
     Setting,
 )
+from asyncdp_sim.learning.answers import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
-from asyncdp_sim.learning.reply import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
 from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise

@@ -27,10 +27,9 @@ from asyncdp_sim.core.threads import TO_RUN, one_thread, require_address_space
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.data.tables.limits import RAISED
 from asyncdp_sim.learning.live import LiveLearning
+from asyncdp_sim.learning.recording import GradientMonitor, Observed, Trajectory
 from asyncdp_sim.learning.replay import replay_together
 from asyncdp_sim.learning.replay_cells import CellTask
-from asyncdp_sim.learning.trajectory import Trajectory
-from asyncdp_sim.learning.watch import GradientMonitor, Observed
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.trace import Trace

@@ -32,8 +32,8 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.algorithms import OneOnOne
+from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.reply import AnswerNoise
 from asyncdp_sim.theory.formulas.arguments import (
     count,
     finite,

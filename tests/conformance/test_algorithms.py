@@ -9,10 +9,10 @@ import pytest
 from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AnyAlgorithm, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential

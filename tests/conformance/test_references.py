@@ -12,9 +12,9 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import FAMILY, kind_of, members
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedAsync
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import Trace

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import AsyncGossip, Collab2, FedBuff, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning, Target
 from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
-from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.latency import Aggregation
@@ -372,7 +372,7 @@ def lived(
     assert found.clipped.tolist() == again.clipped[:1].tolist()
     open_ones = [ExchangeOutcome.unreleased, ExchangeOutcome.in_flight]
     cut_short = np.isin(trace.exchanges["outcome"], open_ones)
-    assert len(live._asked) == np.count_nonzero(cut_short)
+    assert len(live._queries) == np.count_nonzero(cut_short)
     return trace, found
 
 

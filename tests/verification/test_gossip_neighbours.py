@@ -9,7 +9,7 @@ import pytest
 from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphSteps
+from asyncdp_sim.learning.algorithms.gossip import GossipGraphSteps
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests import scenes

@@ -14,9 +14,9 @@ from scipy.stats import norm
 from asyncdp_sim.audits.observers import audit_models
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon

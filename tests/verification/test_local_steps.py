@@ -23,9 +23,9 @@ from asyncdp_sim.learning.algorithms import (
     ParameterServer,
     Setting,
 )
+from asyncdp_sim.learning.answers import AnswerModel, PoissonSample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, PoissonSample
 from asyncdp_sim.network import Latency, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime

@@ -10,8 +10,8 @@ from analysis.exact.per_update import moments
 from analysis.exact.with_budgets import capped_moments
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock

@@ -11,9 +11,9 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Polar, PolarSteps, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs import Edges, GraphsInTurn, Ring, matrices_of
 from asyncdp_sim.network.laws import Exponential, NoTime

@@ -15,10 +15,10 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.learning.answers import PoissonSample
 from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.reply import PoissonSample
 from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of, fine_step, together
 from asyncdp_sim.privacy.accountants.own import amplified, bare

@@ -24,7 +24,7 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Count, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
 from asyncdp_sim.learning.algorithms.moments import (
     AS_PUBLISHED,
     MENDED,
@@ -35,8 +35,9 @@ from asyncdp_sim.learning.algorithms.moments import (
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
+    LocalSteps,
     Setting,
-    of_owners,
+    owners_column,
     power,
     project,
 )
@@ -44,17 +45,17 @@ from asyncdp_sim.learning.algorithms.steps import (
 
 @dataclass(eq=False)
 class GatheredState:
-    """One model per replicate, and what this round has brought so far; advanced in place.
+    """One model per replicate, and the answers of this round so far; advanced in place.
 
     Attributes
     ----------
     central : array (R, p)
         The model that is judged.
     model : array (R, p)
-        θ, at which gradients are asked for.
+        θ, at which gradients are taken.
     clipped : array of int (R,)
         Updates in which the projection onto Θ changed θ.
-    turns, answers : list
+    batches, answers : list
         This round's answers, in the order of arrival.
     k : int
         Updates made.
@@ -63,7 +64,7 @@ class GatheredState:
     central: Array
     model: Array
     clipped: Ints
-    turns: list[AnswerBatch] = field(default_factory=list)
+    batches: list[AnswerBatch] = field(default_factory=list)
     answers: list[Array] = field(default_factory=list)
     k: int = 0
 
@@ -105,22 +106,24 @@ class GatheredSteps(Algorithm):
         return GatheredState(model.copy(), model, np.zeros(len(replicates), dtype=np.int64))
 
     @override
-    def query(self, state: GatheredState, turn: AnswerBatch) -> Array:
-        return state.model[turn.replicates]
+    def query(self, state: GatheredState, batch: AnswerBatch) -> Array:
+        return state.model[batch.replicates]
 
     @override
-    def apply(self, state: GatheredState, turn: AnswerBatch, points: Array, answers: Array) -> None:
-        state.turns.append(turn)
+    def apply(
+        self, state: GatheredState, batch: AnswerBatch, points: Array, answers: Array
+    ) -> None:
+        state.batches.append(batch)
         state.answers.append(answers)
 
     def mean(self, state: GatheredState) -> Array:
         """Return the mean of this round's answers, shape (R, p), and forget them."""
         total, weight = np.zeros_like(state.model), np.zeros((len(state.model), 1))
-        for turn, answers in zip(state.turns, state.answers, strict=True):
-            share = of_owners(self.weights, turn)
-            total[turn.replicates] += share * answers
-            weight[turn.replicates] += share
-        state.turns, state.answers = [], []
+        for batch, answers in zip(state.batches, state.answers, strict=True):
+            share = owners_column(self.weights, batch)
+            total[batch.replicates] += share * answers
+            weight[batch.replicates] += share
+        state.batches, state.answers = [], []
         weight[weight == 0] = 1  # a replicate without answers does not move
         return np.asarray(total / weight)
 
@@ -201,8 +204,8 @@ class Collab2Steps(GatheredSteps):
 class CollabKind(GatheredKind):
     """Synchronous learning with noisy gradients of all owners.
 
-    The papers' loop makes T − 1 updates and pays for T answers; here T updates are made of the T
-    answers that are paid for.
+    The papers' loop makes T − 1 updates and charges T answers; here T updates use the T answers
+    that are charged.
     """
 
     initial: Initial = "zeros"
@@ -288,16 +291,17 @@ class Collab2(CollabKind):
 class ParameterServerSteps(GatheredSteps):
     """x ← Π_X[x − α_k (σx + Σ (n_h/n) g_h)], with α_k = α k^(−e).
 
-    The paper's f is a sum over records and this one a mean: its α_k is ours over n. With E local
-    steps of η the mean is of D_h/(Eη), D_h the differences of :class:`LocalSteps`, which have σx
-    in them: α_k = Eη makes the owners' mean the model.
+    The paper's f is a sum over records, here it is a mean: the paper's α_k is this one divided by
+    n. With E local steps of η, the mean is over D_h/(Eη), where D_h is the difference that
+    :class:`LocalSteps` sends. It contains σx. With α_k = Eη the new model is the mean of the
+    owners' models.
 
     Attributes
     ----------
     rate, exponent : float
         α and e.
     local : LocalSteps, optional
-        How far owners go by themselves; ``sigma`` is 0 then.
+        The steps of each owner; ``sigma`` is 0 then.
     """
 
     by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate", "exponent", "local")

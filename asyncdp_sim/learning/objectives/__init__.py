@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from asyncdp_sim.core.specification import FAMILY
-from asyncdp_sim.learning.objectives.linear import LinearObjective
 from asyncdp_sim.learning.objectives.losses import (
     Hinge,
     LogisticLoss,
@@ -18,13 +17,16 @@ from asyncdp_sim.learning.objectives.mlp import (
 )
 from asyncdp_sim.learning.objectives.models import (
     SVM,
+    Constants,
     LinearKind,
+    LinearObjective,
     Logistic,
+    Objective,
     Ridge,
+    constants,
 )
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
-from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import Constants, Norm, Objective, Records, constants
+from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records
 from asyncdp_sim.learning.objectives.softmax import (
     Softmax,
     SoftmaxLoss,

@@ -14,7 +14,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A minimum of f over Θ, and what shows that it is one.
+    """A minimum of f over Θ, and the subgradients that prove it.
 
     Attributes
     ----------
@@ -42,14 +42,14 @@ class Loss(ABC):
     curvature: ClassVar[float | None]
     """Sup of φ'' in z; None where φ is not smooth."""
     rate: ClassVar[float | None] = None
-    """c where φ' = c(z − y), beyond its supremum clipped to it; None where φ' is another."""
+    """c where φ' = c(z − y), clipped to its supremum; None where φ' has another form."""
 
     def numbers(self, features: int) -> int:
-        """Return the coordinates of a model of so many features."""
+        """Return p, the coordinates of a model of this number of features."""
         return features
 
     def scores(self, x: Array, theta: Array) -> Array:
-        """Return z, shape (…, n), of rows (n, p) by models (…, p), each model's by itself."""
+        """Return z, shape (…, n), of rows (n, p) by models (…, p), a product for each model."""
         return np.asarray(np.matmul(x, theta[..., None])[..., 0])
 
     def pulled(self, x: Array, slopes: Array) -> Array:
@@ -89,7 +89,7 @@ class Loss(ABC):
             yield (x * bend(z, y)[:, None]).T @ x
 
     def path(self, y: Array) -> Sequence["Loss"]:  # noqa: ARG002
-        """Return losses of which each minimum is where the search for the next one's begins."""
+        """Return losses to minimise one after another; each search begins at the last minimum."""
         return [self]
 
 
@@ -210,7 +210,7 @@ class Hinge(Loss):
 
 
 def positive(least: float) -> float:
-    """Return f(θ*) if the relative fitness is defined with it.
+    """Return f(θ*) if it is positive, so that the relative fitness is defined.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def positive(least: float) -> float:
 
 
 def unsolved(sigma: float, reached: float, promised: float) -> DataError:
-    """Return what is raised where a solver has not found θ*."""
+    """Return the error that a solver raises if it has not found θ*."""
     value = f"σ = {sigma:g}, with which θ* is found to {reached:.1g} only"
     remedy = f"θ* must be found to {promised:g}: raise it, or scale the features"
     return DataError([Fault("model.regularisation", value, remedy)])

@@ -1,10 +1,10 @@
-"""A network with one hidden layer: outputs, record gradients, fitness, and its descent.
+"""A network with one hidden layer: its outputs and record gradients, its fitness, its descent.
 
 z = w₂ᵀa + b₂ with a = tanh(W₁x + b₁) and H hidden units, so that
 
 ∂z/∂w₂ = a, ∂z/∂b₂ = 1, ∂z/∂(W₁, b₁)_h = w₂_h (1 − a_h²) (x, 1).
 
-All functions take stacks of models, θ of shape (…, p); each model is a matrix product of its own,
+All functions take stacks of models, θ of shape (…, p). Each model is a matrix product of its own,
 so that its bits do not depend on how many there are. Gradients are clipped or measured without
 forming them.
 
@@ -31,15 +31,8 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Count, trait
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives.losses import SQUARED, LogisticLoss, Loss, positive, unsolved
-from asyncdp_sim.learning.objectives.models import ModelKind
-from asyncdp_sim.learning.objectives.rows import (
-    JudgedRows,
-    Norm,
-    Objective,
-    Records,
-    StackedRecords,
-    stacks,
-)
+from asyncdp_sim.learning.objectives.models import JudgedRows, ModelKind, Objective
+from asyncdp_sim.learning.objectives.records import Norm, Records, StackedRecords, stacks
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ class Perceptron:
 
     @property
     def numbers(self) -> int:
-        """P."""
+        """p, the number of parameters."""
         return self.hidden * (self.inputs + 2) + 1
 
     def parts(self, theta: Array) -> tuple[Array, Array, Array]:
@@ -92,7 +85,7 @@ class Perceptron:
         np.subtract(1, inner, out=inner)
         inner *= slope[..., None, :]
         gradients = np.empty(theta.shape)
-        units, outer, threshold = self.parts(gradients)
+        units, outer, threshold = self.parts(gradients)  # views, through which it is filled
         np.multiply(weights[..., None], inner @ x, out=units)
         outer[...] = (active @ slope[..., None])[..., 0]
         threshold[..., 0] = slope.sum(axis=-1)
@@ -111,12 +104,12 @@ class Perceptron:
         through = ((weights * weights) @ (bends * bends))[..., 0, :]
         return np.asarray(np.sqrt(1 + (active * active).sum(axis=-2) + through * rows**2))
 
-    def around(
+    def bounds_in_balls(
         self, x: Array, theta: Array, radius: float, spreads: Array, lengths: Array, norm: Norm
     ) -> tuple[Array, Array, Array]:
         """Return an interval of z and a bound of ‖∂z/∂θ‖ over balls around models (q, p).
 
-        Each unit's sum moves by r‖(x, 1)‖₂ at most, its weight by r.
+        In a ball each unit's sum changes by at most r‖(x, 1)‖₂, and its weight by at most r.
 
         Parameters
         ----------
@@ -132,7 +125,7 @@ class Perceptron:
         Returns
         -------
         tuple of array (q, n)
-            Its middle and its half width; the bound.
+            The middle and the half width of the interval, and the bound.
         """
         units, weights, threshold = self.parts(theta)
         sums, moves = units @ x.T, radius * spreads
@@ -213,11 +206,10 @@ class PerceptronRecords(StackedRecords):
     def ceiling(
         self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
     ) -> Array:
-        """Return the bound of |φ'| over the interval of z times that of ‖∂z/∂θ‖.
-
-        Each is over its own worst case.
-        """
-        z, reach, longest = self.net.around(x, centres, radius, spreads, lengths, self.norm)
+        """Return a bound of |φ'| over the interval of z, times the bound of ‖∂z/∂θ‖."""
+        z, reach, longest = self.net.bounds_in_balls(
+            x, centres, radius, spreads, lengths, self.norm
+        )
         steepest = np.abs(self.loss.slope(z + reach, y))
         np.maximum(steepest, np.abs(self.loss.slope(z - reach, y)), out=steepest)
         return np.asarray((steepest * longest).T)
@@ -261,7 +253,7 @@ _BLOCK = 4096
 def best_of(
     net: Perceptron, x: Array, y: Array, loss: Loss, sigma: float, theta_max: float | None
 ) -> Array:
-    """Return the best local minimum of (σ/2)‖θ‖² + (1/n) Σ φ(z(x_j; θ), y_j) that is found in Θ.
+    """Return the best local minimum in Θ, of several, of (σ/2)‖θ‖² + (1/n) Σ φ(z(x_j; θ), y_j).
 
     From each of 8 starts, v ~ N(0, 1/(d + 1)) for the hidden units and N(0, 1/(H + 1)) for the
     output (seed 1, stream ``("mlp", "start", j)``), f descends for 300 evaluations; the lowest, or
@@ -286,15 +278,15 @@ def best_of(
     trials = [np.zeros(net.numbers)]
     for number in range(1, _STARTS + 1):
         drawn = streams.generator("mlp", "start", number).standard_normal(net.numbers)
-        units, outer, threshold = net.parts(drawn)
+        units, outer, threshold = net.parts(drawn)  # views: ``drawn`` is scaled in place
         units /= np.sqrt(net.inputs + 1)
         outer /= np.sqrt(net.hidden + 1)
         threshold /= np.sqrt(net.hidden + 1)
         trials.append(fitness.descend(drawn, _TRIAL))
     best = min(trials, key=lambda v: fitness(v)[0])
-    if fitness.left(best) > _AIM:
+    if fitness.remaining_slope(best) > _AIM:
         best = fitness.descend(best, _EVALUATIONS)
-    reached = fitness.left(best)
+    reached = fitness.remaining_slope(best)
     if not reached <= PROMISED:
         raise unsolved(sigma, reached, PROMISED)
     return fitness.theta(best)
@@ -316,8 +308,8 @@ class _Scaled:
         self._bound = np.inf if theta_max is None else theta_max
         inputs, target = np.sqrt((x * x).mean(axis=0)), np.sqrt((y * y).mean())
         self._scale = np.full(net.numbers, target if target > 0 else 1.0)
-        units, _, _ = net.parts(self._scale)
-        units[...] = 1 / np.where(inputs > 0, inputs, 1.0)  # 1 where there is nothing to measure by
+        units, _, _ = net.parts(self._scale)  # a view, through which the scales of W₁ are set
+        units[...] = 1 / np.where(inputs > 0, inputs, 1.0)  # 1 for inputs that are always 0
         self._box = self._bound / self._scale
         zero, _ = self._fitness(np.zeros(net.numbers))
         self._zero = zero if zero > 0 else 1.0
@@ -331,20 +323,20 @@ class _Scaled:
         value, slope = self._fitness(self._scale * v)
         return value / self._zero, slope * self._scale / self._zero
 
-    def left(self, v: Array) -> float:
+    def remaining_slope(self, v: Array) -> float:
         """Return the largest slope along a coordinate that does not lead out of the box."""
         _, slope = self(v)
         return float(np.max(np.abs(np.clip(v - slope, -self._box, self._box) - v)))
 
     def descend(self, v: Array, evaluations: int) -> Array:
-        """Return where a descent from ``v`` ends."""
+        """Return the end of a descent from ``v``."""
         from scipy.optimize import minimize  # a slow import
 
         begun = np.clip(v, -self._box, self._box)
         box = list(zip(-self._box, self._box, strict=True))
         aims = {"maxfun": evaluations, "ftol": 0.0, "xtol": 0.0, "gtol": _AIM}
         same = {"scale": np.ones(len(v)), "offset": np.zeros(len(v))}  # either alone is undefined
-        with np.errstate(all="ignore"):  # what is found is judged, however it was
+        with np.errstate(all="ignore"):  # the result is judged by its slope, however it was found
             result = minimize(
                 self, begun, jac=True, method="TNC", bounds=box, options={**aims, **same}
             )

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from asyncdp_sim.core.specification import FAMILY_BY_NAME
-from asyncdp_sim.learning.reply import AnswerNoise, Shape
+from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.privacy.mechanisms.gaussian import (
     Correlation,
     GaussianMechanism,

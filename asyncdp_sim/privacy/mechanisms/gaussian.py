@@ -30,8 +30,8 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import Several, Spec
 from asyncdp_sim.core.validation import faults_of
+from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import (
     Gaussian,
     gaussian_answers,

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.specification import Variant
+from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total

@@ -8,8 +8,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.steps import per_row, shared
-from asyncdp_sim.learning.reply import AnswerNoise, Shape
+from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import (
     OwnerBudgets,
@@ -57,7 +56,7 @@ class LaplaceNoise(AnswerNoise):
 
     @override
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
-        gradients += rows * per_row(self.scale, owners)
+        gradients += rows * self.scale.take(owners)[:, None]
         return gradients
 
     @override
@@ -95,7 +94,7 @@ class LaplaceMechanism(PureMechanism):
         shape: Shape,
         grid: float | None,
     ) -> LaplaceNoise:
-        return LaplaceNoise(shared(scale_of(influence, allowance)), shape)
+        return LaplaceNoise(scale_of(influence, allowance), shape)
 
 
 def scale_of(influence: RecordSensitivity, allowance: OwnerBudgets) -> Array:

@@ -9,9 +9,9 @@ import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, GossipGraph, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, Ring, StarGraph

@@ -22,7 +22,7 @@ from asyncdp_sim.learning.objectives import (
     SoftmaxRecords,
     Squared,
 )
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.recording import largest
 from tests.huber import HuberLoss
 from tests.one_in import one_in
 from tests.together import together

@@ -16,10 +16,10 @@ from asyncdp_sim.learning.algorithms import (
     Setting,
 )
 from asyncdp_sim.learning.algorithms.gathered import GatheredState
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, Sample
-from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds
@@ -95,7 +95,7 @@ def gathered(replicates: int, features: int, turns: list[AnswerBatch], answers: 
     rows = np.unique(np.concatenate([turn.rows for turn in turns]))
     steps.update(state, rows)
     assert isinstance(state, GatheredState)
-    assert (state.turns, state.answers) == ([], [])
+    assert (state.batches, state.answers) == ([], [])
     return -state.central
 
 

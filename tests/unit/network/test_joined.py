@@ -12,10 +12,10 @@ from asyncdp_sim.core.kernel import Kernel, Priority
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock

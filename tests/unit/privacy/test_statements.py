@@ -49,7 +49,7 @@ def first_answer(asked: Scenario, replicate: int = 1) -> tuple[np.ndarray, np.nd
     scope = Streams(asked.run.seed).within("replicate", replicate)
     turn, point = AnswerBatch(np.array([0])), np.zeros((1, 2))
     exact = task.reply.gradients.gradient(turn.owners, point.copy())
-    noisy = Answers(task.reply, [scope], 2).noisy(turn, point)
+    noisy = Answers(task.reply, [scope], 2).noisy_gradients(turn, point)
     return noisy[0], exact[0], float(task.reply.noise.scale[0])
 
 
@@ -121,7 +121,7 @@ def test_copies_with_other_learners_have_noise_of_their_own(
         scope = Streams(cell.run.seed).within("replicate", 1)
         turn, point = AnswerBatch(np.array([1])), np.zeros((1, 2))
         exact = task.reply.gradients.gradient(turn.owners, point.copy())
-        noisy = Answers(task.reply, [scope], 2).noisy(turn, point)
+        noisy = Answers(task.reply, [scope], 2).noisy_gradients(turn, point)
         scale = float(task.reply.noise.scale[1])  # owner 2's
         rows += [(noisy - exact) / scale] if scale > 0 else []
     alike = any(np.allclose(a, b) for i, a in enumerate(rows) for b in rows[:i])

@@ -1,13 +1,14 @@
-"""Gossip on any graph: asynchronous learning, and private averaging.
+"""Gossip with one learner (Async, Algorithm 1) or on any graph, and averaging.
 
-Of learning, Async (Algorithm 1) is the star. Averaging puts a noisy vector of every owner in once:
-one step of private gradient descent on f, spread over a graph; of the mean of records where the
-loss is squared and rows are 1 (noise then gossip: Cyffers, Even, Bellet and Massoulié 2022,
-"Muffliato", Algorithm 1, over the pairwise meetings of Boyd, Ghosh, Prabhakar and Shah 2006).
+Averaging puts a noisy vector of every owner in once: one step of private gradient descent on f,
+spread over a graph; of the mean of records where the loss is squared and rows are 1 (noise then
+gossip: Cyffers, Even, Bellet and Massoulié 2022, "Muffliato", Algorithm 1, over the pairwise
+meetings of Boyd, Ghosh, Prabhakar and Shah 2006).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,23 +16,165 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.specification import Positive
+from asyncdp_sim.core.specification import Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, GossipKind
-from asyncdp_sim.learning.algorithms.moments import Initial
+from asyncdp_sim.learning.algorithms.moments import Initial, OneOnOne, Selection
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
     Setting,
-    of_owners,
-    of_rows,
+    owners_column,
     project,
+    rows_column,
 )
 
 
+@dataclass(eq=False)
+class GossipState:
+    """The learner's models, with a leading replicate axis; advanced in place.
+
+    Attributes
+    ----------
+    central : array (R, p)
+        θ_L.
+    copies : array (R, N, p)
+        θ_1 … θ_N.
+    clipped : array of int (R,)
+        Updates in which the projection onto Θ changed a model.
+    """
+
+    central: Array
+    copies: Array
+    clipped: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class GossipSteps(Algorithm):
+    """Algorithm 1 with its numbers filled in.
+
+    With θ̄ = (θ_L + θ_i)/2 and Q the owner's answer to the query θ̄ (Async, line 7):
+
+    θ_i ← Π_Θ[θ̄ − (Nρ/(T²σ)) (σθ̄/(2N) + (n_i/n) Q)],  θ_L ← Π_Θ[θ̄ − β σθ̄].
+
+    Attributes
+    ----------
+    n_owners, n_features : int
+        N, p.
+    shrink_copy : array (N,)
+        1 − ρ/(2T²), or 1 − ρ/(2T² Nπ_i) where the step is divided by Nπ_i.
+    shrink_central : float
+        1 − βσ.
+    step : array (N,)
+        (Nρ/(T²σ)) n_i/n, or (ρ/(T²σπ_i)) n_i/n.
+    theta_max : float or None
+        The box Θ.
+    initial : str
+        Where all models start.
+    apply_at : str
+        Whether the step is taken from (θ_L + θ_i)/2 as it is now, or as it was read.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = ("shrink_copy", "shrink_central", "step", "theta_max")
+    answers_per_update = 1
+
+    n_owners: int
+    n_features: int
+    shrink_copy: Array
+    shrink_central: float | Array
+    step: Array
+    theta_max: float | Array | None
+    initial: Literal["zeros", "ones", "uniform"]
+    apply_at: Literal["current", "as-read"] = "current"
+
+    @cached_property
+    def _least_bound(self) -> float:
+        """The least bound of all rows: a model within it is projected in no row."""
+        return np.inf if self.theta_max is None else float(np.min(self.theta_max))
+
+    @override
+    def init(self, replicates: Sequence[Scope]) -> GossipState:
+        shape = (self.n_owners + 1, self.n_features)
+        models = start(self.initial, replicates, self.theta_max, *shape)
+        clipped = np.zeros(len(replicates), dtype=np.int64)
+        return GossipState(models[:, 0].copy(), models[:, 1:].copy(), clipped)
+
+    @override
+    def query(self, state: GossipState, batch: AnswerBatch) -> Array:
+        copies = state.copies.reshape(-1, self.n_features)  # one index takes rows quicker than two
+        points = copies.take(batch.replicates * self.n_owners + batch.owners, axis=0)
+        points += state.central[batch.index]
+        points *= 0.5
+        return points
+
+    @override
+    def central(self, state: GossipState, batch: AnswerBatch) -> Array:
+        return state.central[batch.replicates]
+
+    @override
+    def apply(self, state: GossipState, batch: AnswerBatch, points: Array, answers: Array) -> None:
+        answers *= owners_column(self.step, batch)  # every row has an answer
+        moved = np.empty((2, *points.shape))
+        copies, central = moved  # views: both are written in place, then projected together
+        np.multiply(owners_column(self.shrink_copy, batch), points, out=copies)
+        copies -= answers
+        np.multiply(self.shrink_central, points, out=central)
+        size = np.abs(moved)
+        if not size.max() <= self._least_bound:
+            bound = np.inf if self.theta_max is None else self.theta_max
+            state.clipped += (size > bound).any(axis=(0, 2))  # also where another number is NaN
+            np.clip(moved, -bound, bound, out=moved)
+        state.copies[batch.replicates, batch.owners] = copies
+        state.central = central
+
+
+class AsyncGossip(GossipKind):
+    """Asynchronous private learning (Async, Algorithm 1)."""
+
+    updates_of = ("answer",)
+    one_model = False
+    looks_at_models = True
+    obfuscates = False
+    needs_shares = trait(lambda self: self.selection == "inverse-rate")
+    treats_updates_alike = True
+
+    kind: Literal["async-gossip"] = "async-gossip"
+    central_step: Literal["proof", "text"] = "proof"
+    initial: Initial = "zeros"
+    selection: Selection = "uniform"
+    apply_at: Literal["current", "as-read"] = "current"
+
+    @property
+    @override
+    def one_on_one(self) -> OneOnOne:
+        return OneOnOne(self.rho_of, self.central_step, self.initial, self.needs_shares)
+
+    @override
+    def steps(self, setting: Setting) -> GossipSteps:
+        n_owners, sigma = setting.n_owners, setting.sigma
+        rate = self.rho_of(n_owners, setting.horizon, sigma) / (setting.horizon**2 * sigma)
+        proof = self.central_step == "proof"
+        central = rate / 2 if proof else (n_owners - 1) * rate / n_owners
+        shrink_copy = np.full(n_owners, 1 - rate * sigma / 2)
+        step = n_owners * rate * setting.weights
+        often = setting.overcounted(self.selection)
+        if often is not None:
+            shrink_copy, step = 1 - rate * sigma / 2 / often, step / often
+        return GossipSteps(
+            n_owners=n_owners,
+            n_features=setting.n_features,
+            shrink_copy=shrink_copy,
+            shrink_central=1 - central * sigma,
+            step=step,
+            theta_max=setting.theta_max,
+            initial=self.initial,
+            apply_at=self.apply_at,
+        )
+
+
 def _judged(models: Array, node: int | None) -> Array:
-    """Return a node's models, or the means of all nodes'."""
+    """Return the models (R, p) of a node, or the means over all nodes if it is None."""
     if node is not None:
         return models[:, node].copy()
     # Summed node by node: how ``sum`` groups its terms may change with R.
@@ -74,9 +217,9 @@ class GossipGraphSteps(Algorithm):
 
         θ_i ← Π_Θ[θ̄ − (ρ/(T²σπ_i)) (γ_i σθ̄ + (n_i/n) Q_i)],  θ_L ← Π_Θ[θ̄ − (ρ/(T²σ)) γ_L σθ̄],
 
-    π_i being the share of wake-ups that are node i's (1 for a learner), so that a node's steps
-    follow the gradient of its part γ_i g + (n_i/n) f_i of f at the same pace, however often it
-    wakes; Σ γ = 1. With a learner γ_L = 1/2 and γ_i = 1/(2N), which is Algorithm 1 of Async with
+    π_i being node i's share of the wake-ups (1 for a learner), so that a node's steps follow the
+    gradient of its part γ_i g + (n_i/n) f_i of f at the same pace, however often it wakes;
+    Σ γ = 1. With a learner γ_L = 1/2 and γ_i = 1/(2N), which is Algorithm 1 of Async with
     the step of its proof (α_L = α_i/N, η = 1/(2N)); without, γ_i = 1/N.
 
     Attributes
@@ -118,34 +261,34 @@ class GossipGraphSteps(Algorithm):
         return GossipGraphState(models, clipped, self.judged)
 
     @override
-    def query(self, state: GossipGraphState, turn: AnswerBatch) -> Array:
-        rows = turn.replicates
-        points: Array = state.models[rows, self._places(turn)]
-        points += state.models[rows, self._peers(turn)]
+    def query(self, state: GossipGraphState, batch: AnswerBatch) -> Array:
+        rows = batch.replicates
+        points: Array = state.models[rows, self._places(batch)]
+        points += state.models[rows, self._peers(batch)]
         points *= 0.5
         return points
 
     @override
-    def central(self, state: GossipGraphState, turn: AnswerBatch) -> Array:
-        return np.asarray(state.central[turn.replicates])
+    def central(self, state: GossipGraphState, batch: AnswerBatch) -> Array:
+        return np.asarray(state.central[batch.replicates])
 
     @override
     def apply(
-        self, state: GossipGraphState, turn: AnswerBatch, points: Array, answers: Array
+        self, state: GossipGraphState, batch: AnswerBatch, points: Array, answers: Array
     ) -> None:
-        rows = turn.replicates  # both nodes' steps are taken at the update
-        answers *= of_owners(self.step, turn)
-        moved = of_owners(self.shrink, turn) * points - answers
-        state.moves.append((rows, self._places(turn), moved))
+        rows = batch.replicates  # both nodes' steps are taken at the update
+        answers *= owners_column(self.step, batch)
+        moved = owners_column(self.shrink, batch) * points - answers
+        state.moves.append((rows, self._places(batch), moved))
         if self.shrink_learner is not None:
-            moved = of_rows(self.shrink_learner, rows) * points
-            state.moves.append((rows, self._peers(turn), moved))
+            moved = rows_column(self.shrink_learner, rows) * points
+            state.moves.append((rows, self._peers(batch), moved))
 
     @override
     def update(self, state: GossipGraphState, rows: Ints | None = None) -> None:
         outside = np.zeros(len(state.clipped), dtype=np.bool_)
         for replicates, nodes, models in state.moves:
-            bound = None if self.theta_max is None else of_rows(self.theta_max, replicates)
+            bound = None if self.theta_max is None else rows_column(self.theta_max, replicates)
             beyond = project(models, bound)
             if beyond is not None:
                 outside[replicates] |= beyond
@@ -153,15 +296,15 @@ class GossipGraphSteps(Algorithm):
         state.clipped += outside
         state.moves = []
 
-    def _places(self, turn: AnswerBatch) -> Ints:
-        """Return where the owners' models stand."""
-        return turn.owners if self.shrink_learner is None else turn.owners + 1
+    def _places(self, batch: AnswerBatch) -> Ints:
+        """Return the places of the owners' models, from 0."""
+        return batch.owners if self.shrink_learner is None else batch.owners + 1
 
-    def _peers(self, turn: AnswerBatch) -> Ints:
-        """Return where their peers' models stand."""
-        if turn.peers is None:
+    def _peers(self, batch: AnswerBatch) -> Ints:
+        """Return the places of their peers' models, from 0."""
+        if batch.peers is None:
             raise ValueError("gossip needs to know whose models are averaged")
-        return turn.peers if self.shrink_learner is not None else turn.peers - 1
+        return batch.peers if self.shrink_learner is not None else batch.peers - 1
 
 
 class GossipGraph(GossipKind):
@@ -217,12 +360,12 @@ class AveragingState:
     Attributes
     ----------
     vectors : array (R, M, p)
-        Of every node, in order of their numbers; those of owners that have not met anybody yet,
-        and of a learner, start at θ_0.
+        The vector of every node, in order of their numbers; owners that have not met anybody yet,
+        and a learner, are at θ_0.
     put_in : array of bool (R, M)
-        Whose vector holds its own noisy answer.
+        Whether the node's own noisy answer is in its vector.
     clipped : array of int (R,)
-        Updates in which a vector that was averaged lay outside Θ.
+        Updates in which a mean of two vectors was outside Θ.
     judged : int or None
         The place of the node whose model is judged; None is the mean of all vectors.
     theta_max : float or None
@@ -257,8 +400,8 @@ class AveragingSteps(Algorithm):
     that meet, each takes (x_i + x_j)/2 if it receives the other's vector, and else keeps its own.
     Meetings where nothing is lost keep the mean over the M nodes, which is, once all owners have
     met somebody, θ_0 − η(σθ_0 + Σ (n_i/n) Q_i): a step of private gradient descent.
-    A learner holds no data, and starts at θ_0 − ησθ_0. No vector is projected onto Θ on its way,
-    so that all are linear in the noise; the model that is judged is.
+    A learner holds no data, and starts at θ_0 − ησθ_0. No vector is projected onto Θ, so that all
+    are linear in the noise; only the model that is judged is projected.
 
     Attributes
     ----------
@@ -302,33 +445,33 @@ class AveragingSteps(Algorithm):
         return AveragingState(vectors, put_in, clipped, self.judged, self.theta_max)
 
     @override
-    def query(self, state: AveragingState, turn: AnswerBatch) -> Array:
-        start = of_rows(self.start, turn.replicates)
-        return np.full((len(turn.owners), self.n_features), start)
+    def query(self, state: AveragingState, batch: AnswerBatch) -> Array:
+        start = rows_column(self.start, batch.replicates)
+        return np.full((len(batch.owners), self.n_features), start)
 
     @override
     def apply(
-        self, state: AveragingState, turn: AnswerBatch, points: Array, answers: Array
+        self, state: AveragingState, batch: AnswerBatch, points: Array, answers: Array
     ) -> None:
-        if turn.peers is None:
+        if batch.peers is None:
             raise ValueError("averaging needs the partner of each owner")
-        self.put_in(state, turn, answers)
+        self.put_in(state, batch, answers)
         first = 0 if self.learner else 1
-        state.met.append((turn.replicates, turn.owners + 1 - first, turn.peers - first))
+        state.met.append((batch.replicates, batch.owners + 1 - first, batch.peers - first))
 
     @override
-    def besides(self, state: AveragingState, turn: AnswerBatch) -> AnswerBatch | None:
-        if self.learner or turn.peers is None:
+    def partners(self, state: AveragingState, batch: AnswerBatch) -> AnswerBatch | None:
+        if self.learner or batch.peers is None:
             return None
-        rows, listeners = turn.replicates, turn.peers - 1
+        rows, listeners = batch.replicates, batch.peers - 1
         new = ~state.put_in[rows, listeners]
         return AnswerBatch(listeners[new], rows=rows[new]) if new.any() else None
 
     @override
-    def put_in(self, state: AveragingState, turn: AnswerBatch, answers: Array) -> None:
-        rows, places = turn.replicates, turn.owners + (1 if self.learner else 0)
+    def put_in(self, state: AveragingState, batch: AnswerBatch, answers: Array) -> None:
+        rows, places = batch.replicates, batch.owners + (1 if self.learner else 0)
         new = ~state.put_in[rows, places]
-        moved = of_rows(self.begin, rows) - of_owners(self.step, turn) * answers
+        moved = rows_column(self.begin, rows) - owners_column(self.step, batch) * answers
         state.vectors[rows[new], places[new]] = moved[new]
         state.put_in[rows, places] = True
 
@@ -344,7 +487,7 @@ class AveragingSteps(Algorithm):
             if self.learner:
                 state.vectors[replicates, places] = mean
             if self.theta_max is not None:
-                bound = of_rows(self.theta_max, replicates)
+                bound = rows_column(self.theta_max, replicates)
                 outside[replicates] |= (np.abs(mean).max(axis=1, keepdims=True) > bound)[:, 0]
         state.clipped += outside
         state.met = []
