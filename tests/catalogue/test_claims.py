@@ -27,14 +27,18 @@ def swept(directory: Path, psi: Sequence[float]) -> Sweep:
     cell.mkdir(parents=True)
     count = len(psi)
     columns = {
-        "replicate": np.repeat(np.arange(count), 2),
+        "replicate": np.repeat(np.arange(1, count + 1), 2),
         "k": np.tile([0, 9], count),
         "time": np.tile([0.0, 1.0], count),
         "relative_fitness": np.ravel(np.stack([np.ones(count), np.array(psi)], 1)),
     }
     pq.write_table(pa.table(columns), cell / "curve.parquet")
     spread = {"mean": float(np.mean(psi)), "median": float(np.median(psi))}
-    manifest = {"replicates": list(range(count)), "summary": {"psi_final": spread}}
+    manifest = {
+        "scenario": {"owners": {"count": 1}, "run": {"updates": 9}},
+        "replicates": list(range(1, count + 1)),
+        "summary": {"psi_final": spread},
+    }
     result = Cell(0, {"privacy.epsilon": 1.0}, Result(cell, manifest))
     return Sweep(directory, ("privacy.epsilon",), (result,), ())
 

@@ -15,11 +15,14 @@ from dp_accounting.rdp import RdpAccountant
 from scipy.special import ndtr
 
 from asyncdp_sim.privacy import Clip, Gaussian, Ledger, Privacy, Pure
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import (
+    gaussian_answers,
+    gaussian_epsilon,
+    gaussian_multiplier,
+)
 from asyncdp_sim.privacy.budgets import (
     PerOwnerCap,
     UntilSpent,
-    gaussian_answers,
     pure_answers,
     pure_total,
 )

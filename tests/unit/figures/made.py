@@ -116,8 +116,14 @@ def finished(directory: Path, columns: Mapping[str, Sequence[Any]]) -> Sweep:
 
 
 def write_table(directory: Path, name: str, columns: Any) -> None:
-    """Write a table of a result: columns by name, or a frame."""
+    """Write a table of a result: columns by name, or a frame; its replicates are the result's."""
     pq.write_table(pa.table(columns), directory / f"{name}.parquet")
+    file = directory / "manifest.json"
+    if "replicate" in columns and file.exists():
+        manifest = json.loads(file.read_bytes())
+        most = max(*manifest["replicates"], *(int(number) for number in columns["replicate"]))
+        manifest["replicates"] = list(range(1, most + 1))
+        file.write_text(json.dumps(manifest))
 
 
 def texts(picture: Picture) -> list[str]:

@@ -29,7 +29,7 @@ def noted(*sentences):
 
 def short(replicates, low, high, why=HORIZON, released=0, **fates):
     named = tuple((name.replace("_", " "), count) for name, count in fates.items())
-    return EndedEarly(replicates, 8, 50, Ends(low, high), why, None, released, named)
+    return EndedEarly(replicates, 8, 50, Ends(low, high), why, released, named)
 
 
 def test_what_every_cell_says_is_said_once():
