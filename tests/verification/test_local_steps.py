@@ -348,7 +348,7 @@ SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds
     [
         (('privacy.sensitivity.kind="declared"',), "nobody watches a bound on the way"),
         (("privacy.budget={kind='until-spent', per_answer=0.1}",), "a price is of one gradient"),
-        (("compute={kind='uniform', low=0.1, high=0.2}",), "have a law with a name"),
+        (("compute={kind='uniform', low=0.1, high=0.2}",), "constant, exponential or gamma"),
         (("compute={kind='constant', value=5e8}",), "at most 1e9"),
         (("algorithm.local_steps=0",), "allowed is"),
         (("algorithm.local_steps=20000",), "allowed is"),

@@ -89,7 +89,7 @@ def test_hospitals_are_owners_in_order_or_by_column(monkeypatch):
     renamed = twin(None, n_owners=4, split={"column": "Permanent Facility Id"})
     assert np.array_equal(renamed.features[3], in_order.features[3])
     assert twin(None, n_owners=3, **BY_HOSPITAL).records == by_column.records[:3]
-    with pytest.raises(DataError, match=r"data.split: given a column 'Race'; the synthetic twin"):
+    with pytest.raises(SpecError, match=r"split: given a column 'Race'; the synthetic twin"):
         twin(None, n_owners=4, split={"column": "Race"})
 
 
