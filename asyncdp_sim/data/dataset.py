@@ -25,6 +25,8 @@ from asyncdp_sim.core.messages import FormattedMessage
 if TYPE_CHECKING:
     import pandas as pd
 
+    from asyncdp_sim.data.tables.preprocessing import Projection
+
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
@@ -190,6 +192,17 @@ class Dataset:
         Differences that substitute records may have from the records that they replace.
     file_rows : FileRows, optional
         Where the table's rows stand in its files; None where they are of no file.
+    table : Encoded or OnDemand, optional
+        The encoded columns of all rows, which features were made from; None where features are
+        the columns themselves.
+    projection : Projection, optional
+        What made features of them.
+    held_out_rows : tuple of NDArray
+        As ``rows``, of the held-out ones.
+    persons : NDArray, optional
+        Whose each row of the table is, from 0 (``data.person``); None where each stands alone.
+    order : NDArray, optional
+        Each row's rank in time (``data.order``).
     """
 
     features: tuple[Array, ...]
@@ -208,6 +221,11 @@ class Dataset:
     public_targets: Array | None = None
     doubts: tuple[str, ...] = ()
     file_rows: FileRows | None = None
+    table: "Table | None" = None
+    projection: "Projection | None" = None
+    held_out_rows: tuple[Ints, ...] = ()
+    persons: Ints | None = None
+    order: Array | None = None
 
     def __post_init__(self) -> None:
         for name in ("features", "held_out_features"):
@@ -253,10 +271,25 @@ class Dataset:
             held_out_features=some(self.held_out_features),
             held_out_targets=some(self.held_out_targets),
             rows=some(self.rows),
+            held_out_rows=some(self.held_out_rows),
             unowned_features=features,
             unowned_targets=targets,
             owner_names=some(self.owner_names),
         )
+
+    def encoded_of(self, owner: int, *, held_out: bool = False) -> Array:
+        """Return the encoded columns (n, c) of the training or held-out rows of an owner (from 0).
+
+        Rows stand in the order of ``features``, or of ``held_out_features``.
+        """
+        if self.table is None:
+            return (self.held_out_features if held_out else self.features)[owner]
+        rows = (self.held_out_rows if held_out else self.rows)[owner]
+        return np.concatenate(list(self.table.pieces(rows)))
+
+    def persons_of(self, rows: Ints) -> Ints:
+        """Return whose each of some rows of the table is."""
+        return rows if self.persons is None else self.persons[rows]
 
     @property
     def scored(self) -> tuple[list[Array], list[Array]]:

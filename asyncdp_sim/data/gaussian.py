@@ -1,6 +1,6 @@
 """Synthetic Gaussian features with linear targets or labels: nothing real, everything known."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -81,6 +81,31 @@ class GaussianData(DataKind):
             rows=tuple(first + left for first, left in zip(firsts, kept, strict=True)),
         )
 
+    @override
+    def fresh(
+        self, n_owners: int, count: int, streams: Streams | Scope
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield fresh rows of each owner's law; owners have the same x and noise.
+
+        They come from ``("data", "fresh")``: whatever else is drawn stays as it is.
+        """
+        root = self._covariance_root(streams)
+        truth = streams.generator("data", "truth").standard_normal(self.features)
+        generator = streams.generator("data", "fresh")
+        x = generator.standard_normal((count, self.features))
+        x = np.asfortranarray(x if root is None else x @ root)
+        noise = self.noise * generator.standard_normal(count)
+        for owner in range(1, n_owners + 1):
+            y = x @ self._own(truth, owner, streams) + noise
+            yield x, np.where(y < 0, -1.0, 1.0) if self.labels else y
+
+    def _own(self, truth: Array, owner: int, streams: Streams | Scope) -> Array:
+        """Return an owner's true model."""
+        if self.heterogeneity == 0:
+            return truth
+        shift = streams.generator("data", "owner", owner, "shift")
+        return truth + self.heterogeneity * shift.standard_normal(self.features)
+
     def _drawn(self, counts: Sequence[int], streams: Streams | Scope) -> list[tuple[Array, Array]]:
         """Return every owner's features, in Fortran order, and targets."""
         root = self._covariance_root(streams)
@@ -91,11 +116,7 @@ class GaussianData(DataKind):
             x = generator.standard_normal((n, self.features))
             if root is not None:
                 x = x @ root
-            own = truth
-            if self.heterogeneity > 0:
-                shift = streams.generator("data", "owner", owner, "shift")
-                own = truth + self.heterogeneity * shift.standard_normal(self.features)
-            y = x @ own + self.noise * generator.standard_normal(n)
+            y = x @ self._own(truth, owner, streams) + self.noise * generator.standard_normal(n)
             y = np.where(y < 0, -1.0, 1.0) if self.labels else y
             drawn.append((np.asfortranarray(x), y))
         return drawn

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
@@ -116,6 +117,15 @@ class DataKind(Variant):
         if not self.synthetic or records is None:
             return None
         return self.build(n_owners, tuple(times * n for n in records), streams)
+
+    def fresh(
+        self, n_owners: int, count: int, streams: Streams | Scope
+    ) -> Iterator[tuple[Array, Array]] | None:
+        """Yield so many fresh features and targets of each owner's law; None where none are drawn.
+
+        They are independent of all records, and of the law of each owner as these are.
+        """
+        return None
 
     @abstractmethod
     def build(

@@ -7,10 +7,11 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Rows, Source
+from asyncdp_sim.data.dataset import FROM_PRIVATE, Rows, Source
 from asyncdp_sim.spec.base import about
 
 HeldOutShare = Annotated[
@@ -44,7 +45,11 @@ def faults(share: float, records: Sequence[int]) -> list[Fault]:
 
 
 def keep_apart(
-    share: float, records: Sequence[int], streams: Streams | Scope
+    share: float,
+    records: Sequence[int],
+    streams: Streams | Scope,
+    persons: Sequence[Rows] | None = None,
+    order: Sequence[Array] | None = None,
 ) -> tuple[list[Rows], list[Rows]]:
     """Return the places of each owner's rows to train on, and of those kept apart.
 
@@ -59,6 +64,12 @@ def keep_apart(
         Rows per owner.
     streams : Streams or Scope
         The run's random streams; nothing is drawn where the share is 0.
+    persons : sequence of array, optional
+        Whose each of the owner's rows is: all rows of a person are kept apart, or none. Persons
+        are drawn until round(share·n) rows or more are apart; one person at least stays.
+    order : sequence of array, optional
+        Ranks in time: the latest rows are kept apart, or the persons with the latest ones; nothing
+        is drawn.
 
     Returns
     -------
@@ -77,10 +88,52 @@ def keep_apart(
         return [np.arange(n) for n in records], [np.arange(0) for _ in records]
     kept, apart = [], []
     for owner, (n, left) in enumerate(zip(records, trained_on(share, records), strict=True), 1):
-        order = streams.generator("data", "owner", owner, "held-out").permutation(n)
-        apart.append(np.sort(order[: n - left]))
-        kept.append(np.sort(order[n - left :]))
+        if order is None:
+            first = streams.generator("data", "owner", owner, "held-out").permutation(n)
+        else:
+            first = np.argsort(-order[owner - 1], kind="stable")
+        whose = first if persons is None else _together(persons[owner - 1], first)
+        count = n - left if persons is None else _whole(persons[owner - 1][whose], n - left)
+        apart.append(np.sort(whose[:count]))
+        kept.append(np.sort(whose[count:]))
     return kept, apart
+
+
+def _together(persons: Rows, first: Rows) -> Rows:
+    """Return places with those of a person together, persons in the order of their first ones."""
+    _, places, who = np.unique(persons[first], return_index=True, return_inverse=True)
+    return first[np.argsort(places[who], kind="stable")]
+
+
+def _whole(persons: Rows, least: int) -> int:
+    """Return how many of the first rows are at least so many, of whole persons, but not of all."""
+    ends = np.append(np.flatnonzero(np.diff(persons) != 0) + 1, len(persons))
+    enough = ends[ends >= least]
+    return int(enough[0]) if len(ends) == 1 or enough[0] < len(persons) else int(ends[-2])
+
+
+def persons_said(persons: Rows | None, rows: Sequence[Rows], first_public: int) -> tuple[str, ...]:
+    """Return how many rows a person has at most, and what that means for privacy."""
+    if persons is None:
+        return ()
+    most, both = 0, 0
+    public = np.unique(persons[first_public:])
+    for owned in rows:
+        private = owned[owned < first_public]
+        who, counts = np.unique(persons[private], return_counts=True)
+        most = max(most, int(counts.max(initial=0)))
+        both += int(np.isin(who, public).sum())
+    protected = (
+        "data.person: a person has at most {most} rows of an owner, so that ε of one record "
+        "protects a person at {most} ε only."
+    )
+    return (
+        *if_any(FROM_PRIVATE + protected, most=most),
+        *if_any(
+            FROM_PRIVATE + "{both} persons have public rows, too: what is public tells of them.",
+            both=both,
+        ),
+    )
 
 
 def said(kept: Sequence[Rows], apart: Sequence[Rows]) -> tuple[str, ...]:

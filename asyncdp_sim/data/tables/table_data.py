@@ -28,6 +28,7 @@ from asyncdp_sim.data.tables.encoded_columns import (
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.persons import codes_of, ranks_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import (
     column_names,
@@ -135,6 +136,8 @@ class TableData(TableRecipe):
     target: str
     owner_column: str | None = None
     unit: str | None = None
+    person: str | None = None
+    order: str | None = None
     drop: Annotated[tuple[str, ...], Strict(False)] = ()
     columns: dict[str, Encoding] = Field(default={})
     separator: Literal[",", ";", "\t", "|"] | None = None
@@ -217,11 +220,21 @@ class TableData(TableRecipe):
         if self.public_path is not None and self.public_seed is not None:
             rule = "allowed is nothing with public_path: its rows are the public ones"
             yield Fault("public_seed", str(self.public_seed), rule)
+        if self.person is not None and self.person in (self.target, self.split_column):
+            rule = "allowed is a column that is neither the target nor the owners'"
+            yield Fault("person", repr(self.person), rule)
+        if self.order is not None and self.order in (self.target, self.split_column):
+            rule = "allowed is a column that is neither the target nor the owners'"
+            yield Fault("order", repr(self.order), rule)
         for name, encoding in self.columns.items():
             key = f"columns.{name}"
             yield from encoding.faults(key, self.public_records)
             if name in self.drop:
                 yield Fault(key, repr(encoding.kind), "allowed is nothing: data.drop names it")
+            if name == self.person:
+                yield Fault(
+                    key, repr(encoding.kind), "allowed is nothing: the column names the persons"
+                )
             if name == self.split_column:
                 yield Fault(
                     key, repr(encoding.kind), "allowed is nothing: the column names the owners"
@@ -279,6 +292,8 @@ class TableData(TableRecipe):
             source_of(self.path),
             places,
             gathering,
+            persons=None if self.person is None else codes_of(frame[self.person]),
+            order=None if self.order is None else ranks_of(frame[self.order]),
         )
 
     @override
@@ -335,11 +350,12 @@ class TableData(TableRecipe):
 
     def _frame(self) -> tuple["pd.DataFrame", FileRows]:
         """Read the table, public rows last, and where its rows stand in the files."""
-        spare = {*self._dropped, self.split.of_column} - {self.target}
+        apart = {self.target, self.split.of_column, self.person, self.order}
+        spare = {*self._dropped, self.split.of_column, self.person} - {self.target}
         frame, places = with_public_rows(
             self.path, self.public_path, self.public_records, self.form, spare,
             owner=self.split.of_column,
-            unused=self._dropped - {self.target, self.split.of_column},
+            unused=self._dropped - apart,
             missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
@@ -400,7 +416,7 @@ class TableData(TableRecipe):
 
     def _feature_columns(self, frame: "pd.DataFrame") -> list[str]:
         """Return the columns that features are made of."""
-        excluded = {self.target, *self._dropped, self.split_column}
+        excluded = {self.target, *self._dropped, self.split_column, self.person}
         return [name for name in frame.columns if name not in excluded]
 
     def _require_columns(self, frame: "pd.DataFrame", split_key: str) -> None:
@@ -409,6 +425,8 @@ class TableData(TableRecipe):
         wanted += [(f"data.columns.{name}", name) for name in self.columns]
         if self.split.of_column is not None:
             wanted.append((split_key, self.split.of_column))
+        wanted += [("data.person", self.person)] * (self.person is not None)
+        wanted += [("data.order", self.order)] * (self.order is not None)
         faults = [
             Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
             for key, name in wanted

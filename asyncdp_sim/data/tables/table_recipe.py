@@ -37,7 +37,14 @@ from asyncdp_sim.data.splits import (
     ValuesOf,
     require_records,
 )
-from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, public_rows_note, said, usage
+from asyncdp_sim.data.tables.held_out import (
+    HeldOutShare,
+    keep_apart,
+    persons_said,
+    public_rows_note,
+    said,
+    usage,
+)
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import (
     EigenUncentred,
@@ -240,11 +247,14 @@ class TableRecipe(DataKind):
         places: FileRows | None = None,
         gathering: Gathering | None = None,
         given: Projection | None = None,
+        persons: Rows | None = None,
+        order: Array | None = None,
     ) -> Dataset:
         """Fit on the public rows, unless the projection is given, give the owners theirs, project.
 
         ``values_of(column)`` returns the raw values of a column of the table, None where empty;
-        ``places`` says where its rows stand in files, ``gathering`` what is wrong with it so far.
+        ``places`` says where its rows stand in files, ``gathering`` what is wrong with it so far,
+        ``persons`` and ``order`` whose and how late each row is.
         """
         gathering = Gathering() if gathering is None else gathering
         total = len(table.target)
@@ -267,7 +277,9 @@ class TableRecipe(DataKind):
         gathering.end()
         rows = owned.rows
         overlap = tuple(int(np.count_nonzero(r >= first_public)) for r in rows)
-        kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams)
+        whose = None if persons is None else [persons[r] for r in rows]
+        ranks = None if order is None else [order[r] for r in rows]
+        kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams, whose, ranks)
         unowned = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
@@ -281,6 +293,7 @@ class TableRecipe(DataKind):
             *owned.notes,
             *usage(rows, total, first_public, overlap),
             *said(kept, apart),
+            *persons_said(persons, rows, first_public),
             *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
             *set_aside,
         )
@@ -303,6 +316,11 @@ class TableRecipe(DataKind):
                 projection.targets(table.target[first_public:]) if self.public_records > 0 else None
             ),
             file_rows=places,
+            table=table,
+            projection=projection,
+            held_out_rows=tuple(unseen),
+            persons=persons,
+            order=order,
         )
 
     def _first_public(self, total: int, gathering: Gathering) -> int:
