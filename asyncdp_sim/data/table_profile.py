@@ -1,16 +1,16 @@
 """Profile of a table: public rows, the header, and the number of records of each owner."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import aligned, number, some_of
 from asyncdp_sim.data.column_profile import (
+    Beside,
     ColumnLook,
     looked_at,
     percent,
@@ -19,6 +19,8 @@ from asyncdp_sim.data.column_profile import (
 )
 from asyncdp_sim.data.dataset import nearest
 from asyncdp_sim.data.splits import name_of
+from asyncdp_sim.data.tables.amounts import shows_mark
+from asyncdp_sim.data.tables.encodings import texts_of
 from asyncdp_sim.data.tables.file_form import FileForm
 from asyncdp_sim.data.tables.read import (
     found_form,
@@ -233,13 +235,16 @@ def look(
     _require(path, frame, target, owner, public)
     require_one_header(path, frame, public, form)
     seen = frame if private else frame.tail(public)
+    owners = None if owner is None else seen[owner]
     if owner is not None:
         seen = seen.drop(columns=owner)
-    values = None if target is None or len(seen) == 0 else _values(seen[target], form)
+    beside = Beside(form.decimal, _shown(seen, form), owners=owners)
+    if target is not None and len(seen) > 0:
+        beside = _beside_target(seen[target], beside)
     columns = tuple(
-        target_looked_at(seen[name], str(name), form.decimal)
+        target_looked_at(seen[name], str(name), beside)
         if name == target
-        else looked_at(seen[name], str(name), form.decimal, values)
+        else looked_at(seen[name], str(name), beside)
         for name in seen.columns
     )
     return TableLook(
@@ -259,13 +264,24 @@ def look(
     )
 
 
-def _values(column: "pd.Series", form: FileForm) -> Array:
-    """Return the target's numbers, by the encoding that fits it."""
-    encoding = target_looked_at(column, "", form.decimal).encoding
-    if len(encoding.labels or ()) > 2:  # their numbers are of no size
-        return np.full(len(column), np.nan)
-    values = encoding.learn(column, "", form.decimal).read(column).values
-    return values[0] if encoding.single and len(values) > 0 else np.full(len(column), np.nan)
+def _shown(seen: "pd.DataFrame", form: FileForm) -> bool:
+    """Tell whether some cell shows which decimal mark the table has."""
+    for name in seen:
+        if seen[name].dtype.kind in "fiub":
+            return True
+        texts = (text for text in texts_of(seen[name]) if "." in text or "," in text)
+        if any(shows_mark(text) == form.decimal for text in texts):
+            return True
+    return False
+
+
+def _beside_target(column: "pd.Series", beside: Beside) -> Beside:
+    """Return what other columns are looked at beside: the target's numbers or labels."""
+    encoding = target_looked_at(column, "", beside).encoding
+    values = np.full(len(column), np.nan)
+    if encoding.single and not encoding.makes_nothing:
+        values = encoding.learn(column, "", beside.decimal).read(column).values[0]
+    return replace(beside, target=values, classes=encoding.labels or ())
 
 
 def _owners(frame: "pd.DataFrame", owner: str | None) -> dict[str, int]:

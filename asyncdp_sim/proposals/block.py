@@ -1,6 +1,5 @@
 """The proposed ``[data]`` and ``[model]`` blocks of a table, a comment a line."""
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import agreed
-from asyncdp_sim.data.column_profile import ColumnLook, percent
+from asyncdp_sim.data.column_profile import ColumnLook, key_of, percent, toml_of
 from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
@@ -108,10 +107,10 @@ def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
             *([f"{percent(column.missing)} missing"] if column.missing > 0 else []),
         ]
         if column.name != look.target:
-            yield f"{key(column.name)} = {_inline(column.encoding)}", _told(column, comments)
+            yield f"{key_of(column.name)} = {_inline(column.encoding)}", _told(column, comments)
         elif column.type not in ("number",):
             yield (
-                f"{key(column.name)} = {_inline(column.encoding)}",
+                f"{key_of(column.name)} = {_inline(column.encoding)}",
                 _told(column, ["the target", *comments]),
             )
 
@@ -142,24 +141,12 @@ def matrix_of(look: TableLook) -> Array:
 def _inline(encoding: Encoding) -> str:
     """Return an encoding as TOML has it in one line."""
     fields: dict[str, Any] = encoding.model_dump(exclude_defaults=True, exclude={"kind"})
-    if len(fields) == 0:
-        return text(encoding.kind)
-    values = {
-        k: f"[{', '.join(map(text, v))}]" if isinstance(v, tuple) else text(v)
-        for k, v in {"kind": encoding.kind, **fields}.items()
-    }
-    return f"{{ {', '.join(f'{k} = {v}' for k, v in values.items())} }}"
+    return text(encoding.kind) if len(fields) == 0 else toml_of({"kind": encoding.kind, **fields})
 
 
 def text(value: str | None) -> str:
     """Return a text as TOML has it."""
-    return json.dumps(value or "", ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def key(name: str) -> str:
-    """Return a key as TOML has it."""
-    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else text(name)
+    return toml_of(value or "")
 
 
 def _commented(lines: Iterator[tuple[str, str]]) -> list[str]:

@@ -58,13 +58,13 @@ NUMBERS = [str(number) for number in range(20, 90)]
 AMOUNTS = [f"${number:,}" for number in range(900, 1900, 7)]
 COLUMNS = {
     "a word": (placed(NUMBERS, ["unknown"]), "number",
-               "99 % of the cells are numbers; the others count as missing: 'unknown'"),
+               "99 % of the cells are numbers; the others (1) count as missing: 'unknown'"),
     "points": (placed(NUMBERS, ["."] * 4), "number", "'.'"),
-    "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "numbers with signs"),
+    "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "a column names them"),
     "a word among amounts": (placed(AMOUNTS, ["ask us"]), "money", "'ask us'"),
     "two forms of dates": (placed(["2024-01-01", "2/2/24", "3/4/23"], []), None, "several forms"),
     "times of the day": (placed([f"{h:02d}:30" for h in range(24)], []), "number", ""),
-    "whole dollars": ([str(1000 + 37 * (row * row % 997) + row) for row in range(ROWS)], "number",
+    "whole dollars": ([str(int(1000 * 1.04**row)) for row in range(ROWS)], "number",
                       "if these are ids"),
     "ids": ([str(5000 + row) for row in range(ROWS)], "drop", "consecutive"),
     "padded ids": ([f"{97 * row:06d}" for row in range(ROWS)], "drop", "an id"),

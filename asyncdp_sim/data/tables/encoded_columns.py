@@ -155,7 +155,7 @@ def target_of(
     if name in declared:
         [codes] = _learned(frame[[name]].iloc[first_public:], declared, decimal).values()
         read = codes.read(frame[name])
-        [values], none = read.values, read.misfits
+        values, none = read.values[0], read.misfits  # of an amount the first: others are flags
     else:
         values, none = cells(frame[name], decimal)
         if none[first_public:].any():

@@ -3,10 +3,11 @@
 import math
 import re
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,7 +18,8 @@ from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE
-from asyncdp_sim.data.tables.text_columns import cells, days, map_text, written
+from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
+from asyncdp_sim.data.tables.text_columns import cells, days, map_text, with_mark, written
 from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
@@ -114,6 +116,8 @@ class Measured(EncodingKind):
 
     read_apart: ClassVar[tuple[str, ...]] = ()
     """What is read of a cell, where that is several things; their columns' names end so."""
+    unread: ClassVar[str] = "numbers"
+    """As what cells are read, in words."""
 
     @abstractmethod
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:
@@ -127,24 +131,28 @@ class Measured(EncodingKind):
             names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
             read=lambda column: self.quantities(column, decimal),
             unknown=tuple(0.0 if value is None else value for value in means),
-            said=lambda missing, misfits: _replaced(name, public_means, missing, misfits),
+            said=lambda missing, misfits: _replaced(
+                name, public_means, missing, misfits, self.unread
+            ),
         )
 
 
-def _replaced(name: str, means: Sequence[float], missing: int, misfits: int) -> str:
+def _replaced(name: str, means: Sequence[float], missing: int, misfits: int, unread: str) -> str:
     """Return what private cells without a quantity became, in words."""
+    sentence = FROM_PRIVATE + "{column}: {missing} missing values became "
     if len(means) == 0:
-        reason = (
-            "became 0, for no public row tells how to code them: name it in data.drop, or raise "
-        )
-        cells = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
-        sentence = f"{FROM_PRIVATE}{{column}}: {cells} {reason}public_records."
-        return FormattedMessage(sentence, column=name, missing=missing, texts=misfits)
-    if len(means) > 1:
-        sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public means."
-        return FormattedMessage(sentence, column=name, missing=missing)
-    sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public mean {mean:g}."
-    return FormattedMessage(sentence, column=name, missing=missing, mean=means[0])
+        sentence += "0, for no public row tells how to code them"
+    else:
+        sentence += "the public mean {mean:g}" if len(means) == 1 else "the public means"
+    if misfits > 0:
+        sentence += f", {{misfits}} cells that cannot be read as {unread} among them"
+    end = ": name it in data.drop, or raise public_records." if len(means) == 0 else "."
+    fields: dict[str, Any] = {"column": name, "missing": missing}
+    if len(means) == 1:
+        fields["mean"] = means[0]
+    if misfits > 0:
+        fields["misfits"] = misfits
+    return FormattedMessage(sentence + end, **fields)
 
 
 def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
@@ -176,55 +184,97 @@ class Number(Measured):
         return Cells([values], none)
 
 
-_AMOUNT = re.compile(
-    r"(?P<sign>[-+−]?)\s*(?:[^\W\d_]{1,3}[.\s]|[^\w\s.,+-])?\s*(?P<inner>[-+−]?)"
-    r"(?P<digits>\d[\d.,'\s]*)(?:\D.*)?",
-    re.DOTALL,
-)
-_GROUPS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
-_PLAIN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-
-
 class Money(Measured):
-    """Numbers with currencies, units or signs: "$44,778.08", "1.234,56 €", "120 +", "36 months".
+    """Amounts with currencies, units or signs: "$44,778.08", "(1.234,56 €)", "120+", "36 months".
 
-    Of a point and a comma the last one stands before the fraction. One alone does so where it is
-    the table's decimal mark, or where other than three digits follow it. A cell that is missing, or
-    has no such number, becomes the public mean, 0 where no public row has one.
+    Public cells show the notation: one decimal mark, one currency or unit, groups of three digits,
+    parentheses or a trailing minus for negative amounts, multipliers such as k and M, units of one
+    dimension (which are converted), flags behind numbers. Bounds, such as <5 or 90+, are read as
+    the bound. A column of 0 and 1 is added where public cells hold bounds, and for each flag. A
+    cell that is missing, or that this notation does not read as a whole, becomes the public mean, 0
+    where no public row has an amount.
     """
 
     as_written = True
 
     kind: Literal["money"] = "money"
+    decimal: Literal[".", ","] | None = None
+    factors: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default={})
+    least: Annotated[int, Field(ge=1)] = 1
+
+    @override
+    def needs_public(self) -> str | None:
+        return "allowed is a number of public rows, which show how amounts are written"
+
+    @override
+    def without_rare(self, public: "pd.Series", least: int) -> Self:
+        extra = len(self.learn(public, "", ".").names) - 1
+        return self.model_copy(update={"least": max(least, self.least)}) if extra > 0 else self
+
+    def notation(self, public: "pd.Series", decimal: str) -> Notation:
+        """Return how the amounts of a column are written, by its public cells."""
+        return notation_of(texts_of(public), decimal, self.decimal, self.factors)
 
     @override
     def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        return by_text(column, partial(amount, decimal=decimal))
+        notation = self.notation(column, decimal)
+        return by_text(column, lambda text: notation.read(text).value)
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        notation = self.notation(public, decimal)
+        amounts = {text: notation.read(text) for text in texts_of(public)}
+        counts = Counter[str]()
+        for text, count in texts_of(public).items():
+            counts["bound"] += count * amounts[text].bounded
+            counts[amounts[text].flag] += count
+        extra = [each for each in ("bound", *notation.flags) if counts[each] >= self.least]
+        read_value = cache(notation.read)
+
+        def read(column: "pd.Series") -> Cells:
+            column = with_mark(column, notation.decimal)
+            amount = by_text(column, lambda text: read_value(text).value)
+            for each in extra:
+                amount.values.append(map_text(
+                    column,
+                    lambda text, flag=each: _mark_of(read_value(text), flag),
+                    as_written=True,
+                ))  # fmt: skip
+            return amount
+
+        mean = _mean(read(public).values[0])
+        means = () if mean is None else (mean,)
+        names = (name, *(f"{name} {each}" for each in extra))
+        return Codes(
+            names=names,
+            read=read,
+            unknown=(*(means or (0.0,)), *(0.0 for _ in extra)),
+            said=lambda missing, misfits: _replaced(name, means, missing, misfits, "amounts"),
+            coding=_made_of_it(names),
+        )
 
 
-def amount(text: str, decimal: str = ".") -> float:
-    """Return the number in a text that begins with one, but for a currency; NaN for any other."""
-    text = text.strip()
-    if decimal == "." and text.isascii() and _PLAIN.fullmatch(text) is not None:
-        return float(text)
-    match = _AMOUNT.fullmatch(text)
-    if match is None:
+def _mark_of(amount: Amount, flag: str) -> float:
+    """Return 1 where an amount has a flag, or is a bound, 0 where not; NaN where it is none."""
+    if math.isnan(amount.value):
         return math.nan
-    value = _pointed(re.sub(r"['\s]", "", match["digits"]).rstrip(".,"), decimal)
-    return -value if "−" in (match["sign"] + match["inner"]).replace("-", "−") else value
+    return float(amount.bounded if flag == "bound" else amount.flag == flag)
 
 
-def _pointed(digits: str, decimal: str) -> float:
-    """Return digits with points and commas as a number."""
-    marks = [mark for mark in digits if mark in ".,"]
-    if len(set(marks)) == 2:
-        before, after = digits[: digits.rindex(marks[-1])], digits[digits.rindex(marks[-1]) + 1 :]
-    elif len(marks) == 1 and (marks[0] == decimal or _GROUPS.fullmatch(digits) is None):
-        before, _, after = digits.partition(marks[0])
-    else:
-        before, after = digits, ""
-    units = before.replace(".", "").replace(",", "")
-    return float(f"{units}.{after}") if (units + after).isascii() else math.nan
+def _made_of_it(names: Sequence[str]) -> str | None:
+    """Return which columns bounds and flags have, where they have some."""
+    if len(names) == 1:
+        return None
+    sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
+    return FormattedMessage(sentence, column=names[0], count=len(names) - 1)
+
+
+def texts_of(column: "pd.Series") -> dict[str, int]:
+    """Return how many cells have each text that is written in a column."""
+    counts = Counter[str]()
+    for value, count in column.dropna().astype(object).value_counts().items():
+        counts[written(value)] += int(count)
+    return dict(counts)
 
 
 Part = Literal["year", "month", "day", "weekday"]
@@ -257,6 +307,9 @@ class Date(Measured):
         return self
 
     single = trait(lambda self: len(self.parts) == 0)
+    unread = trait(
+        lambda self: "dates" if self.format is None else re.sub(r"([{}])", r"\1\1", self.format)
+    )
     read_apart = trait(lambda self: self.parts)
 
     @override

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _PLAIN = r"^-?[0-9]{1,300}(\.[0-9]{1,300})?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
+_WHOLE = r"^-?[0-9]{1,300}$"
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
@@ -57,8 +59,11 @@ def cell_or_nan(text: str, decimal: str = ".") -> float:
 
     A time of the day is the part of the day that has gone by: 12:00 is 0.5.
     A number without a value in floating point (1e400) is infinite. With a ``decimal`` comma, "1,5"
-    and "1,5e-3" are numbers, too, whatever blanks stand around them.
+    and "1,5e-3" are numbers, too, whatever blanks stand around them; "1.234" is none, for it may
+    be 1234.
     """
+    if decimal == "," and _THOUSANDS.fullmatch(text) is not None:
+        return math.nan
     if decimal == "," and _COMMA.fullmatch(text.strip()) is not None:
         text = text.replace(",", ".")
     number = _number(text)
@@ -102,8 +107,8 @@ def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Rows, "
     return codes, distinct
 
 
-def _mapped(column: "pd.Series", code: Callable[[str], float]) -> Array:
-    """Return the same as :func:`map_text` where ``code`` takes a plain number for itself.
+def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PLAIN) -> Array:
+    """Return the same as :func:`map_text` where ``code`` takes a ``simple`` number for itself.
 
     A table may have millions of them: Arrow reads those that are digits and a point at most.
     """
@@ -114,7 +119,7 @@ def _mapped(column: "pd.Series", code: Callable[[str], float]) -> Array:
         return map_text(column, code)
     codes, distinct = _places(column, _text)
     texts = pa.array(distinct, pa.string())
-    plain = pc.match_substring_regex(texts, _PLAIN)
+    plain = pc.match_substring_regex(texts, simple)
     numbers = pc.cast(pc.if_else(plain, texts, None), pa.float64()).to_numpy(zero_copy_only=False)
     words = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     table = np.append(numbers, np.nan)
@@ -148,9 +153,24 @@ def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Bools]:
         return np.where(gaps, np.nan, seconds.astype(np.int64) / _DAY), none
     if column.dtype.kind == "m":
         return (column.dt.total_seconds() / _DAY).to_numpy(copy=True), none
-    read = _mapped(column, partial(cell_or_nan, decimal=decimal))
+    column = with_mark(column, decimal)
+    simple = _PLAIN if decimal == "." else _WHOLE
+    read = _mapped(column, partial(cell_or_nan, decimal=decimal), simple)
     none = np.isnan(read) & column.notna().to_numpy()
     return np.where(np.isfinite(read), read, np.nan), none
+
+
+def with_mark(column: "pd.Series", decimal: str) -> "pd.Series":
+    """Return a column in which numbers that are no texts are spelled with a decimal mark."""
+    if decimal == "." or column.dtype in ("category", "str"):
+        return column
+    numbers = column.map(lambda v: isinstance(v, Real) and not isinstance(v, bool | np.bool_))
+    if not numbers.any():
+        return column
+    return column.astype(object).mask(
+        numbers.to_numpy(dtype=bool),
+        column[numbers].map(lambda value: _text(value).replace(".", decimal)),
+    )
 
 
 def numbers(column: "pd.Series") -> Array:
