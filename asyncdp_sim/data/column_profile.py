@@ -652,7 +652,7 @@ def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
 
 def _first_year(known: "pd.Series", form: str) -> int:
     """Return the year of the earliest date."""
-    [year] = Date(format=form or None, parts=("year",)).quantities(known, ".").values
+    [year] = Date(format=form or None, parts=("year",)).quantities(known).values
     return int(np.nanmin(year))
 
 

@@ -19,7 +19,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
-from asyncdp_sim.data.tables.text_columns import cells, days, map_text, with_mark, written
+from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, map_text, with_mark, written
 from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
@@ -120,16 +120,17 @@ class Measured(EncodingKind):
     """As what cells are read, in words."""
 
     @abstractmethod
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        """Return the value of each cell, read independently."""
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        """Return what reads the value of each cell independently, as public cells show."""
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        means = [_mean(values) for values in self.quantities(public, decimal).values]
+        read = self.reader(public, decimal)
+        means = [_mean(values) for values in read(public).values]
         public_means = tuple(value for value in means if value is not None)
         return Codes(
             names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
-            read=lambda column: self.quantities(column, decimal),
+            read=read,
             unknown=tuple(0.0 if value is None else value for value in means),
             said=lambda missing, misfits: _replaced(
                 name, public_means, missing, misfits, self.unread
@@ -170,8 +171,9 @@ def _mean(values: Array) -> float | None:
 class Number(Measured):
     """Numbers; true is 1, false is 0, and a date (2020-05-17) is its days since 1970.
 
-    A time of day is a fraction of the day: 12:00 is 0.5. A cell that is missing, infinite or not a
-    number becomes the public mean (0 if no public row has a number).
+    A time of day is a fraction of the day: 12:00 is 0.5. Public cells show which of these a column
+    holds: a date among numbers is none of them. A cell that is missing, infinite or not a number
+    becomes the public mean (0 if no public row has a number).
     """
 
     as_written = False
@@ -179,9 +181,14 @@ class Number(Measured):
     kind: Literal["number"] = "number"
 
     @override
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        values, none = cells(column, decimal)
-        return Cells([values], none)
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        kinds = kinds_in(public, decimal)
+
+        def read(column: "pd.Series") -> Cells:
+            values, none = cells(column, decimal, kinds)
+            return Cells([values], none)
+
+        return read
 
 
 class Money(Measured):
@@ -216,9 +223,8 @@ class Money(Measured):
         return notation_of(texts_of(public), decimal, self.decimal, self.factors)
 
     @override
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        notation = self.notation(column, decimal)
-        return by_text(column, lambda text: notation.read(text).value)
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        return self.learn(public, "", decimal).read
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
@@ -313,7 +319,11 @@ class Date(Measured):
     read_apart = trait(lambda self: self.parts)
 
     @override
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        return self.quantities
+
+    def quantities(self, column: "pd.Series") -> Cells:
+        """Return the days of each cell, or its parts."""
         read = by_text(column, self._days)
         [since_1970] = read.values
         if len(self.parts) == 0:

@@ -11,7 +11,7 @@ with a gap become fractions, and nobody else's cell may change with that.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
 from numbers import Integral, Real
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _PLAIN = r"^-?[0-9]{1,300}(\.[0-9]{1,300})?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
+_NONE = r"[^\s\S]"
 _WHOLE = r"^-?[0-9]{1,300}$"
 _THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
@@ -54,30 +55,47 @@ def number_or_nan(text: str) -> float:
     return math.nan if number is None else _finite(number)
 
 
-def cell_or_nan(text: str, decimal: str = ".") -> float:
+KINDS = frozenset({"number", "truth", "time", "date"})
+"""What a cell of a column of numbers can be."""
+
+
+def cell_or_nan(text: str, decimal: str = ".", kinds: Collection[str] = KINDS) -> float:
     """Return what a text says as a number: true is 1, a date its days since 1970; else NaN.
 
     A time of the day is the part of the day that has gone by: 12:00 is 0.5.
     A number without a value in floating point (1e400) is infinite. With a ``decimal`` comma, "1,5"
     and "1,5e-3" are numbers, too, whatever blanks stand around them; "1.234" is none, for it may
-    be 1234.
+    be 1234. Other readings than those of ``kinds`` are NaN.
     """
+    kind, value = _reading(text, decimal)
+    return value if kind in kinds else math.nan
+
+
+def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
+    """Return as what the texts of a column are read; everything where none is there."""
+    if column.dtype.kind in "iufmM":
+        return KINDS
+    met = {_reading(_text(value), decimal)[0] for value in column.dropna().unique()} & KINDS
+    return frozenset(met) or KINDS
+
+
+def _reading(text: str, decimal: str) -> tuple[str, float]:
+    """Return as what a text is read, and its number."""
     if decimal == "," and _THOUSANDS.fullmatch(text) is not None:
-        return math.nan
+        return "", math.nan
     if decimal == "," and _COMMA.fullmatch(text.strip()) is not None:
         text = text.replace(",", ".")
     number = _number(text)
     if number is not None:
-        return number
+        return "number", number
     word = text.strip()
     if word.lower() in _TRUTH:
-        return _TRUTH[word.lower()]
+        return "truth", _TRUTH[word.lower()]
     time = _TIME.fullmatch(word)
     if time is not None:
-        return sum(
-            float(part or 0) / unit for part, unit in zip(time.groups(), _UNITS, strict=True)
-        )
-    return days(word)
+        parts = zip(time.groups(), _UNITS, strict=True)
+        return "time", sum(float(part or 0) / unit for part, unit in parts)
+    return "date", days(word)
 
 
 def map_text(
@@ -137,7 +155,9 @@ def numeric(column: "pd.Series") -> Array:
     return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
 
 
-def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Bools]:
+def cells(
+    column: "pd.Series", decimal: str = ".", kinds: Collection[str] = KINDS
+) -> tuple[Array, Bools]:
     """Return each cell as a finite number by :func:`cell_or_nan`, and which cells are none.
 
     What is missing or infinite is NaN, and is not among the cells that are no numbers. Durations
@@ -154,8 +174,8 @@ def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Bools]:
     if column.dtype.kind == "m":
         return (column.dt.total_seconds() / _DAY).to_numpy(copy=True), none
     column = with_mark(column, decimal)
-    simple = _PLAIN if decimal == "." else _WHOLE
-    read = _mapped(column, partial(cell_or_nan, decimal=decimal), simple)
+    simple = (_PLAIN if decimal == "." else _WHOLE) if "number" in kinds else _NONE
+    read = _mapped(column, partial(cell_or_nan, decimal=decimal, kinds=kinds), simple)
     none = np.isnan(read) & column.notna().to_numpy()
     return np.where(np.isfinite(read), read, np.nan), none
 
