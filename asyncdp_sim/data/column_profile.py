@@ -200,13 +200,15 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
             encoding, rare = _without_rare(column, encoding, values)
             remarks += rare
             dropped = "rare" if encoding.makes_nothing else ""
-    span: tuple[str, ...] = ()
+    span = tuple[str, ...]()
     if isinstance(fits.encoding, Measured) and len(values) > 0:
         span = _span(values[0], fits.encoding)
         if dropped == "":
             remarks += _sentinels(values[0], fits.encoding)
     share = max(texts.values(), default=0) / max(len(filled), 1)
     details = []
+    if dropped in ("one value", "empty", "rare"):
+        remarks, details = [], remarks
     if len(filled) >= FEW and len(texts) > 1 and share > 0.5:
         most = max(texts, key=texts.__getitem__)
         details.append(f"{percent(share)} of its values are {shorten(most)!r}")
@@ -240,6 +242,23 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
         look, type="classes", encoding=ClassLabels(values=names), suspicious=(remark,), span=(),
         dropped="",
     )  # fmt: skip
+
+
+def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Beside) -> ColumnLook:
+    """Return a column whose encoding the user declares."""
+    filled = column.dropna()
+    missing = 1.0 - len(filled) / max(len(column), 1)
+    if encoding.makes_nothing:
+        return ColumnLook(name, "left out", missing, 0, encoding, dropped="asked")
+    values, span = _read(column, encoding, beside.decimal), tuple[str, ...]()
+    told = []
+    if isinstance(encoding, Measured):
+        span = _span(values[0], encoding)
+        unread = np.isnan(values[0][column.notna().to_numpy()])
+        told = _words(filled, unread, encoding.unread)
+    return ColumnLook(
+        name, "as declared", missing, len(texts_of(filled)), encoding, tuple(told), span
+    )
 
 
 def _read(column: "pd.Series", encoding: Encoding, decimal: str) -> list[Array]:
@@ -658,9 +677,10 @@ def _first_year(known: "pd.Series", form: str) -> int:
 
 def percent(share: float) -> str:
     """Return a share in words; neither none nor all where it is not."""
-    if 0 < share < 0.005:
-        return "under 1 %"
-    return "over 99 %" if 0.995 < share < 1 else f"{share * 100:.0f} %"
+    words = f"{share * 100:.0f} %"
+    if share in (0, 1):
+        return words
+    return {"0 %": "under 1 %", "100 %": "over 99 %"}.get(words, words)
 
 
 def shorten(text: str, most: int = 24) -> str:

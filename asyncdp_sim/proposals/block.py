@@ -14,6 +14,7 @@ from asyncdp_sim.data.column_profile import ColumnLook, key_of, percent, toml_of
 from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
+from asyncdp_sim.data.tables.file_form import MISSING
 
 MOST_FEATURES = 10
 HELD_OUT = 0.2
@@ -87,6 +88,9 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         least = f", least = {look.least}" if left > 0 else ""
         out = f"; {left} with fewer records are left out" if left > 0 else ""
         yield f"split = {{ column = {text(look.owner)}{least} }}", f"owner of each row{out}"
+    if len(look.missing) > 0:
+        words = toml_of([*MISSING, *look.missing])
+        yield f"missing = {words}", "texts that mean a missing cell"
     where = "the last of the file" if public is None else "the rows of public_path"
     if look.public_seed is not None:
         where = "chosen at random"
@@ -108,7 +112,7 @@ def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
         ]
         if column.name != look.target:
             yield f"{key_of(column.name)} = {_inline(column.encoding)}", _told(column, comments)
-        elif column.type not in ("number",):
+        elif column.type != "number" or len(column.suspicious) > 0:
             yield (
                 f"{key_of(column.name)} = {_inline(column.encoding)}",
                 _told(column, ["the target", *comments]),

@@ -79,7 +79,8 @@ def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
 
 def spelled(text: str, form: str) -> str:
     """Return a date in words, as a form reads it."""
-    return f"{datetime.strptime(text.strip(), form):%-d %B %Y}"
+    day = datetime.strptime(text.strip(), form)
+    return f"{day.day} {day:%B %Y}"
 
 
 def differing(texts: Mapping[str, int], forms: tuple[str, ...]) -> str:
