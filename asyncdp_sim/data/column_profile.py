@@ -25,7 +25,7 @@ from asyncdp_sim.data.tables.encodings import (
     Number,
     OneHot,
     Ordinal,
-    names_in,
+    spellings_in,
     texts_of,
 )
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, written
@@ -228,9 +228,11 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
 def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     """Return what the target shows: classes where it has two values, or few texts."""
     look = looked_at(column, name, replace(beside, target=None))
-    names = names_in(column)
+    spellings = spellings_in(column)
+    names = tuple(spellings)
     if look.type == "number":
-        names = tuple(n for n in names if np.isfinite(cell_or_nan(n, beside.decimal)))
+        numbers = [n for n in names if np.isfinite(cell_or_nan(n, beside.decimal))]
+        names = tuple(numbers)
         few = len(names) == 2 and (column.notna().sum() >= FEW or {"-1", "0"} & {*names})
     else:
         few = look.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
@@ -238,10 +240,16 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
         return look
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
+    alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
+    told = (remark, *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []))
     return replace(
-        look, type="classes", encoding=ClassLabels(values=names), suspicious=(remark,), span=(),
+        look,
+        type="classes",
+        encoding=ClassLabels(values=names),
+        suspicious=told,
+        span=(),
         dropped="",
-    )  # fmt: skip
+    )
 
 
 def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Beside) -> ColumnLook:

@@ -167,7 +167,9 @@ def target_of(
         rule = "allowed is a column of numbers, this one has none"
         raise DataError([Fault("data.target", f"the column {name!r}", rule)])
     misfits = int(np.count_nonzero(none[:first_public]))
-    sentence = FROM_PRIVATE + "not numbers, so missing: {misfits} cells of the target {column!r}."
+    labels = name in declared and declared[name].labels is not None
+    called = "of no class" if labels else "not numbers"
+    sentence = FROM_PRIVATE + called + ", so missing: {misfits} cells of the target {column!r}."
     return values, if_any(sentence, misfits=misfits, column=name)
 
 

@@ -4,7 +4,7 @@ import math
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -19,7 +19,15 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
-from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, map_text, with_mark, written
+from asyncdp_sim.data.tables.text_columns import (
+    cells,
+    days,
+    kinds_in,
+    map_text,
+    spelled,
+    with_mark,
+    written,
+)
 from asyncdp_sim.spec.base import Variant, trait
 from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.spec.validation import faults_of
@@ -520,7 +528,8 @@ class Drop(EncodingKind):
 class ClassLabels(EncodingKind):
     """Labels: −1 and 1 for two classes, 1 to K for more. A cell with another value has no label.
 
-    Of a feature such a cell is 0. Blanks around a name do not count, and 1 and 1.0 are one name.
+    Of a feature such a cell is 0. Blanks around a name and capitals do not count unless two names
+    differ in them alone; 1 and 1.0 are one name, and beside true or false also 1 and true.
     """
 
     as_written = False
@@ -548,11 +557,31 @@ class ClassLabels(EncodingKind):
 
 
 def _labelled(name: str, labels: dict[str, float]) -> Codes:
+    folded = [_folded(text, labels) for text in labels]
+    alike = (
+        dict(zip(folded, labels.values(), strict=True)) if len(set(folded)) == len(folded) else {}
+    )
+
+    def label(text: str) -> float:
+        other = alike.get(_folded(text, labels), np.nan)
+        return labels.get(text.strip(), other)
+
     def read(column: "pd.Series") -> Cells:
-        values = map_text(column, lambda text: labels.get(text.strip(), np.nan))
+        values = map_text(column, label)
         return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
     return Codes((name,), read, (0.0,), lambda _missing, _misfits: None)
+
+
+def _folded(text: str, names: Collection[str]) -> str:
+    """Return what the spellings of a class have in common: true, TRUE, and 1 beside true."""
+    word = text.strip().casefold()
+    size = _size(word)
+    if np.isfinite(size):
+        word = f"{size:.15g}"
+    if any(name.strip().casefold() in ("true", "false") for name in names):
+        word = {"1": "true", "0": "false"}.get(word, word)
+    return word
 
 
 class SeenClasses(EncodingKind):
@@ -584,12 +613,26 @@ class SeenClasses(EncodingKind):
 
 
 def names_in(column: "pd.Series") -> tuple[str, ...]:
-    """Return the names of classes in a column: by size where all are numbers, else as texts."""
-    size_of: dict[str, float] = {}
+    """Return the names of classes in a column: by size where all are numbers, else as texts.
+
+    Of several spellings of a class the most frequent one, of equals the first, is its name.
+    """
+    return tuple(spellings_in(column))
+
+
+def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
+    """Return the names of classes, and the other spellings of each: Yes and YES are one class."""
     filled = column.dropna().astype(object)  # a category's texts are those of all cells
-    map_text(filled, lambda text: size_of.setdefault(text.strip(), _size(text)))
-    by_size = all(np.isfinite(size) for size in size_of.values())
-    return tuple(sorted(size_of, key=size_of.__getitem__ if by_size else None))
+    counts = Counter[str]()
+    for value, count in filled.value_counts().items():
+        counts[spelled(value).strip()] += int(count)
+    ranked = sorted(counts, key=lambda text: (-counts[text], text))
+    groups: dict[str, list[str]] = {}
+    for text in ranked:
+        groups.setdefault(_folded(text, ranked), []).append(text)
+    names = {texts[0]: tuple(texts[1:]) for texts in groups.values()}
+    by_size = all(np.isfinite(_size(name)) for name in names)
+    return {name: names[name] for name in sorted(names, key=_size if by_size else None)}
 
 
 def _size(text: str) -> float:

@@ -150,6 +150,11 @@ def written(value: object) -> str:
     return value if isinstance(value, str) else _text(value)
 
 
+def spelled(value: object) -> str:
+    """Return the text of a cell, in which a number has the same digits whatever its type."""
+    return _text(value)
+
+
 def numeric(column: "pd.Series") -> Array:
     """Return a column of numbers or of texts that are numbers ("10.65%"); NaN for all else."""
     return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
