@@ -207,7 +207,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
             remarks += _sentinels(values[0], fits.encoding)
     share = max(texts.values(), default=0) / max(len(filled), 1)
     details = []
-    if dropped in ("one value", "empty", "rare"):
+    if dropped in ("one value", "empty", "rare") and beside.target is not None:
         remarks, details = [], remarks
     if len(filled) >= FEW and len(texts) > 1 and share > 0.5:
         most = max(texts, key=texts.__getitem__)

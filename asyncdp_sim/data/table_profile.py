@@ -195,7 +195,7 @@ class TableLook:
 
     def _without_owner(self) -> list[str]:
         """Return how many private rows have no owner."""
-        if self.unowned == 0:
+        if self.unowned == 0 or self.public == 0:
             return []
         return [f"rows without an owner: {self.unowned} private rows, which no model is trained on"]
 
@@ -331,7 +331,13 @@ def look(
         owner=owner,
         columns=columns,
         owners=_owners(frame.head(len(frame) - public), owner),
-        public_of=_owners(frame.tail(public if public_path is None else 0), owner),
+        public_of={
+            name: count
+            for name, count in _owners(
+                frame.tail(public if public_path is None else 0), owner
+            ).items()
+            if name != name_of("")  # public rows need no owner
+        },
         unowned=0 if owner is None else int(frame[owner].head(len(frame) - public).isna().sum()),
         missing=tuple(missing),
         public_seed=public_seed,
@@ -386,7 +392,11 @@ def _require(
     ]
     if target is not None and target == owner:
         faults.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
-    if target in given and (given[target].makes_nothing or not given[target].single):
+    if (
+        target is not None
+        and target in given
+        and (given[target].makes_nothing or not given[target].single)
+    ):
         rule = "allowed for the target is an encoding with one number per cell"
         faults.append(Fault("--column or --drop", f"{target!r}", rule))
     if public >= len(frame):

@@ -188,8 +188,8 @@ class Notation:
     ----------
     decimal : str
         "." or ",".
-    currency : str
-        In front of amounts or behind them; an amount may lack it.
+    currency : str or None
+        In front of amounts or behind them; an amount may lack it. None is any.
     powers : mapping
         From a tail to the power of ten that it multiplies by.
     factors : mapping
@@ -207,7 +207,7 @@ class Notation:
     """
 
     decimal: str
-    currency: str
+    currency: str | None
     powers: Mapping[str, int]
     factors: Mapping[str, float]
     tails: frozenset[str]
@@ -219,7 +219,9 @@ class Notation:
     def read(self, text: str) -> Amount:
         """Return what a cell says; of one that is no amount the value is NaN."""
         parts = parts_of(text)
-        if parts is None or parts.currency not in ("", self.currency):
+        if parts is None or (
+            self.currency is not None and parts.currency not in ("", self.currency)
+        ):
             return NO_AMOUNT
         tail, bounded = parts.tail, parts.bound != ""
         if tail == "+" and self.plus:
@@ -282,7 +284,7 @@ def notation_of(
         tails[parts.tail] += n
         if parts.currency != "":
             currencies[parts.currency] += n
-    currency = _most(currencies)
+    currency = _most(currencies) if len(texts) > 0 else None
     given = dict(declared or {})
     left = {tail: n for tail, n in tails.items() if tail not in given and tail != ""}
     plus = 0 < left.get("+", 0) < cells or not left

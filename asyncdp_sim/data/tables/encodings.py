@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -218,10 +218,6 @@ class Money(Measured):
     least: Annotated[int, Field(ge=1)] = 1
 
     @override
-    def needs_public(self) -> str | None:
-        return "allowed is a number of public rows, which show how amounts are written"
-
-    @override
     def without_rare(self, public: "pd.Series", least: int) -> Self:
         extra = len(self.learn(public, "", ".").names) - 1
         return self.model_copy(update={"least": max(least, self.least)}) if extra > 0 else self
@@ -249,11 +245,8 @@ class Money(Measured):
             column = with_mark(column, notation.decimal)
             amount = by_text(column, lambda text: read_value(text).value)
             for each in extra:
-                amount.values.append(map_text(
-                    column,
-                    lambda text, flag=each: _mark_of(read_value(text), flag),
-                    as_written=True,
-                ))  # fmt: skip
+                marks = partial(_mark_of, read_value, each)
+                amount.values.append(map_text(column, marks, as_written=True))
             return amount
 
         mean = _mean(read(public).values[0])
@@ -268,8 +261,9 @@ class Money(Measured):
         )
 
 
-def _mark_of(amount: Amount, flag: str) -> float:
+def _mark_of(read: Callable[[str], Amount], flag: str, text: str) -> float:
     """Return 1 where an amount has a flag, or is a bound, 0 where not; NaN where it is none."""
+    amount = read(text)
     if math.isnan(amount.value):
         return math.nan
     return float(amount.bounded if flag == "bound" else amount.flag == flag)

@@ -127,10 +127,10 @@ def charset_of(name: str) -> str:
 def form_of(
     path: str,
     public: int | None,
+    seed: int | None = None,
     separator: str | None = None,
     decimal: str | None = None,
     charset: str | None = None,
-    seed: int | None = None,
 ) -> FileForm:
     """Return the form of a file, as declared or else as its header and its public rows show.
 
@@ -140,10 +140,10 @@ def form_of(
         Of a file that can be read; of Parquet the form is :data:`PLAIN`.
     public : int or None
         How many of its rows are public; None for all.
-    separator, decimal, charset : str, optional
-        As declared.
     seed : int, optional
         By which public rows are chosen; absent, they are the last ones.
+    separator, decimal, charset : str, optional
+        As declared.
     """
     if path.endswith(".parquet"):
         return PLAIN

@@ -103,7 +103,7 @@ def found_form(path: str, public: int | None, *declared: Any, seed: int | None =
         On ``data.path``, if it cannot be read.
     """
     with _said_of(path, PLAIN):
-        return file_form.form_of(path, public, *declared, seed=seed)
+        return file_form.form_of(path, public, seed, *declared)
 
 
 @contextmanager
@@ -156,7 +156,8 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
             require_at_most(BYTES, taken)
     # Whole numbers with a gap stay whole: as fractions, long ids would be one.
     frame: pd.DataFrame = pq.read_table(path, columns=names).to_pandas(integer_object_nulls=True)
-    return frame
+    indexed = [name for name in frame.index.names if name in names]  # as of df.set_index("bank")
+    return frame.reset_index(level=indexed)[names] if len(indexed) > 0 else frame
 
 
 def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.DataFrame":

@@ -65,6 +65,8 @@ class Ground:
         What makes features of them.
     apart : bool
         Whether public rows are in a file of their own.
+    last : bool
+        Whether they are the last rows of the table.
     """
 
     frame: "pd.DataFrame"
@@ -72,6 +74,7 @@ class Ground:
     public: Encoded
     projection: Projection
     apart: bool
+    last: bool
 
     def repeated(self, times: int, column: str | None) -> "Ground":
         """Return the same with each private row there so many times, with this column alone."""
@@ -115,7 +118,7 @@ def replaced(
         sizes,
         whose.names,
         first - sum(sizes),
-        last=not ground.apart and count > 0,
+        last=ground.last and count > 0,
     )
     drawn = stand_in.drawn(knowledge, streams)
     x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
@@ -378,7 +381,9 @@ class TableData(TableRecipe):
         public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering, decimal)
         gathering.end()
         projection = self._projection(*self._public(public, 0, last))
-        return Ground(frame, first, public, projection, self.public_path is not None)
+        apart = self.public_path is not None
+        at_the_end = not apart and self.public_seed is None
+        return Ground(frame, first, public, projection, apart, at_the_end)
 
     def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
@@ -434,8 +439,8 @@ class TableData(TableRecipe):
         wanted += [(f"data.columns.{name}", name) for name in self.columns]
         if self.split.of_column is not None:
             wanted.append((split_key, self.split.of_column))
-        wanted += [("data.person", self.person)] * (self.person is not None)
-        wanted += [("data.order", self.order)] * (self.order is not None)
+        others = (("data.person", self.person), ("data.order", self.order))
+        wanted += [(key, name) for key, name in others if name is not None]
         faults = [
             Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
             for key, name in wanted
