@@ -305,7 +305,7 @@ def look(
         frame, _ = with_public_rows(path, public_path, public, form, (owner,), **read)
     given = {**(declared or {}), **dict.fromkeys(drop, Drop())}
     _require(path, frame, target, owner, public, form, given)
-    require_one_header(path, frame, public, form)
+    require_one_header(path, frame, public, form, public_seed)
     seen = frame if private else frame.tail(public)
     owners = None if owner is None else seen[owner]
     if owner is not None:

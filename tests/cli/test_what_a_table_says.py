@@ -161,6 +161,24 @@ def test_a_file_is_read_or_refused(tmp_path, change, told):
             look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC)
 
 
+@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4])
+def test_a_second_header_is_refused_wherever_public_rows_lie(tmp_path, seed):
+    table().to_csv(tmp_path / "t.csv", index=False)
+    text = (tmp_path / "t.csv").read_text(encoding="utf-8")
+    below = text.replace("\n", "\nSITE,AGE,DOSE,DAYS\n", 1)
+    (tmp_path / "t.csv").write_text(below, encoding="utf-8")
+    asked = {"target": "days", "owner": "site", "public": PUBLIC, "public_seed": seed}
+    with pytest.raises(DataError, match="one header: delete that row"):
+        look(str(tmp_path / "t.csv"), **asked)
+    head, *rows = text.splitlines()
+    (tmp_path / "t.csv").write_text(
+        "\n".join([head, *rows[:-5], head, *rows[-5:]]), encoding="utf-8"
+    )
+    if seed is None:
+        with pytest.raises(DataError, match="stands again among the public rows"):
+            look(str(tmp_path / "t.csv"), **asked)
+
+
 def test_durations_and_times_of_a_parquet_are_in_days(tmp_path):
     stays = [timedelta(hours=12 * (row % 50)) for row in range(ROWS)]
     times = [time(row % 24, 30) for row in range(ROWS)]

@@ -304,8 +304,12 @@ def public_last(rows: int, public: int, seed: int | None) -> Rows:
     return np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)])
 
 
-def require_one_header(path: str, frame: "pd.DataFrame", public: int, form: FileForm) -> None:
-    """Refuse a CSV whose first row is a second header, of names where public rows have numbers.
+def require_one_header(
+    path: str, frame: "pd.DataFrame", public: int, form: FileForm, seed: int | None = None
+) -> None:
+    """Refuse a CSV with a second header: below the first, or among the public rows.
+
+    A row below the header is one where it has names and public rows have numbers.
 
     Raises
     ------
@@ -314,13 +318,21 @@ def require_one_header(path: str, frame: "pd.DataFrame", public: int, form: File
     """
     if path.endswith(".parquet") or public == 0 or len(frame) <= public:
         return
-    cells_of = {name: cells(frame[name].tail(public), form.decimal) for name in frame.columns}
+    at = int(np.argmin(public_last(len(frame), public, seed)))  # the file's first row
+    shown = np.arange(len(frame) - public, len(frame))
+    shown = shown[shown != at]
+    cells_of = {name: cells(frame[name].iloc[shown], form.decimal) for name in frame.columns}
     numbers = [n for n, (x, none) in cells_of.items() if not none.any() and np.isfinite(x).any()]
-    first = [frame[name].head(1) for name in numbers]
+    first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
     if len(names) > 1 and len(names) == len(numbers) == len(set(names)):
         problem = f"{path!r}, whose row 1 holds names ({', '.join(names[:3])}) in place of numbers"
         raise DataError([Fault("data.path", problem, "allowed is one header: delete that row")])
+    same = [(frame[name].iloc[shown] == name).to_numpy() for name in frame.columns]
+    again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)
+    if len(again) > 0 and len(same) > 1:
+        problem = f"{path!r}, whose header stands again among the public rows ({len(again)} times)"
+        raise DataError([Fault("data.path", problem, "allowed is one header: delete these rows")])
 
 
 def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":

@@ -369,7 +369,7 @@ class TableData(TableRecipe):
             missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
-        require_one_header(self.path, frame, self.public_records, form)
+        require_one_header(self.path, frame, self.public_records, form, self.public_seed)
         self._require_columns(frame, self._split_key)
         return frame, places, form.decimal
 
