@@ -149,7 +149,7 @@ class ColumnLook:
 
 @dataclass(frozen=True)
 class Beside:
-    """What a column is looked at beside.
+    """The target, the owners and the decimal mark beside a column.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Fitting:
-    """What fits a column: its type, encoding, remarks, and why it makes no feature."""
+    """The type and the encoding of a column, remarks, and why it makes no feature."""
 
     type: str
     encoding: Encoding
@@ -441,13 +441,7 @@ def _span(values: Array, encoding: Measured) -> tuple[str, ...]:
     known = np.sort(values[~np.isnan(values)])
     if len(known) == 0:
         return ()
-    chosen = known[[0, (len(known) - 1) // 2, -1]]
-    if isinstance(encoding, Date):
-        if len(encoding.parts) > 0:
-            return ()
-        since = np.datetime64(encoding.since, "D")
-        return tuple(str(since + np.timedelta64(int(np.floor(day)), "D")) for day in chosen)
-    return tuple(f"{value:.6g}" for value in chosen)
+    return tuple(encoding.shown(float(x)) for x in known[[0, (len(known) - 1) // 2, -1]])
 
 
 def _without_rare(
@@ -667,10 +661,7 @@ def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
         usual = value in SENTINELS and gap > (high - low) / 2
         negative = value in SENTINELS and value < -1 and rest.min() >= 0
         if usual or negative or gap > 3 * max(high - low, np.abs(rest - middle).max()):
-            text = f"{value:.10g}"
-            if isinstance(encoding, Date):
-                since = np.datetime64(encoding.since, "D")
-                text = str(since + np.timedelta64(int(value), "D"))
+            text = encoding.shown(float(value))
             yield (
                 f"{text} in {percent(share)} of the cells is far from the others; add --missing "
                 f"{text} if it means a missing value"

@@ -40,13 +40,35 @@ def built(path):
     return seen, data.build(4, None, Streams(1))
 
 
+def usual(yes):
+    return "yes" if yes else "no"
+
+
+def of_tal(site, row):
+    """Whether a row is a private one of the last site."""
+    return site == "Tal" and row < ROWS - PUBLIC
+
+
+def spelled(no, yes):
+    """Return labels that are spelled in turn."""
+    return lambda _site, label, row: (yes if label else no)[row % len(no)]
+
+
 SPELLINGS = {
-    "capitals of one owner": lambda site, yes, row: ("YES" if yes else "NO") if site == "Tal" and row < 250 else "yes" if yes else "no",
-    "blanks": lambda site, yes, row: ("yes" if yes else "no") + " " * (row % 3),
-    "truths of several programs": lambda site, yes, row: [["false", "FALSE", "False", "0"], ["true", "TRUE", "True", "1.0"]][int(yes)][row % 4],
-    "numbers of several programs": lambda site, yes, row: [["0", "0.0"], ["1", "1.00"]][int(yes)][row % 2],
-    "capitals among public ones": lambda site, yes, row: [["No", "NO"], ["Yes", "YES"]][int(yes)][row % 2],
-}  # fmt: skip
+    "capitals of one owner": lambda site, yes, row: (
+        usual(yes).upper() if of_tal(site, row) else usual(yes)
+    ),
+    "blanks": lambda _site, yes, row: usual(yes) + " " * (row % 3),
+    "truths of several programs": spelled(
+        ("false", "FALSE", "False", "0"), ("true", "TRUE", "True", "1.0")
+    ),
+    "numbers of several programs": spelled(("0", "0.0"), ("1", "1.00")),
+    "capitals among public ones": spelled(("No", "NO"), ("Yes", "YES")),
+}
+
+
+def without_labels(site, yes, row):
+    return "" if of_tal(site, row) else usual(yes)
 
 
 @pytest.mark.parametrize("name", SPELLINGS)
@@ -76,21 +98,14 @@ def test_names_that_differ_in_capitals_alone_stay_apart_where_they_are_declared(
 
 
 def test_an_owner_without_a_label_is_named_with_the_line_that_leaves_it_out(tmp_path):
-    _, data = built(
-        table(
-            tmp_path,
-            lambda site, yes, row: "" if site == "Tal" and row < 250 else "yes" if yes else "no",
-        )
-    )
+    _, data = built(table(tmp_path, without_labels))
     [note] = [note for note in data.notes if "has a target" in note]
     assert "no record of owner 4 has a target: its answers spend ε on nothing" in note
     assert "--without Tal leaves" in note
 
 
 def test_unknown_classes_are_counted_as_such(tmp_path):
-    _, data = built(
-        table(tmp_path, lambda site, yes, row: "?" if row in (3, 7) else "yes" if yes else "no")
-    )
+    _, data = built(table(tmp_path, lambda _, yes, row: "?" if row in (3, 7) else usual(yes)))
     assert (
         "From private rows: of no class, so missing: 2 cells of the target 'outcome'." in data.notes
     )
@@ -120,10 +135,7 @@ def test_rows_without_a_target_are_in_no_loss(share):
 @pytest.mark.long
 @pytest.mark.usefixtures("coarse")
 def test_an_owner_without_labels_has_null_scores(command, tmp_path):
-    path = table(
-        tmp_path,
-        lambda site, yes, row: "" if site == "Tal" and row < 250 else "yes" if yes else "no",
-    )
+    path = table(tmp_path, without_labels)
     out = tmp_path / "s.toml"
     command.done("data", path, "--target", "outcome", "--owner", "site", "--public", PUBLIC,
                  "--epsilon", 5, "--write", out)  # fmt: skip

@@ -28,14 +28,28 @@ def seen(values, name="x", target=CLASSES, classes=("no", "yes")):
 
 
 DATES = [f"2024-{1 + row % 12:02}-{1 + row % 28:02}" for row in range(N)]
+
+
+def filled(cells):
+    """Return dates where cells are true, and nothing elsewhere."""
+    return [day if there else None for day, there in zip(DATES, cells, strict=True)]
+
+
+EVEN = np.arange(N) % 2 == 0
 LEAKS = {
-    "a date filled for one class": ([d if p else None for d, p in zip(DATES, POSITIVE, strict=True)], "only where the target is 'yes'"),
-    "half of them": ([d if p and row % 2 else None for row, (d, p) in enumerate(zip(DATES, POSITIVE, strict=True))], "it is filled only where the target is 'yes'"),
-    "an amount above 0 for one class": (np.where(POSITIVE, 100 * NUMBERS, 0).round(2), "AUC 1.000"),
-    "some amounts above 0": (np.where(POSITIVE & (X > 0.7), 100 * NUMBERS, 0).round(2), "it is not '0' only where the target is 'yes'"),
+    "a date filled for one class": (filled(POSITIVE), "only where the target is 'yes'"),
+    "half of them": (filled(POSITIVE & EVEN), "it is filled only where the target is 'yes'"),
+    "an amount above 0 for one class": (
+        np.where(POSITIVE, 100 * NUMBERS, 0).round(2),
+        "AUC 1.000",
+    ),
+    "some amounts above 0": (
+        np.where(POSITIVE & (X > 0.7), 100 * NUMBERS, 0).round(2),
+        "it is not '0' only where the target is 'yes'",
+    ),
     "a code for a class": (np.where(POSITIVE, "B", "A"), "AUC 1.000"),
     "a score from later": ((10 * CLASSES + DRAWS.normal(size=N)).round(3), "AUC 1.000"),
-}  # fmt: skip
+}
 
 
 @together
@@ -57,7 +71,7 @@ def test_what_goes_with_a_class_or_is_often_missing_is_no_leak(values):
 
 
 IDS = {
-    "spread evenly": [int(x) for x in DRAWS.permutation(np.arange(N) * 977 + DRAWS.integers(0, 900, N))],
+    "spread evenly": DRAWS.permutation(np.arange(N) * 977 + DRAWS.integers(0, 900, N)).tolist(),
     "consecutive": range(1000, 1000 + N),
     "texts": [f"P-{row:05}" for row in range(N)],
 }  # fmt: skip
@@ -65,7 +79,7 @@ AMOUNTS = {
     "skewed": [int(1e4 * x) for x in NUMBERS],
     "Brazilian": [f"R$ {1e5 * x:,.2f}".translate(str.maketrans(",.", ".,")) for x in NUMBERS],
     "Swiss": [f"{1e5 * x:,.2f}".replace(",", "’") for x in NUMBERS],
-    "even, and it goes with the target": [int(x) for x in 1e6 * (np.argsort(np.argsort(X)) + 0.5) / N],
+    "even, and it goes with the target": (1e6 * (X.argsort().argsort() + 0.5) / N).astype(int),
 }  # fmt: skip
 
 
@@ -150,7 +164,8 @@ def test_missing_and_drop_are_in_the_scenario(command, tmp_path, form):
 
 
 def test_a_column_is_declared_on_the_command_line(command, tmp_path):
-    frame = pd.DataFrame({"site": OWNER, "paid": [f"{row}.5 {'DR' if row % 3 else 'CR'}" for row in range(N)],
+    paid = [f"{row}.5 {'DR' if row % 3 else 'CR'}" for row in range(N)]
+    frame = pd.DataFrame({"site": OWNER, "paid": paid,
                           "x": X.round(3), "days": NUMBERS.round(3)})  # fmt: skip
     frame.to_csv(tmp_path / "t.csv", index=False)
     asked = ["data", tmp_path / "t.csv", "--target", "days", "--owner", "site", "--public", 200]

@@ -160,7 +160,7 @@ def _without_currency(tail: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Amount:
-    """What a cell says.
+    """The value of a cell, whether it is a bound, and its flag.
 
     Attributes
     ----------
@@ -182,7 +182,7 @@ NO_AMOUNT = Amount(math.nan)
 
 @dataclass(frozen=True)
 class Notation:
-    """How the amounts of a column are written, by its public cells.
+    """The notation of a column of amounts, as its public cells show it.
 
     Attributes
     ----------

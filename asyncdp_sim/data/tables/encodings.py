@@ -131,6 +131,10 @@ class Measured(EncodingKind):
     def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
         """Return what reads the value of each cell independently, as public cells show."""
 
+    def shown(self, value: float) -> str:
+        """Return a value of the first column as a person reads it."""
+        return f"{value:.10g}" if float(value).is_integer() else f"{value:.6g}"
+
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
         read = self.reader(public, decimal)
@@ -337,6 +341,12 @@ class Date(Measured):
             values.append(np.full(len(since_1970), np.nan))
             values[-1][has_date] = _PARTS[part](when)
         return Cells(values, read.misfits)
+
+    @override
+    def shown(self, value: float) -> str:
+        if len(self.parts) > 0:
+            return super().shown(value)
+        return str(np.datetime64(self.since, "D") + np.timedelta64(math.floor(value), "D"))
 
     def _days(self, text: str) -> float:
         """Return a text's days since 1970; NaN where it is no such date."""

@@ -39,7 +39,7 @@ def test_a_form_that_cells_show_is_read_back_to_the_day(form):
 
 
 @together
-@pytest.mark.parametrize("one,two", [("%m/%d/%Y", "%d/%m/%Y"), ("%d-%m-%Y", "%m-%d-%Y")])
+@pytest.mark.parametrize(("one", "two"), [("%m/%d/%Y", "%d/%m/%Y"), ("%d-%m-%Y", "%m-%d-%Y")])
 def test_days_up_to_12_fit_two_forms_and_are_asked(one, two):
     found = column([f"{day:{one}}" for day in EARLY])
     assert (found.type, found.dropped, found.encoding.kind) == ("question", "question", "drop")
