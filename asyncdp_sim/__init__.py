@@ -71,11 +71,13 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Return a public name: an error, or a function or what functions take and return."""
     if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise import_module(f"{__name__}.api.arguments").no_attribute(__name__, name, __all__)
     errors = import_module(f"{__name__}.core.errors")
     home = errors if hasattr(errors, name) else import_module(f"{__name__}.api.functions")
     return getattr(home, name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*(name for name in globals() if name.startswith("__")), *__all__])

@@ -17,7 +17,7 @@ from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import ready_streams, require_working_directory
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.provenance import default_directory, described, digest
+from asyncdp_sim.results.manifest import default_directory, described, digest
 from asyncdp_sim.results.summary import notes, result_lines
 from asyncdp_sim.results.write import require_free
 from asyncdp_sim.runs import run, write
@@ -80,10 +80,11 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     """
     made(scenario, directory, workers)
     say(*result_lines(directory), *(f"note: {note}" for note in notes(directory)))
-    from asyncdp_sim.figures.draw import draw_all  # imports matplotlib: only once there is a result
+    from analysis.studies import studies  # imports matplotlib: only once there is a result
+    from asyncdp_sim.figures.draw import draw_all
 
     with one_thread():
-        drawing = draw_all(directory)
+        drawing = draw_all(directory, studies=studies(scenario.id))
     say(
         *(f"decision: {text}" for text in drawing.decisions),
         f"result in {directory}",

@@ -53,9 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
-def blas_threads(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def blas_threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Set the threads of linear algebra, in this process and in those that a test starts.
 
     OpenBLAS reads this variable first, and so it decides where OMP_NUM_THREADS is set, too.

@@ -9,10 +9,10 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import Spec, Variant, members
 from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Law, LawKind
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import Spec, Variant, members
+from asyncdp_sim.scenario.fields import examples_of
 
 TRIES = 20
 

@@ -6,10 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.columns import summary
-from asyncdp_sim.columns.dictionary import COUNT, NEVER, SPREAD, YES
-from asyncdp_sim.results.manifest import AT_FIRST, SCHEMA
-from asyncdp_sim.results.provenance import digest
+from asyncdp_sim.results.columns import COUNT, NEVER, SPREAD, YES, summary
+from asyncdp_sim.results.manifest import AT_FIRST, SCHEMA, digest
 from asyncdp_sim.scenario import jsonable
 
 

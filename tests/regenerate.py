@@ -1,8 +1,8 @@
 """``python -m tests.regenerate`` writes all that is generated from the code, in the right order.
 
-That is the reference, the tables of the parts, what ``asyncdp list`` says of privacy, the picture
-of the house, and the goldens of event order and of the network's integers. Read the differences
-like code. ``--notebook`` also runs the researcher's notebook and writes its output.
+That is the reference, the tables of the parts, what ``asyncdp list`` says of privacy, the pages of
+verification, the picture of the house, and the goldens of event order and of the network. Read the
+differences like code. ``--notebook`` also runs the researcher's notebook and writes its output.
 """
 
 import subprocess
@@ -20,7 +20,11 @@ GOLDENS = (
 
 def main(arguments: list[str]) -> int:
     """Write everything; return the exit code of the first step that fails, or 0."""
-    programs = (["analysis.house"], ["tests.documents", *arguments])
+    programs = (
+        ["analysis.house"],
+        ["tests.documents", *arguments],
+        ["tests.nightly", "--only"],  # the pages alone
+    )
     for program in programs:
         done = subprocess.run([sys.executable, "-m", *program], check=False)
         if done.returncode != 0:

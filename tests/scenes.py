@@ -6,8 +6,8 @@ from typing import Any
 
 import tomli_w
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 
 PLAIN: dict[str, Any] = {
     "schema": 1,

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import canvas, style
+from asyncdp_sim.figures.kit.style import looks
 from asyncdp_sim.results import Result
 
 SCORE = "held_out_accuracy"
@@ -50,21 +50,18 @@ def accuracy_over_time(
     """
     curves = [best_step(cells, times) for _, cells in choices]
     low, high = gain
-    with style():
-        figure, axes = canvas(height=3.2)
-        axes.fill_between(
-            times, (1 + low) * curves[0], np.minimum(1.0, (1 + high) * curves[0]), color="0.85",
-            linewidth=0, label=f"published: {low:.0%} to {high:.0%} above the first",
-        )  # fmt: skip
-        every = looks(len(choices), markersize=4, markevery=max(1, len(times) // 12))
-        for (said, _), curve, look in zip(choices, curves, every, strict=True):
-            axes.plot(times, curve, label=said, **look)
-        axes.set_xlim(0, float(times[-1]))
-        axes.set_ylim(0.5, 1)
-        axes.set_xlabel("time (units; a slow owner takes 2 for an answer)")
-        axes.set_ylabel("accuracy on held-out rows")
-        axes.grid(axis="y")
-        figure.legend(loc="outside upper left", ncols=1)
+    every = looks(len(choices), markersize=4, markevery=max(1, len(times) // 12))
+    gray = {"color": "0.85"}
+    marks = [
+        Layer("band", times, None, (1 + low) * curves[0], np.minimum(1.0, (1 + high) * curves[0]),
+             f"published: {low:.0%} to {high:.0%} above the first", look=gray),
+        *(Layer("line", times, curve, name=said, look=look)
+          for (said, _), curve, look in zip(choices, curves, every, strict=True)),
+    ]  # fmt: skip
+    named = "time (units; a slow owner takes 2 for an answer)"
+    side = Side("accuracy on held-out rows", limits=(0.5, 1), grid=True)
+    panel = Panel(marks, Side(named, limits=(0, float(times[-1]))), side)
+    figure = draw(Declaration([panel], (6.5, 3.0), columns=1))
     caption = (
         "Mean accuracy on held-out rows over time, for each policy by which the learner chooses "
         "owners; at every time with the best step for that time. Gray: the published gain over the "

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import log_axis
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
+from asyncdp_sim.figures.kit.style import THEORY, colours
 from asyncdp_sim.results import Result
 
 
@@ -45,23 +45,21 @@ def long_absence(
         What was run.
     """
     ours, *shades = colours(1 + len(flat))
-    with style():
-        figure, axes = canvas(height=3.2)
-        axes.plot(lengths, curve, color=THEORY, linewidth=1.2, label="predicted")
-        x, y, about = (np.array(each) for each in zip(*dots, strict=True))
-        axes.errorbar(x, y, yerr=about, fmt="o", color=ours, markersize=5, capsize=2,
-                      label="unbiased steps, ± 2 standard errors")  # fmt: skip
-        for each, shade in zip(flat, shades, strict=True):
-            axes.axhspan(each.psi - each.about, each.psi + each.about, color=shade, alpha=0.3,
-                         linewidth=0)  # fmt: skip
-            said = f"{each.name} (band: measured)"
-            axes.axhline(each.exact, color=shade, linestyle="--", linewidth=1.2, label=said)
-        log_axis(axes, "x")
-        axes.set_ylim(bottom=0)
-        axes.set_xlabel("mean cycle of the owner that comes and goes (time units)")
-        axes.set_ylabel("relative fitness $\\psi$")
-        axes.grid(axis="y")
-        figure.legend(loc="outside upper left", ncols=2)
+    x, y, about = (np.array(each) for each in zip(*dots, strict=True))
+    marks = [
+        Layer("line", lengths, curve, name="predicted", look={"color": THEORY, "linewidth": 1.2}),
+        measured(x, np.array([y, y - about, y + about]), color=ours, marker="o", markersize=5,
+                 name="unbiased steps, ± 2 standard errors", linestyle="none"),
+    ]  # fmt: skip
+    for each, shade in zip(flat, shades, strict=True):
+        band = {"color": shade, "alpha": 0.3}
+        dashed = {"color": shade, "linestyle": "--", "linewidth": 1.2}
+        said = f"{each.name} (band: measured)"
+        marks += [Layer("span", low=each.psi - each.about, high=each.psi + each.about, look=band),
+                  Layer("level", y=each.exact, name=said, look=dashed)]  # fmt: skip
+    across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
+    side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
+    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 3.0), columns=2))
     caption = (
         "Mean ψ late in the run against the mean length of one owner's cycles of presence and "
         "absence. Its share of time online is constant. Curve: predicted; dots: measured. Dashed: "

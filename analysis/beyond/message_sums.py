@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.studies.over_distance import LEVELS, over_hops, quartile_marks, rows
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.axes import key, legend, log_axis, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, style
-from asyncdp_sim.figures.studies.over_distance import LEVELS, draw_quartiles, rows
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.results import Result
 
 
@@ -45,18 +45,13 @@ def message_sums(
     graphs: Sequence[MessageSums], results: Sequence[Result], *, name: str = "message-sums"
 ) -> Picture:
     """Draw exact loss over sum against hops, a line for each graph, and where they are equal."""
-    drawn = looks(len(graphs), markersize=4.5)
     tables = [rows(each.name, *each.quartiles()) for each in graphs]
     table: Columns = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
-    with style():
-        figure, axes = canvas(height=3.4)
-        axes.axhline(1.0, color=THEORY, linestyle="--", linewidth=0.9)
-        draw_quartiles(axes, tables, drawn)
-        log_axis(axes, "y")
-        axes.set_ylabel("exact loss / published sum")
-        keys = [key(each.name, **look) for each, look in zip(graphs, drawn, strict=True)]
-        keys.append(key("equal: above it the sum is no bound", color=THEORY, linestyle="--"))
-        legend(figure, keys, 3)
+    marks = quartile_marks(tables, looks(len(graphs), markersize=4.5))
+    dashed = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
+    marks.append(Layer("level", y=1.0, name="equal: above it the sum is no bound", look=dashed))
+    panel = Panel(marks, over_hops(tables), Side("exact loss / published sum", True, grid=True))
+    figure = draw(Declaration([panel], (6.5, 3.2), columns=3))
     caption = (
         "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
         "divided by the published sum over single messages (at most 1/z²): median (line) and "

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import draw_line, looks
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, style
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.results import Result
 
 
@@ -30,19 +30,16 @@ def with_and_without(
     name: str = "with-and-without",
 ) -> Picture:
     """Draw ψ over degrees, a line for each kind, and what was predicted."""
-    with style():
-        figure, axes = canvas(height=3.0)
-        for pair, look in zip(pairs, looks(len(pairs), markersize=5), strict=True):
-            ends = np.stack([pair.psi, pair.psi - pair.about, pair.psi + pair.about])
-            draw_line(axes, degrees, ends, label=f"{pair.name}, ± 2 standard errors", **look)
-            axes.plot(degrees, pair.exact, "--", color=THEORY, linewidth=0.9)
-        axes.plot([], [], "--", color=THEORY, linewidth=0.9, label="predicted")
-        axes.set_ylim(bottom=0)
-        axes.set_xticks(degrees)
-        axes.set_xlabel("$\\gamma$: how much chances of presence swing")
-        axes.set_ylabel("relative fitness $\\psi$")
-        axes.grid(axis="y")
-        figure.legend(loc="outside upper left", ncols=2)
+    marks, dashed = list[Layer](), {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
+    for pair, look in zip(pairs, looks(len(pairs), markersize=5), strict=True):
+        ends = np.stack([pair.psi, pair.psi - pair.about, pair.psi + pair.about])
+        said = f"{pair.name}, ± 2 standard errors"
+        marks += [measured(degrees, ends, name=said, **look),
+                  Layer("line", degrees, pair.exact, look=dashed)]  # fmt: skip
+    marks.append(Layer("line", name="predicted", look=dashed))
+    across = Side("$\\gamma$: how much chances of presence swing", ticks=degrees.tolist())
+    side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
+    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 2.8), columns=2))
     caption = (
         "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
         "or with the mean of this probability at all times. Dashed: predicted."

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, log_axis
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION, canvas, plain_numbers, style
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION
 from asyncdp_sim.results import not_a_result
 
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
@@ -55,39 +55,27 @@ def by_size(
     called = np.array(names if len(names) > 0 else [str(i + 1) for i in range(len(alone))])
     means = np.array([line.result.mean_psi for line in lines])
     gains = alone > means[:, None]
-    with style():
-        figure, axes = canvas(height=4.2)
-        log_axis(axes, "xy")
-        look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
-        rest = ~gains[-1]
-        axes.plot(
-            records[rest], alone[rest], color=BLUE, markerfacecolor="white",
-            label=r"$\psi(\theta_i^*)$ of an owner alone", **look,
-        )  # fmt: skip
-        axes.plot(
-            records[gains[-1]], alone[gains[-1]], color=VERMILION,
-            label=f"of one that gains{at(lines[-1])}", **look,
-        )  # fmt: skip
-        for mean, dash in zip(means, DASHES * len(lines), strict=False):
-            if np.isfinite(mean):
-                axes.axhline(mean, color=THEORY, linestyle=dash, linewidth=1.2)
-        known = [value for value in expected if np.isfinite(value)]
-        for place, value in enumerate(known):
-            said = theory if place == 0 else None
-            axes.axhline(value, color=VERMILION, linestyle=":", linewidth=1.0, label=said)
-        if 0 < np.count_nonzero(gains[-1]) <= MOST_NAMES:
-            for x, y, name in zip(
-                records[gains[-1]], alone[gains[-1]], called[gains[-1]], strict=True
-            ):
-                axes.annotate(
-                    str(name), (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7
-                )
-        plain_numbers(axes)
-        plain_numbers(axes, "x")
-        axes.set_xlabel("records $n_i$ of an owner")
-        axes.set_ylabel(rf"relative fitness $\psi$ {BETTER}")
-        end_labels(axes, means.tolist(), [_said(line) for line in lines], [THEORY] * len(lines))
-        figure.legend(loc="outside upper left", ncols=2)
+    look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
+    last, own = gains[-1], r"$\psi(\theta_i^*)$ of an owner alone"
+    white = {"color": BLUE, "markerfacecolor": "white"}
+    marks = [
+        Layer("line", records[~last], alone[~last], name=own, look=look | white),
+        Layer("line", records[last], alone[last], name=f"of one that gains{at(lines[-1])}",
+             look=look | {"color": VERMILION}),
+    ]  # fmt: skip
+    for line, mean, dash in zip(lines, means, DASHES * len(lines), strict=False):
+        plain = {"color": THEORY, "linestyle": dash, "linewidth": 1.2}
+        if np.isfinite(mean):
+            marks.append(Layer("level", y=mean, look=plain, end=_said(line)))
+    dots = {"color": VERMILION, "linestyle": ":", "linewidth": 1.0}
+    marks += [Layer("level", y=v, name=theory, look=dots) for v in expected if np.isfinite(v)]
+    if 0 < np.count_nonzero(last) <= MOST_NAMES:
+        beside = {"xytext": (4, 3), "va": "baseline"}
+        for x, y, name in zip(records[last], alone[last], called[last], strict=True):
+            marks.append(Layer("note", x, y, name=str(name), look=beside))
+    side = Side(rf"relative fitness $\psi$ {BETTER}", log=True)
+    panel = Panel(marks, Side("records $n_i$ of an owner", log=True), side)
+    figure = draw(Declaration([panel], (6.5, 4.2), columns=2))
     table = {
         "line": np.repeat([line.name for line in lines], len(alone)),
         "owner": np.tile(np.arange(1, len(alone) + 1), len(lines)),

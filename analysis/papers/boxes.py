@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.axes import BETTER, end_labels, key, legend, log_axis, scale
+from asyncdp_sim.figures.convergence import CurveLine, quartile_rows, quartiles
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, canvas, colours, style
-from asyncdp_sim.figures.runs.convergence import CurveLine, quartile_rows, quartiles
+from asyncdp_sim.figures.kit.style import THEORY, colours
 
 CAPTION = (
     "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "
@@ -32,22 +32,18 @@ def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
     """
     shades = colours(len(lines))
     found = [quartiles(line.result, "k") for line in lines]
-    with style():
-        figure, axes = canvas(height=4.0)
-        log_axis(axes)
-        for (k, (low, middle, high)), shade in zip(found, shades, strict=True):
-            axes.vlines(k, low, high, color=shade, alpha=0.6, linewidth=2.2)
-            axes.plot(k, middle, color=THEORY, linewidth=1.0)
-        axes.set_xlim(0, max(k[-1] for k, _ in found))
-        named = r"relative fitness $\psi(\bar{\theta}[k])$" + f"\n{BETTER}"
-        scale(axes, xlabel="iteration $k$", ylabel=named)
-        ends = [float(psi[1, -1]) for _, psi in found]
-        end_labels(axes, ends, [line.name for line in lines], shades)
-        marks = [
-            key("25–75 %", color=shades[0], alpha=0.6, linewidth=2.2),
-            key("median", color=THEORY, linewidth=1.0),
-        ]
-        legend(figure, marks, 2, right=True)
+    marks, median = list[Layer](), {"color": THEORY, "linewidth": 1.0}
+    for (k, (low, middle, high)), line, shade in zip(found, lines, shades, strict=True):
+        box = {"color": shade, "alpha": 0.6, "linewidth": 2.2}
+        boxes = "25–75 %" if shade == shades[0] else ""
+        marks += [Layer("strokes", k, None, low, high, boxes, look=box),
+                  Layer("line", k, middle, name="median", look=median),
+                  Layer("line", y=middle[-1:], end=line.name, look={"color": shade})]  # fmt: skip
+    named = r"relative fitness $\psi(\bar{\theta}[k])$" + f"\n{BETTER}"
+    across = Side("iteration $k$", limits=(0, max(k[-1] for k, _ in found)))
+    panel = Panel(marks, across, Side(named, log=True, grid=True))
+    figure = draw(Declaration([panel], (6.5, 4.0), right=True))
+    ends = [float(psi[1, -1]) for _, psi in found]
     said = ", ".join(f"{number(end)} at {line.name}" for end, line in zip(ends, lines, strict=True))
     caption = f"{CAPTION}. Median after the last iteration: {said}."
     table = quartile_rows(lines, "k", relative_fitness=found)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.axes import key, legend, looks
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import THEORY, canvas, small_panels, style
+from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.privacy.label import Label
 
 NO_GUARANTEE = Label(
@@ -51,23 +52,21 @@ class Known:
 def by_servers(rows: Sequence[Known]) -> Picture:
     """Draw error and direction against τ, a line for each |N_h|; all rows have one Δ and one Y."""
     uploads = sorted({row.uploads for row in rows})
-    lines = dict(zip(uploads, looks(len(uploads), markersize=4.5), strict=True))
-    with style():
-        figure, (errors, cosines) = small_panels(2, 7.2, 3.45)
-        for n, look in lines.items():
-            line = sorted((r for r in rows if r.uploads == n), key=lambda row: row.servers)
-            x = [row.servers for row in line]
-            errors.plot(x, [row.error for row in line], linestyle="none", **look)
-            errors.plot(x, [row.expected for row in line], color=look["color"], linewidth=0.9)
-            cosines.plot(x, [row.cosine for row in line], linestyle=":", linewidth=0.9, **look)
-        errors.set_ylabel("error of the best guess (relative)")
-        cosines.set_ylabel("|cos| between guess and gradient")
-        for axes in (errors, cosines):
-            axes.set_ylim(-0.03, 1.05)
-            axes.set_xlabel("servers that collude $\\tau$")
-            axes.set_xticks(range(1, max(uploads) + 1))
-            axes.grid(axis="y")
-        legend(figure, [key(f"$|N_h|$ = {n}", **look) for n, look in lines.items()], 4)
+    errors, cosines = list[Layer](), list[Layer]()
+    for n, look in zip(uploads, looks(len(uploads), markersize=4.5), strict=True):
+        line = sorted((r for r in rows if r.uploads == n), key=lambda row: row.servers)
+        x, (error, expected, cosine) = _columns(line)
+        thin, dots = {"color": look["color"], "linewidth": 0.9}, look | {"linestyle": "none"}
+        errors += [Layer("line", x, error, name=f"$|N_h|$ = {n}", look=dots),
+                   Layer("line", x, expected, look=thin)]  # fmt: skip
+        cosines.append(Layer("line", x, cosine, look=look | {"linestyle": ":", "linewidth": 0.9}))
+    across = Side("servers that collude $\\tau$", ticks=range(1, max(uploads) + 1))
+    panels = [
+        Panel(marks, across, Side(named, limits=(-0.03, 1.05), grid=True))
+        for marks, named in ((errors, "error of the best guess (relative)"),
+                             (cosines, "|cos| between guess and gradient"))
+    ]  # fmt: skip
+    figure = draw(Declaration(panels, (7.2, 3.3), columns=4))
     first = rows[0]
     caption = (
         "How well τ colluding servers of POLAR reconstruct a client's gradient from the sum of its "
@@ -87,28 +86,23 @@ def one_more(rows: Sequence[Known]) -> Picture:
         key=lambda row: (row.window, row.additive, row.servers),
     )
     windows = sorted({row.window for row in shown})
-    lines = dict(zip(windows, looks(len(windows), markersize=4.5), strict=True))
-    with style():
-        figure, axes = canvas(height=3.4)
-        for window, look in lines.items():
-            for bare in (False, True):
-                line = [r for r in shown if r.window == window and (r.additive == 0) is bare]
-                x = [row.servers for row in line]
-                shade, dash, face = look["color"], "-", look["color"]
-                if bare:
-                    dash, face = "--", "white"
-                marks = look | {"markerfacecolor": face, "linestyle": "none"}
-                axes.plot(x, [row.error for row in line], **marks)
-                axes.plot(x, [row.expected for row in line], dash, color=shade, linewidth=0.9)
-        axes.set_ylim(0, 1.05)
-        axes.set_xticks(sorted({row.servers for row in shown}))
-        axes.set_xlabel("servers that collude $\\tau$, of the $\\tau + 1$ that a client uploads to")
-        axes.set_ylabel("error of the best guess (relative)")
-        axes.grid(axis="y")
-        keys = [key(f"Δ = {window}", **look) for window, look in lines.items()]
-        open_mark = {"marker": "o", "markersize": 4.5, "markerfacecolor": "white"}
-        keys.append(key("weights alone ($Y = 0$)", color=THEORY, linestyle="--", **open_mark))
-        legend(figure, keys, 4)
+    marks = list[Layer]()
+    for window, look in zip(windows, looks(len(windows), markersize=4.5), strict=True):
+        for bare in (False, True):
+            line = [r for r in shown if r.window == window and (r.additive == 0) is bare]
+            x, (error, expected, _) = _columns(line)
+            dots = look | {"linestyle": "none"} | ({"markerfacecolor": "white"} if bare else {})
+            thin = {"color": look["color"], "linewidth": 0.9, "linestyle": "--" if bare else "-"}
+            name = "" if bare else f"Δ = {window}"
+            marks += [Layer("line", x, error, name=name, look=dots),
+                      Layer("line", x, expected, look=thin)]  # fmt: skip
+    dashed = {"color": THEORY, "linestyle": "--", "marker": "o", "markersize": 4.5}
+    named = "weights alone ($Y = 0$)"
+    marks.append(Layer("line", name=named, look=dashed | {"markerfacecolor": "white"}))
+    named = "servers that collude $\\tau$, of the $\\tau + 1$ that a client uploads to"
+    across = Side(named, ticks=sorted({row.servers for row in shown}))
+    side = Side("error of the best guess (relative)", limits=(0, 1.05), grid=True)
+    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 3.3), columns=4))
     caption = (
         "Root mean square error with which τ colluding servers of POLAR guess the gradient of a "
         "client that uploads to τ + 1 servers; the gradient is constant over a window of Δ steps. "
@@ -121,3 +115,10 @@ def _table(rows: Sequence[Known]) -> dict[str, npt.NDArray[Any]]:
     return {
         each.name: np.array([getattr(row, each.name) for row in rows]) for each in fields(Known)
     }
+
+
+def _columns(line: Sequence[Known]) -> tuple[list[int], list[Array]]:
+    """Return τ, and what was measured and expected at each."""
+    names = ("error", "expected", "cosine")
+    found = [np.array([getattr(row, name) for row in line]) for name in names]
+    return [row.servers for row in line], found

@@ -5,7 +5,8 @@ from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from asyncdp_sim.api.plots import ForecastPlots
+from asyncdp_sim.api.arguments import Named
+from asyncdp_sim.api.results import ForecastPlots
 from asyncdp_sim.core.words import html_table, number
 
 if TYPE_CHECKING:
@@ -13,13 +14,13 @@ if TYPE_CHECKING:
     from asyncdp_sim.forecasts.words import Decision
 
 
-class Forecast:
+class Forecast(Named):
     """Forecast of a scenario: accuracy, time, and the owners that gain.
 
     Attributes
     ----------
     found : object
-        The forecast itself, with ``psi``, ``time``, ``quantiles``, ``doubts`` and more.
+        The forecast itself, with ``psi``, ``time``, ``quantiles`` and more.
 
     Examples
     --------

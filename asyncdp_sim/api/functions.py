@@ -1,36 +1,42 @@
 """Functions of the Python door: those that read, draw and compare, and those that simulate."""
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from asyncdp_sim import results as opened
+from asyncdp_sim.api.arguments import as_count, as_path, wrong_type
 from asyncdp_sim.api.forecasts import Forecast
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
-from asyncdp_sim.audits.check import Claim, Finding, attack
+from asyncdp_sim.audits.answers import attack_answers
+from asyncdp_sim.audits.check import Finding
 from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.core.progress import Progress, told
 from asyncdp_sim.core.threads import one_thread
-from asyncdp_sim.forecasts.population import Moments
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario import Scenario, from_tables
 from asyncdp_sim.scenario import load as from_file
 from asyncdp_sim.scenario.catalogue import scenario_file
 
+SCENARIO = "a Scenario, a name in the catalogue, the path of a TOML file, or a dict of its tables"
+RESULT = "a Result, a Sweep, or the path of a directory"
+FOLDER = "the path of a directory"
+
 
 def load(
-    scenario: Path | str, settings: Sequence[str] = (), *, allow_code: bool = False
+    scenario: Path | str | Mapping[str, Any],
+    settings: Sequence[str] = (),
+    *,
+    allow_code: bool = False,
 ) -> Scenario:
     """Load a scenario of the catalogue by its name, or from a file.
 
     Parameters
     ----------
-    scenario : path or str
-        Name in the catalogue, such as "lending-sound", or path of a TOML file.
+    scenario : path, str or mapping
+        Name in the catalogue, such as "lending-sound", path of a TOML file, or its tables as a
+        dict, in which relative paths are of the working directory.
     settings : sequence of str
         Settings ``path=value``, as for ``--set``. ``scenario.replace`` accepts objects.
     allow_code : bool
@@ -49,7 +55,14 @@ def load(
     >>> ad.load("lending-sound", ["run.updates=50"]).run.updates
     50
     """
-    scenario_read, notes = from_file(scenario_file(Path(scenario)), settings, allow_code=allow_code)
+    if isinstance(settings, str):
+        rule = "a list of texts, each path=value"
+        raise wrong_type("settings", settings, rule)
+    if isinstance(scenario, Mapping):
+        scenario_read, notes = from_tables(scenario, settings, allow_code=allow_code)
+    else:
+        file = scenario_file(as_path(scenario, "scenario", SCENARIO))
+        scenario_read, notes = from_file(file, settings, allow_code=allow_code)
     warn(notes)
     return scenario_read
 
@@ -78,13 +91,16 @@ def open(directory: Path | str) -> Result | Sweep:
     >>> ad.open("here").curve.equals(made.curve)
     True
     """
-    result, place = opened.open_directory(Path(directory)), KeptDirectory(Path(directory))
+    folder = as_path(directory, "directory", FOLDER)
+    result, place = opened.open_directory(folder), KeptDirectory(folder)
     return Sweep(result, place) if isinstance(result, opened.Sweep) else Result(result, place)
 
 
 def as_directory(given: Result | Sweep | Path | str) -> Path:
     """Return where a result lies."""
-    return given.directory if isinstance(given, Result | Sweep) else Path(given)
+    if isinstance(given, Result | Sweep):
+        return given.directory
+    return as_path(given, "result", RESULT)
 
 
 def plot(result: Result | Sweep | Path | str, *, out: Path | str | None = None) -> tuple[Path, ...]:
@@ -113,7 +129,7 @@ def plot(result: Result | Sweep | Path | str, *, out: Path | str | None = None) 
     if out is None and isinstance(result, Result | Sweep) and not result.kept:
         problem, remedy = "nothing, and a result that is not kept", "name a folder"
         raise ResultError([Fault("out", problem, remedy)])
-    folder = None if out is None else Path(out)
+    folder = None if out is None else as_path(out, "out", FOLDER)
     return draw_all(as_directory(result), folder=folder).pictures
 
 
@@ -203,11 +219,17 @@ def run(
     from asyncdp_sim.theory.predict.size import size_notes
 
     base = as_scenario(scenario).base()
-    place = KeptDirectory(None if out is None else Path(out))
+    place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
     if not place.kept or not runs.finished(base, place.path, events=events):
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
-            outcome = runs.run(base, workers=workers, events=events, progress=receiver)
+            outcome = runs.run(
+                base,
+                workers=as_count(workers, "workers"),
+                events=events,
+                progress=receiver,
+                gains=True,
+            )
             runs.write(outcome, place.path)
     result = Result(opened.Result.read(place.path), place)
     warn(result.warnings)
@@ -246,9 +268,14 @@ def sweep(
     """
     from asyncdp_sim import sweeps
 
-    place = KeptDirectory(None if out is None else Path(out))
+    place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
     with told(progress) as receiver:
-        status = sweeps.sweep(as_scenario(scenario), place.path, workers=workers, progress=receiver)
+        status = sweeps.sweep(
+            as_scenario(scenario),
+            place.path,
+            workers=as_count(workers, "workers"),
+            progress=receiver,
+        )
     if status.done == 0:
         raise DataError([Fault("", why, "no cell could be run") for why in status.errors()])
     swept = Sweep(opened.Sweep.read(place.path), place)
@@ -259,27 +286,21 @@ def sweep(
 def forecast(
     scenario: Scenario | Path | str,
     *,
-    moments: Moments = None,
     private: bool = False,
     target: float | None = None,
-    heterogeneity: float | None = None,
     workers: int = 1,
     progress: Progress | bool | None = None,
 ) -> Forecast:
-    """Forecast a scenario without training a model on private records.
+    """Forecast a scenario by simulated runs, without training on private records.
 
     Parameters
     ----------
     scenario, workers, progress
         As for :func:`run`.
-    moments : str, optional
-        "common" or "own" second moments of the owners' records. None: those that are available.
     private : bool
         Whether private records of a real table may be read; the forecast is then not for release.
     target : float, optional
         ψ > 0 to reach.
-    heterogeneity : float, optional
-        τ² ≥ 0, ψ for each owner's own true model, with common moments.
 
     Raises
     ------
@@ -298,11 +319,9 @@ def forecast(
     with one_thread(), told(progress) as receiver:
         forecast_result = forecasts.forecast(
             base,
-            moments=moments,
             private=private,
             target=target,
-            heterogeneity=heterogeneity,
-            workers=workers,
+            workers=as_count(workers, "workers"),
             progress=receiver,
         )
     return Forecast(forecast_result)
@@ -392,7 +411,7 @@ def audit(
     from asyncdp_sim import audits
 
     for name, count in (("answers", answers), ("runs", runs)):
-        if count is not None and count < 100:
+        if count is not None and as_count(count, name) < 100:
             raise SpecError([Fault(name, str(count), "allowed is a whole number ≥ 100")])
     if not 0 < confidence < 1:
         raise SpecError([Fault("confidence", str(confidence), "allowed is a number in (0, 1)")])
@@ -413,7 +432,7 @@ def audit(
             answers=1_000_000 if answers is None else answers,
             runs=runs,
             confidence=confidence,
-            workers=workers,
+            workers=as_count(workers, "workers"),
             progress=receiver,
         )
 
@@ -431,7 +450,8 @@ def audit_answers(
     ----------
     frame : DataFrame
         One row per independent answer. The column ``dataset`` has two values, one for each of two
-        neighbouring data sets; the other columns hold the answer's numbers.
+        neighbouring data sets; the other columns hold the answer's numbers: integers of any
+        type, floats or exact numbers. Noise may be far smaller than the answers.
     dataset : str
         The name of that column.
     delta : float
@@ -465,25 +485,7 @@ def audit_answers(
     ):
         if not allowed:
             raise SpecError([Fault(name, str(value), "allowed is a probability")])
-    if dataset not in frame:
-        raise SpecError([Fault(dataset, "no such column", "required: the data set of each row")])
-    numbers = frame.drop(columns=dataset)
-    labels, counts = np.unique(frame[dataset].astype(str), return_counts=True)
-    if len(labels) != 2 or counts.min() < 100:
-        given = f"{len(labels)} data sets, the smallest of {counts.min(initial=0)} rows"
-        raise SpecError([Fault(dataset, given, "allowed are two of 100 rows or more")])
-    for name, column in numbers.items():
-        if column.dtype.kind not in "biuf" or column.isna().any():
-            raise SpecError([Fault(str(name), "a value that is no number", "allowed are numbers")])
-    first, second = (
-        numbers[frame[dataset].astype(str) == label].to_numpy(dtype=float) for label in labels
-    )
-    apart = second[::2].mean(axis=0) - first[::2].mean(axis=0)
-    variance = second[::2].var(axis=0) + first[::2].var(axis=0)
-    weights = np.divide(apart, variance, out=np.zeros_like(apart), where=variance > 0)
-    scores = {str(name): (first[:, j], second[:, j]) for j, name in enumerate(numbers)}
-    scores["all numbers"] = (first @ weights, second @ weights)
-    return attack(scores, Claim(inf, delta), 1 - confidence)
+    return attack_answers(frame, dataset, delta, 1 - confidence)
 
 
 def replay(
@@ -527,5 +529,8 @@ def replay(
 
     with told(progress) as receiver:
         return reproduce_all(
-            as_directory(result), workers=workers, allow_code=allow_code, progress=receiver
+            as_directory(result),
+            workers=as_count(workers, "workers"),
+            allow_code=allow_code,
+            progress=receiver,
         )

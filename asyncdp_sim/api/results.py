@@ -3,21 +3,205 @@
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from asyncdp_sim import comparisons
 from asyncdp_sim import results as on_disk
-from asyncdp_sim.api.plots import ComparisonPlots, RunPlots, SweepPlots
-from asyncdp_sim.columns import column, flat
+from asyncdp_sim import results as opened
+from asyncdp_sim.api.arguments import Named
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table
-from asyncdp_sim.privacy.label import label
+from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.results import read_table
+from asyncdp_sim.results.columns import column, flat
 from asyncdp_sim.results.summary import figures, notes
 from asyncdp_sim.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+By = Literal["update", "time"]
+OF_A_NETWORK = Label(
+    text="Order and times alone: nothing is learned, and no record is read.",
+    private=True,
+    epsilon_true=0.0,
+    delta=0.0,
+    timing_accounted=True,
+    not_for_release=False,
+)
+"""Label of figures of a network without learning, whose timing depends on no model."""
+
+
+class TracePlots(Named):
+    """Figures of a network alone, of one replicate.
+
+    Parameters
+    ----------
+    shown : Result
+        Result of a network without learning.
+    """
+
+    _label: Label | None = OF_A_NETWORK
+
+    def __init__(self, shown: opened.Result) -> None:
+        self._shown = shown
+
+    def timing(self, by: By = "update") -> "Axes":
+        """Draw the owner of each update; ``by`` is "update" or "time"."""
+        from asyncdp_sim.figures import traces
+
+        drawn = traces.BY_UPDATE if _by_update(by) else traces.BY_TIME
+        return self._axes(drawn.of(self._shown))[0]
+
+    def gaps(self) -> "Axes":
+        """Draw the times between updates, and the theory."""
+        from asyncdp_sim.figures import traces
+
+        return self._axes(traces.GAPS.of(self._shown))[0]
+
+    def staleness(self) -> "Axes":
+        """Draw the staleness of answers, and the theory."""
+        from asyncdp_sim.figures import traces
+
+        return self._axes(traces.STALENESS.of(self._shown))[0]
+
+    def shares(self) -> "Axes":
+        """Draw each owner's share of the updates."""
+        from asyncdp_sim.figures import traces
+
+        return self._axes(traces.SHARES.of(self._shown))[0]
+
+    def spacetime(self) -> tuple["Axes", ...]:
+        """Draw messages over time, with senders and receivers; needs events (``events=True``)."""
+        from asyncdp_sim.figures import spacetime
+
+        return self._axes(spacetime.diagram(self._shown))
+
+    def _axes(self, picture: Any) -> tuple["Axes", ...]:
+        """Return the axes of a picture; those of a network alone are labelled as that."""
+        return _axes(picture if self._label is None else replace(picture, label=self._label))
+
+
+class RunPlots(TracePlots):
+    """Figures of one result; ``axes.figure.savefig("….png")`` saves one.
+
+    Parameters
+    ----------
+    result : Result
+    """
+
+    _label = None
+
+    def __init__(self, result: "Result") -> None:
+        super().__init__(result.opened)
+        self._result = result  # whose directory may be temporary
+
+    def convergence(self, by: By = "update") -> "Axes":
+        """Draw median and quartiles of ψ; ``by`` is "update" or "time"."""
+        return _convergence({"": self._shown}, by)
+
+
+class SweepPlots(Named):
+    """Figures of a sweep.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    """
+
+    def __init__(self, sweep: "Sweep") -> None:
+        self._sweep = sweep
+
+    def convergence(self, by: By = "update") -> "Axes":
+        """Draw ψ of every cell; ``by`` is "update" or "time"."""
+        sweep = self._sweep.opened
+        return _convergence({cell.label(sweep.paths): cell.result for cell in sweep.cells}, by)
+
+    def overview(self) -> tuple["Axes", ...]:
+        """Draw the figures that change with a swept number.
+
+        Raises
+        ------
+        ResultError
+            If no swept number has such a figure.
+        """
+        from asyncdp_sim.figures import changes
+
+        return _axes(changes.AGAINST.picture(self._sweep.opened))
+
+
+class ComparisonPlots(Named):
+    """Figures of a comparison of results.
+
+    Parameters
+    ----------
+    results : mapping
+        Opened results by name; the others are compared with the first.
+    """
+
+    def __init__(self, results: Mapping[str, opened.Result]) -> None:
+        self._results = results
+
+    def convergence(self, by: By = "update") -> "Axes":
+        """Draw ψ of the central models in one picture; ``by`` is "update" or "time"."""
+        return _convergence(self._results, by)
+
+    def ratio(self) -> "Axes | None":
+        """Draw ψ divided by that of the first result, per replicate; None without pairs."""
+        from asyncdp_sim.figures.convergence import named, psi_ratio
+
+        picture = psi_ratio(named(self._results))
+        return None if picture is None else _axes(picture)[0]
+
+
+class ForecastPlots(Named):
+    """Figures of a forecast.
+
+    Parameters
+    ----------
+    content : mapping
+        The forecast as ``asyncdp forecast --json`` prints it.
+    """
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._content = dict(content)
+
+    def convergence(self) -> "Axes":
+        """Draw the expected ψ against time."""
+        from asyncdp_sim.figures import forecast
+
+        return _axes(forecast.over_time(self._content))[0]
+
+    def owners(self) -> "Axes":
+        """Draw the gain of each owner from joining."""
+        from asyncdp_sim.figures import forecast
+
+        return _axes(forecast.owners(self._content))[0]
+
+
+def _by_update(by: By) -> bool:
+    if by not in get_args(By):
+        raise ResultError([Fault("by", f"{by!r}", f"allowed: {', '.join(get_args(By))}")], "plot")
+    return by == "update"
+
+
+def _convergence(results: Mapping[str, opened.Result], by: By) -> "Axes":
+    from asyncdp_sim.figures import convergence
+    from asyncdp_sim.figures.convergence import CurveLine
+
+    drawn = convergence.by_update if _by_update(by) else convergence.by_time
+    return _axes(drawn([CurveLine(result, name) for name, result in results.items()]))[0]
+
+
+def _axes(picture: Any) -> tuple["Axes", ...]:
+    """Return the axes of a picture, in the order in which they were made."""
+    drawn: Sequence[Axes] = picture.figure.axes
+    return tuple(drawn)
 
 
 class KeptDirectory:
@@ -87,7 +271,7 @@ def summary_frame(summary: Mapping[str, Any]) -> Any:
     return frame
 
 
-class Result:
+class Result(Named):
     """A finished run: its tables as pandas frames, its figures as matplotlib axes.
 
     Frames are read again at each access, so changing one does not change the result.
@@ -155,6 +339,21 @@ class Result:
         return self._frame("models")
 
     @property
+    def gains(self) -> Any:
+        """What each owner gains, with intervals and verdicts, a pandas frame.
+
+        Raises
+        ------
+        ResultError
+            If it was not judged: ``data.held_out`` keeps rows apart for it.
+        """
+        if not self._found.has("gains"):
+            rule = "data.held_out keeps rows apart, on which gains are judged"
+            fault = Fault("gains", "a result without gains", rule)
+            raise ResultError([fault], str(self.directory))
+        return self._frame("gains")
+
+    @property
     def optimum(self) -> Any:
         """θ*, a pandas frame."""
         return self._frame("optimum")
@@ -213,19 +412,56 @@ class Result:
         Raises
         ------
         InputError
-            If scikit-learn is not installed or has no such model, if the data are no table, or
-            if the table's file is nowhere.
+            If scikit-learn has no such model, if the data are no table, or if the table's file is
+            nowhere.
         """
         from asyncdp_sim.api.estimators import pipeline
         from asyncdp_sim.runs.replay import made_again
 
+        theta = self._model(replicate)
+        with made_again(self.directory, ()) as (scenario, _):
+            return pipeline(scenario, theta)
+
+    def adapted(self, owner: int, rows: Any, replicate: int = 1) -> Any:
+        """Return the private model of a replicate adapted to an owner's own rows, for that owner.
+
+        It is the owner's own linear model in the encoded columns, pulled towards the joint model by
+        a strength that folds of the rows choose, from 0 (own model) to ∞ (joint model, here without
+        a bounded domain). ``predict`` takes raw rows, as of :meth:`to_sklearn`. The model, its
+        predictions and its scores hold the owner's rows without noise: they stay with the owner.
+
+        Parameters
+        ----------
+        owner : int
+            Number of the owner, from 1, which decides the folds.
+        rows : pandas.DataFrame
+            The owner's rows with the table's columns and the target.
+        replicate : int
+            Which, from 1.
+
+        Raises
+        ------
+        InputError
+            If the owner is none, if rows lack a column, or as :meth:`to_sklearn`.
+        """
+        from asyncdp_sim.api.estimators import adapted
+        from asyncdp_sim.runs.replay import made_again
+
+        theta, numbers = self._model(replicate), self.scenario.owners.participants
+        if owner not in numbers:
+            rule = f"allowed is a number from {numbers[0]} to {numbers[-1]} of an owner"
+            raise ResultError([Fault("owner", str(owner), rule)], str(self.directory))
+        with made_again(self.directory, ()) as (scenario, _):
+            return adapted(scenario, theta, owner, rows)
+
+    def _model(self, replicate: int) -> Any:
+        """Return the final model (p,) of a replicate."""
         models = self.models
         theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
         if len(theta) == 0:
             allowed = f"allowed is one of {', '.join(map(str, self._found.replicates))}"
             raise ResultError([Fault("replicate", str(replicate), allowed)], str(self.directory))
-        with made_again(self.directory, ()) as (scenario, _):
-            return pipeline(scenario, theta)
+        return theta
 
     @property
     def opened(self) -> on_disk.Result:
@@ -246,7 +482,7 @@ class Result:
         return html_table(figures(self.manifest), title=title, said=[self.label, *notes])
 
 
-class Sweep:
+class Sweep(Named):
     """A finished sweep: a sequence of results, and the table of its cells.
 
     Attributes
@@ -328,7 +564,7 @@ class Sweep:
         return html_table(cells, title=repr(self), said=[label(manifests).text])
 
 
-class Comparison:
+class Comparison(Named):
     """Differences between the figures of results, and between their scenarios.
 
     Attributes

@@ -12,18 +12,18 @@ from typing_extensions import override
 
 from asyncdp_sim import results as opened
 from asyncdp_sim import trace
-from asyncdp_sim.api.plots import TracePlots
-from asyncdp_sim.api.results import from_columns, summary_frame
-from asyncdp_sim.columns import event_groups, update_columns
+from asyncdp_sim.api.arguments import Named
+from asyncdp_sim.api.results import TracePlots, from_columns, summary_frame
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table, number
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.network import Network
+from asyncdp_sim.results.columns import event_groups, update_columns
 from asyncdp_sim.runs.account import owner_counts, owner_keys
 from asyncdp_sim.scenario import Scenario
 
 
-class Trace:
+class Trace(Named):
     """Messages of one replicate and their times, without learning; no record is read.
 
     Attributes

@@ -13,6 +13,7 @@ from asyncdp_sim.audits.derived import (
     heard,
     ledger_holds,
     own_noise,
+    own_noise_in_one,
     same_noise,
     undercharged,
 )
@@ -27,7 +28,7 @@ from asyncdp_sim.core.progress import Progress, beginning, counted
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import duration, html_table, number
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.size import require_room
 
@@ -220,7 +221,7 @@ def audit(
         ledger_holds(max(run.short for run in attacked), called),
         own_noise(sum(run.shared for run in attacked)),
         same_noise(scenario, problem),
-        *sums_hold(privacy.listener, scenario.owners.count, [run.fewest for run in attacked]),
+        *sums_hold(scenario, [run.fewest for run in attacked]),
         *noise_composes(scenario, problem, privacy.divisors(dataset.records), claims),
     )
     seen = [audit_models(scenario, doubt)] if models else []
@@ -293,6 +294,7 @@ def first_audit(
     seconds = process_time() - began
     facts = (
         budgets_hold(scenario, heard(view)),
+        own_noise_in_one(problem, view),
         ledger_holds(undercharged(problem, claims, [view]), called),
         *noise_composes(scenario, problem, scenario.privacy.divisors(dataset.records), claims),
     )

@@ -18,11 +18,13 @@ from typing_extensions import override
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.audits.check import Claim
 from asyncdp_sim.core.arrays import Array, Bools, Ints
+from asyncdp_sim.core.specification import per_owner
+from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import per_owner
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 
@@ -488,3 +490,35 @@ def _solved(matrix: list[list[Fraction]], right: list[Fraction]) -> list[Fractio
             if other != k and row[k] != 0:
                 rows[other] = [x - row[k] * y for x, y in zip(row, pivot, strict=True)]
     return [row[-1] for row in rows]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The fewest answers in an opened sum, and its colluders, by the observer's fields alone.
+
+    The observer's methods are part of what is attacked: a wrong count there must not reach the
+    attack that is to refute it.
+
+    Attributes
+    ----------
+    least : int
+        n − d answers in a sum.
+    colluders : int
+        t owners whose shares of noise are known.
+    """
+
+    least: int
+    colluders: int
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> "Opened":
+        """Return that of a scenario; of an observer of single answers, one answer and nobody."""
+        fields = dict(scenario.privacy.listener)
+        least = scenario.owners.count - int(fields.get("dropouts", 0))
+        return cls(least, int(fields.get("colluders", 0)))
+
+    def noise(self, noise: AnswerNoise) -> AnswerNoise:
+        """Return the noise on one answer, all other gradients of its sum being known."""
+        if isinstance(noise, GaussianShares):
+            return noise.summed(self.least - self.colluders)
+        return noise

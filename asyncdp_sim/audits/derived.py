@@ -18,8 +18,8 @@ from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
+from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerNoise
 from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
@@ -227,6 +227,22 @@ def own_noise(without: int) -> Fact:
     if without > 0:
         return Fact(f"{without} answers have the noise of another one, or none, ε = ∞", True)
     return Fact("every answer has noise of its own", False)
+
+
+def own_noise_in_one(problem: Problem, view: View) -> Fact:
+    """Judge whether each answer of one run has noise of its own, or say that it was not compared.
+
+    That whole runs carry no more than that is left to attacks on many of them.
+    """
+    noise = problem.task.reply.noise
+    if noise.added is None:
+        return Fact("noise lies on a grid: not compared from answer to answer", False)
+    exact = problem.task.reply.exact(view.owners, view.points, view.bounds)
+    without = shared(noise, view, exact)
+    if without > 0:
+        return own_noise(without)
+    sentence = f"each of {len(view.owners):,} answers of one run has noise of its own"
+    return Fact(f"{sentence} (whole runs on two tables were not compared: --thorough)", False)
 
 
 def same_noise(scenario: Scenario, problem: Problem) -> Fact:

@@ -2,7 +2,7 @@
 
 The observer is as strong as the claim assumes. It knows both datasets, all queries, all released
 answers (lost and collided ones too), and their senders and times. What the learner and the other
-owners compute from them adds nothing. False answers and the learner's acceptance come later.
+owners compute from them adds nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import AnswerBatch, Array, LocalSteps
-from asyncdp_sim.learning.answers import Answers, BoundedAnswers, OnceAnswers
+from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
@@ -107,84 +107,60 @@ def _again(local: LocalSteps, owner: int, query: Array, left: Iterator[Array]) -
     return np.asarray(sent)
 
 
-class _Noting(Answers):
-    """Answers, noted when they are first sent."""
+class _NotedAnswers(Answers):
+    """Answers that are noted when they are first sent; a repetition reveals nothing new."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
         self.heard: list[tuple[int, int, Array, Array]] = []
+        """Noisy gradients: owner, place in the noise, point and gradient."""
         self.made: list[tuple[int, Array, Array]] = []
+        """Answers that are made of several gradients: owner, query and answer."""
 
-    def sent(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return what owners send, and note it where it is made of gradients."""
-        sent_answers = super().sent(turn, points)
+    @override
+    def new(self, batch: AnswerBatch, points: Array) -> Array:
+        answers = super().new(batch, points)
         if self._local is not None:
-            self.made.append((int(turn.owners[0]), points[0].copy(), sent_answers[0].copy()))
-        return sent_answers
+            self.made.append((int(batch.owners[0]), points[0].copy(), answers[0].copy()))
+        return answers
 
-    def noisy(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return owners' noisy gradients, and note them."""
-        noisy_gradients = super().noisy(turn, points)
-        place = int(self._reply.places(turn.owners, turn.numbers)[0])
-        self.heard.append((int(turn.owners[0]), place, points[0].copy(), noisy_gradients[0].copy()))
-        return noisy_gradients
+    @override
+    def noisy_gradients(self, batch: AnswerBatch, points: Array) -> Array:
+        gradients = super().noisy_gradients(batch, points)
+        self._note(batch, points, gradients)
+        return gradients
 
-    def note_unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> None:
+    def note_unused(self, batch: AnswerBatch, points: Array, source: np.random.Generator) -> None:
         """Note noisy gradients of answers that no update was made of."""
-        owners, places = turn.owners.tolist(), self._reply.places(turn.owners, turn.numbers)
 
-        def ask(local: Array) -> Array:
-            noisy_gradients = self.unused(turn, local, source)
-            self.heard += zip(
-                owners, places.tolist(), local.copy(), noisy_gradients.copy(), strict=True
-            )
-            return noisy_gradients
+        def noted(at: Array) -> Array:
+            gradients = self.unused(batch, at, source)
+            self._note(batch, at, gradients)
+            return gradients
 
         if self._local is None:
-            ask(points)
+            noted(points)
         else:
-            self._local.sent(turn, points, ask)
+            self._local.sent(batch, points, noted)
 
-
-class _NotingOnce(OnceAnswers, _Noting):
-    """Answers that are given once and recorded then; a repetition adds nothing."""
-
-
-class _NotingBounded(_Noting, BoundedAnswers):
-    """Answers to a clip bound that moves, recorded."""
+    def _note(self, batch: AnswerBatch, points: Array, gradients: Array) -> None:
+        owners, places = batch.owners.tolist(), self._reply.places(batch.owners, batch.numbers)
+        self.heard += zip(owners, places.tolist(), points.copy(), gradients.copy(), strict=True)
 
 
 class Overhearing(LiveLearning):
-    """Live learning, whose queries are kept by message."""
+    """Live learning whose answers are noted, and whose queries are kept by message."""
 
     def __init__(self, task: Task, replicate: Scope) -> None:
         self.points: dict[int, Array] = {}
+        self.wire = _NotedAnswers.for_algorithm(task.steps, task.reply, [replicate])
         options = (task.steps, task.reply, replicate, task.record_every, task.asks)
-        super().__init__(*options, trigger=task.trigger, target=task.target)
+        super().__init__(*options, target=task.target, answers=self.wire)
 
-    def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
-        """Return what gives answers and notes them."""
-        kind: type[_Noting] = _NotingOnce if self._steps.answers_once else _Noting
-        if reply.bound is not None:
-            kind = _NotingBounded
-        local = reply.hidden_steps(self._steps.local)
-        self.wire = kind(reply, [replicate], self._steps.answer_size, local)
-        return self.wire
-
-    def read(self, owner: int, message: int, peer: int = 0) -> None:
-        """Form a query, and keep it."""
-        super().read(owner, message, peer)
-        self.points[message] = self._asked[message][0]
-
-    def take(self, owner: int, message: int, sent: object) -> None:
-        """Form a query from what was broadcast, and keep it."""
-        super().take(owner, message, sent)
-        self.points[message] = self._asked[message][0]
-
-    def again(self, message: int, former: int) -> None:
-        """Ask once more, and keep that."""
-        super().again(message, former)
-        self.points[message] = self._asked[message][0]
+    @override
+    def keep(self, message: int, points: Array, read_k: int) -> None:
+        super().keep(message, points, read_k)
+        self.points[message] = points
 
 
 def overhear(network: Network, task: Task, scope: Scope) -> View:
@@ -206,8 +182,8 @@ def overhear(network: Network, task: Task, scope: Scope) -> View:
         unused = trace.exchanges[rows]
         owners, numbers = unused["owner"].astype(np.int64) - 1, trace.released_before[rows]
         points = np.concatenate([live.points[message] for message in unused["message"].tolist()])
-        turn = AnswerBatch(owners, numbers=numbers)
-        live.wire.note_unused(turn, points, scope.generator("unused"))
+        batch = AnswerBatch(owners, numbers=numbers)
+        live.wire.note_unused(batch, points, scope.generator("unused"))
     path = live.trajectory()
     return View(
         np.array([owner for owner, *_ in heard], dtype=np.int64),

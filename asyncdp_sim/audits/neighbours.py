@@ -77,8 +77,7 @@ def neighbours(scenario: Scenario) -> Neighbours:
     dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset)
     scope = Streams(scenario.run.seed).within("audit", "trial")
-    talkative = scenario.model_copy(update={"trigger": None})
-    queries = overhear(talkative.network, problem.task, scope).points[:_QUERIES]
+    queries = overhear(scenario.network, problem.task, scope).points[:_QUERIES]
     gradients, places = _records(scenario, dataset, problem, queries)
     order = 1 if scenario.privacy.norm == "l1" else 2
     length = np.linalg.norm(gradients, ord=order, axis=2).sum(axis=0)
@@ -376,9 +375,8 @@ def dearest(scenario: Scenario, dataset: Dataset) -> int:
 
 def asked(scenario: Scenario, problem: Problem) -> Array:
     """Return what a few runs ask, none twice; the model that is 0 where they ask nothing."""
-    talkative = scenario.model_copy(update={"trigger": None})
     scopes = [Streams(scenario.run.seed).within("audit", "worst", r) for r in range(_TRIALS)]
-    points = [overhear(talkative.network, problem.task, scope).points for scope in scopes]
+    points = [overhear(scenario.network, problem.task, scope).points for scope in scopes]
     unique_points = np.unique(np.concatenate(points), axis=0)[:_ASKED]
     return unique_points if len(unique_points) > 0 else np.zeros((1, unique_points.shape[1]))
 

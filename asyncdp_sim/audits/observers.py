@@ -18,7 +18,7 @@ from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
-from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
+from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of
@@ -136,13 +136,13 @@ class _Hearing(Wrapped):
 
     @override
     def apply(
-        self, state: AveragingState, turn: AnswerBatch, points: Array, answers: Array
+        self, state: AveragingState, batch: AnswerBatch, points: Array, answers: Array
     ) -> None:
         """Note the vector that a node sends to one of the pool, or that one of the pool has."""
-        super().apply(state, turn, points, answers)
-        if turn.peers is None:
+        super().apply(state, batch, points, answers)
+        if batch.peers is None:
             raise ValueError("the view of a node needs the pairs of nodes that met")
-        sender, listener = int(turn.owners[0]) + 1, int(turn.peers[0])
+        sender, listener = int(batch.owners[0]) + 1, int(batch.peers[0])
         noted = [sender] if {sender, listener} & self._pool else []
         noted += [listener] if listener in self._pool else []
         for node in noted if len(self.heard) < _HEARD else ():

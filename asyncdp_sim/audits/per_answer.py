@@ -13,7 +13,7 @@ from math import expm1, log, log1p
 import numpy as np
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
-from asyncdp_sim.audits.claims import Composed, Owed, owed
+from asyncdp_sim.audits.claims import Composed, Opened, Owed, owed
 from asyncdp_sim.audits.derived import released
 from asyncdp_sim.audits.neighbours import MadeUp, dearest
 from asyncdp_sim.audits.recomposed import Sampled
@@ -21,8 +21,8 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.learning.clipping import AdaptiveBound
-from asyncdp_sim.learning.reply import AnswerNoise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
 
@@ -106,7 +106,8 @@ def audit_answer(
         In (0, 1); 1 − doubt is the confidence.
     """
     listener, owner = scenario.privacy.listener, dearest(scenario, dataset)
-    noise = listener.heard(problem.noise)
+    noise = Opened.of(scenario).noise(problem.noise)
+    noise = noise if noise is not problem.noise else listener.heard(noise)
     claim = owed(scenario)[owner]
     number, reply = np.array([claim.dearest]), problem.task.reply
     [place] = reply.places(np.array([owner]), number).tolist()

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
-from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.claims import Opened, owed
 from asyncdp_sim.audits.derived import (
     Counts,
     Short,
@@ -30,14 +30,12 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.mechanisms import LearnerNoise
-from asyncdp_sim.privacy.observers import ObserverKind
-from asyncdp_sim.runs.replicates import blocks
-from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.runs.replicates import Map, blocks
 from asyncdp_sim.scenario import Scenario
 
 
 def told_in_runs(
-    listener: ObserverKind,
+    colluders: int,
     pair: Neighbours,
     views: Sequence[View],
     first: Sequence[Array],
@@ -51,8 +49,8 @@ def told_in_runs(
 
     Parameters
     ----------
-    listener : ObserverKind
-        The observer that receives the answers, and its colluding owners.
+    colluders : int
+        Owners that reveal their shares of noise to whoever receives the sums.
     pair : Neighbours
     views : sequence of View
         What went on air in each run.
@@ -61,7 +59,7 @@ def told_in_runs(
     """
     records = pair.first.task.objective.records.astype(float)
     runs = zip(views, first, second, strict=True)
-    return [_told(pair, records, listener.subtracts, *run) for run in runs]
+    return [_told(pair, records, colluders, *run) for run in runs]
 
 
 def _told(
@@ -117,14 +115,13 @@ def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
     return list(zip([0, *ends.tolist()], [*ends.tolist(), len(made)], strict=True))
 
 
-def sums_hold(listener: ObserverKind, n_owners: int, fewest: Sequence[int]) -> list[Fact]:
+def sums_hold(scenario: Scenario, fewest: Sequence[int]) -> list[Fact]:
     """Check the least number of answers in an opened sum, for observers of sums."""
-    sums = listener.aggregation(n_owners)
-    if sums is None:
+    if scenario.privacy.listener.aggregation(scenario.owners.count) is None:
         return []
-    seen = min(fewest)
-    sentence = f"sums opened: of {seen} answers or more, {sums.least} claimed"
-    return [Fact(sentence, seen < sums.least)]
+    seen, least = min(fewest), Opened.of(scenario).least
+    sentence = f"sums opened: of {seen} answers or more, {least} claimed"
+    return [Fact(sentence, seen < least)]
 
 
 SCORES = ("likelihood", "differences", "answers", "first answer", "end")
@@ -187,7 +184,7 @@ def audit_run(
     workers : int
         Number of processes, ≥ 1. Results do not depend on it.
     run_map : callable
-        A ``map`` over so many; see :func:`~asyncdp_sim.runs.workers.processes`.
+        A ``map`` over so many; see :func:`~asyncdp_sim.runs.replicates.processes`.
     advance : callable, optional
         Told how many more runs are done.
     """
@@ -222,15 +219,19 @@ def _attacked(
     problem = (pair.first, pair.second)[side]
     within = Streams(scenario.run.seed).within("audit", stream, side)
     views = [overhear(scenario.network, problem.task, within.within(n)) for n in numbers]
-    scores, bare, fewest = _judged(scenario.privacy.listener, pair, views, side)
+    sums, colluders = scenario.privacy.listener.sees_sums, Opened.of(scenario).colluders
+    scores, bare, fewest = _judged(pair, views, side, colluders if sums else None)
     short = undercharged(problem, owed(scenario), views)
     return scores, np.max(list(map(heard, views)), axis=0), short, bare, fewest
 
 
 def _judged(
-    listener: ObserverKind, pair: Neighbours, views: Sequence[View], side: int
+    pair: Neighbours, views: Sequence[View], side: int, colluders: int | None
 ) -> tuple[Array, int, int]:
-    """Return the scores of runs, how many answers had no noise of their own, and the least sum."""
+    """Return the scores of runs, how many answers had no noise of their own, and the least sum.
+
+    ``colluders`` is None where single answers are seen.
+    """
     count = [len(view.owners) for view in views]
     owners = np.concatenate([view.owners for view in views])
     places = np.concatenate([view.places for view in views])
@@ -248,9 +249,9 @@ def _judged(
         noise = pair.first.task.reply.noise
         exact = np.split((first, second)[side], np.cumsum(count)[:-1])
         bare = sum(map(shared, [noise] * len(views), views, exact))
-        if listener.sees_sums:
+        if colluders is not None:
             parts = [np.split(problem, np.cumsum(count)[:-1]) for problem in (first, second)]
-            sum_scores = told_in_runs(listener, pair, views, *parts)
+            sum_scores = told_in_runs(colluders, pair, views, *parts)
             likelihood, fewest = (
                 np.array([problem for problem, _ in sum_scores]),
                 min(few for _, few in sum_scores),

@@ -19,6 +19,7 @@ import asyncdp_sim
 from asyncdp_sim.cli import options
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.core.errors import InputError, InvariantError, ReplayError, gave_way
+from asyncdp_sim.core.gone import instead_of_command, instead_of_option
 from asyncdp_sim.core.starting import heard, ready_streams, require_working_directory
 from asyncdp_sim.core.threads import TO_START, require_address_space
 
@@ -31,13 +32,6 @@ a shell says of SIGPIPE."""
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
 """Raised for wrong arguments; typer names only this subclass of it."""
-
-
-GONE = {
-    "--no-cache": "--no-cache is gone: no records are kept between commands; leave it out",
-    "--schedule": "--schedule is gone: sweep privacy.budget.growth to compare parts of budgets",
-}
-"""Options of earlier versions, and what a command that is given one prints."""
 
 
 class Command(NamedTuple):
@@ -60,7 +54,7 @@ COMMANDS = {
 GROUPS = {
     "Write a scenario": ("list", "new", "data", "import"),
     "Forecast": ("check", "forecast"),
-    "Simulate": ("run", "sweep", "rehearse"),
+    "Simulate": ("run", "sweep"),
     "See results": ("plot", "report", "compare"),
     "Verify": ("replay", "audit"),
     "Deploy": ("export",),
@@ -119,6 +113,9 @@ class LateGroup(TyperGroup):
 
     def resolve_command(self, context: Any, words: list[str]) -> Any:
         """Return a command with its name and the words that follow; or name the nearest one."""
+        gone = instead_of_command(words)
+        if gone is not None:
+            raise USAGE_ERROR(gone)
         if words[0] not in COMMANDS:
             near = difflib.get_close_matches(words[0], COMMANDS, n=1)
             meant = "".join(f" Did you mean {name!r}?" for name in near)
@@ -225,7 +222,8 @@ def _ended() -> int | None:
         field = _as_setting(option) if unknown else ""
         if message.startswith("Got unexpected extra") and _takes_settings(error.ctx):
             field = "; a value with spaces needs quotes: --set 'PATH=VALUE'"
-        text = GONE.get(option, f"{message}{field}")
+        command = None if error.ctx is None else error.ctx.info_name
+        text = instead_of_option(command, option) or f"{message}{field}"
         return _said([" ".join(f"asyncdp: {text}".split())], 2)
     except ReplayError as error:
         return _said([str(error)], 3)
@@ -241,7 +239,8 @@ def _ended() -> int | None:
         machine = gave_way(error)
         if machine is None:
             raise
-        return _said([f"asyncdp: {machine}"], 4)
+        keeps = sys.argv[1:2] in (["run"], ["sweep"])  # others have nothing to continue from
+        return _said([f"asyncdp: {machine if keeps else machine.brief}"], 4)
     return _said(Interrupted(NOTHING_KEPT).lines(), code) if code == INTERRUPTED else code
 
 

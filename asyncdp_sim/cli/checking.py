@@ -27,7 +27,7 @@ def check_command(
     """
     from asyncdp_sim.describe import describe
     from asyncdp_sim.forecasts.step import step_lines
-    from asyncdp_sim.runs.problem import table_lines
+    from asyncdp_sim.runs.problem import require_columns, table_lines
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     faulty = []
@@ -38,6 +38,7 @@ def check_command(
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
                 lines = [*describe(scenario), *step_lines(scenario.base())]
+                require_columns(scenario)
                 lines += table_lines(scenario) if scenario.reads_a_file else []
                 lines += [line for line in _of_cells(scenario) if line not in lines]
         except InputError as error:
@@ -94,7 +95,7 @@ def replay_command(
         options = "two directories with --diff" if diff else "one directory (two with --diff)"
         raise typer.BadParameter(f"given {count}; allowed is {options}")
     if diff:
-        from asyncdp_sim.runs.differences import first_difference
+        from asyncdp_sim.comparisons.differences import first_difference
 
         lines, notes = first_difference(*directories)
         note_all([f"made with another {item}" for item in notes])

@@ -22,42 +22,30 @@ def forecast_command(
     file: Path,
     as_json: bool = False,
     details: bool = False,
-    every: bool = False,
     target: float | None = None,
-    own: bool = False,
-    common: bool = False,
     private: bool = False,
     inviting: bool = False,
     tuning: bool = False,
     market: Sequence[float] | None = None,
     save: Path | None = None,
-    heterogeneity: float | None = None,
     workers: int = 1,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     settings: Sequence[str] = (),
     allow_code: bool = False,
 ) -> None:
-    """Forecast which owners gain by joining, and accuracy and time, without training.
+    """Forecast by simulated runs which owners gain by joining, accuracy and time.
 
     No private records are read without --private.
     """
     require_address_space(TO_RUN)  # before SciPy is there
-    from asyncdp_sim.forecasts import forecast, grid, words
+    from asyncdp_sim.describe.names import write_beside
+    from asyncdp_sim.forecasts import forecast, words
     from asyncdp_sim.forecasts.changes import Change, changes
-    from asyncdp_sim.forecasts.population import Moments, population
-    from asyncdp_sim.reference import write_beside
+    from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import require_new, save_new
 
     advising = inviting or tuning or market is not None
-    if every and (advising or target is not None):
-        wrong = "given --sweep; allowed is without --invite, --tune, --market and --target"
-        raise typer.BadParameter(wrong)
-    if own and common:
-        raise typer.BadParameter("given --own and --common; allowed is one of them")
-    if (inviting or tuning) and (own or heterogeneity is not None):
-        wrong = "given --own or --heterogeneity; allowed is without --invite and --tune"
-        raise typer.BadParameter(wrong)
     if market is not None and target is None:
         wrong = "given --market without --target; add the ψ to reach, such as --target 0.1"
         raise typer.BadParameter(wrong)
@@ -65,18 +53,6 @@ def forecast_command(
         raise typer.BadParameter("given --save; add one of --invite, --tune and --market")
     settings = [*settings, *who(only, without)]
     scenario, text = load_scenario(file, settings, allow_code)
-    moments: Moments = "own" if own else "common" if common else None
-    data: Any = {"moments": moments, "private": private}
-    data["heterogeneity"] = heterogeneity
-    if every:
-        with one_thread(), blaming(file), drawn() as progress:
-            points = grid(scenario, **data, progress=progress)
-        if as_json:
-            typer.echo(words.grid_json(points))
-        else:
-            show(words.grid_lines(points))
-        note_all(text)
-        return
     text += base_notes(file, scenario)
     if save is not None:
         require_new(save)
@@ -84,8 +60,8 @@ def forecast_command(
         named = shlex.join([str(file), *as_options(settings)])
         with one_thread(), blaming(file), drawn("more --workers take less") as progress:
             advice = _advice(
-                scenario.base(), data, inviting, tuning, market, target,
-                workers=workers, progress=progress,
+                scenario.base(), inviting, tuning, market, target,
+                private=private, workers=workers, progress=progress,
             )  # fmt: skip
         if save is not None:
             [(ends_with, _)] = advice.values()
@@ -109,9 +85,8 @@ def forecast_command(
         return
     base = scenario.base()
     with one_thread(), blaming(file), drawn() as progress:
-        value = population(base, moments, private=private)
-        given: Any = {"target": target, "workers": workers, "known": value}
-        result = forecast(base, **data, **given, progress=progress)
+        value = population(base, private=private)
+        result = forecast(base, target=target, workers=workers, known=value, progress=progress)
         rest = list[Change]()
         if len(result.verdicts) > 0:
             helps = result.worth is not None or result.break_even.count(None) < len(result.owners)
@@ -130,7 +105,6 @@ def forecast_command(
 
 def _advice(
     scenario: "Scenario",
-    data: dict[str, Any],
     inviting: bool,
     tuning: bool,
     prices: Sequence[float] | None,
@@ -146,17 +120,14 @@ def _advice(
     from asyncdp_sim.forecasts.advice.tune import tune
     from asyncdp_sim.forecasts.uncertainty import of_the_end
 
-    how["private"] = data["private"]
-    # budgets are bought owner by owner
-    moments: Any = "own" if prices is None else data["moments"] or "own"
     advice: dict[str, Any] = {}
     if inviting:
         advice["invite"] = invite(scenario, **how)
     if tuning:
         advice["tune"] = tune(scenario, **how)
     if prices is not None and target is not None:
-        advice["market"] = buy(scenario, prices, target, moments=moments, **how)
+        advice["market"] = buy(scenario, prices, target, **how)
     for name, item in advice.items():
-        ends = None if item.scenario is None else of_the_end(item.scenario, moments, **how)
+        ends = None if item.scenario is None else of_the_end(item.scenario, **how)
         advice[name] = item, ends
     return advice

@@ -12,60 +12,27 @@ from asyncdp_sim.core.errors import blaming
 
 
 class Format(StrEnum):
-    """A form of files of others."""
+    """A form of measurements."""
 
-    fedscale = "fedscale"
-    flash = "flash"
-    topology = "topology"
     trace = "trace"
 
 
 def import_command(
-    format: Format,
+    format: Format,  # noqa: ARG001
     file: Path,
     out: Path,
-    first: int | None = None,
-    records: int = 100,
-    needs: str = "charging,wifi,locked",
     fit: bool = False,
     seed: int = 1,
-    latency: str | None = None,
-    unit: str | None = None,
-    missing: float | None = None,
-    learner: str | None = None,
 ) -> None:
-    """Convert measured networks into scenarios."""
-    own = {"--latency": latency, "--unit": unit, "--missing": missing, "--learner": learner}
-    setting = [name for name, value in own.items() if value is not None]
-    if format is not Format.topology and len(setting) > 0:
-        raise typer.BadParameter(f"given {', '.join(setting)}; allowed with topology only")
+    """Fit laws to a measured network, and write a scenario."""
+    if not fit:
+        raise typer.BadParameter("given a trace; add --fit, which fits laws to it")
+    from asyncdp_sim.imports.measured import import_trace
+
     with blaming(file):
-        if format is Format.fedscale:
-            from asyncdp_sim.imports.fedscale import import_fedscale
-
-            reported = import_fedscale(file, out, records, first)
-        elif format is Format.flash:
-            from asyncdp_sim.imports.flash import NEEDS, import_flash
-
-            asked = needs.split(",")
-            if not set(asked) <= set(NEEDS):
-                raise typer.BadParameter(f"given --needs {needs}; allowed: {','.join(NEEDS)}")
-            reported = import_flash(file, out, asked, first)
-        elif format is Format.topology:
-            from asyncdp_sim.imports.topology import import_topology
-
-            reported = import_topology(
-                file, out, latency=latency, unit=unit, missing=missing, learner=learner
-            )
-        else:
-            if not fit:
-                raise typer.BadParameter("given a trace; add --fit, which fits laws to it")
-            from asyncdp_sim.imports.measured import import_trace
-
-            reported = import_trace(file, out, seed)
+        reported = import_trace(file, out, seed)
     show([*reported, f"written to {out}"])
-    if out.suffix == ".toml":
-        put_schema_beside(out)
+    put_schema_beside(out)
 
 
 class Software(StrEnum):

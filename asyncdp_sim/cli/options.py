@@ -24,6 +24,8 @@ def whole_number(given: str | int) -> int:
     text = str(given)
     if not (text.isascii() and text.removeprefix("-").isdigit()):
         raise typer.BadParameter(f"given {text!r}; allowed is a whole number")
+    if len(text) > 30:
+        raise typer.BadParameter(f"given {text[:27]}...; allowed is a whole number below 2^63")
     return int(text)
 
 

@@ -87,7 +87,7 @@ def compare_command(
     result = compare(directories)
     drawn: list[Path] = []
     if out is not None:
-        from asyncdp_sim.figures.runs.compared import draw_comparison
+        from asyncdp_sim.figures.convergence import draw_comparison
 
         drawn = draw_comparison(result.results, out)
     if as_json:

@@ -1,4 +1,4 @@
-"""``asyncdp run``, ``sweep`` and ``rehearse``: simulated, or executed by real processes."""
+"""``asyncdp run`` and ``sweep``."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,6 @@ from asyncdp_sim.cli.screen import (
     NOTHING_KEPT,
     keeping,
     next_steps,
-    note,
     note_all,
     of_a_result,
     show,
@@ -37,7 +36,7 @@ def run_command(
     plotting: bool = False,
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
-    from asyncdp_sim.results.provenance import default_directory
+    from asyncdp_sim.results.manifest import default_directory
     from asyncdp_sim.runs import finished, run, write
     from asyncdp_sim.theory.predict.size import size_notes
 
@@ -55,7 +54,10 @@ def run_command(
             done = finished(scenario, directory, events=events)
             if not done:
                 note_all(size_notes(scenario, events=events))
-                write(run(scenario, workers=workers, events=events, progress=progress), directory)
+                outcome = run(
+                    scenario, workers=workers, events=events, progress=progress, gains=True
+                )
+                write(outcome, directory)
         show_result(directory, text, done=done)
         if plotting:
             draw(directory)
@@ -63,45 +65,6 @@ def run_command(
     if swept:
         further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))
     next_steps(*further, *of_a_result(directory))
-
-
-def rehearse_command(
-    file: Path,
-    out: Path | None = None,
-    unit: float | None = None,
-    only: Sequence[str] = (),
-    without: Sequence[str] = (),
-    settings: Sequence[str] = (),
-    allow_code: bool = False,
-) -> None:
-    """Run a scenario with real processes over TCP, and compare with its simulation.
-
-    The learner and each owner are processes on this machine. They wait for simulated times, and
-    drop messages where the scenario loses them.
-    """
-    from asyncdp_sim.core.words import aligned
-    from asyncdp_sim.rehearsals import rehearse
-    from asyncdp_sim.rehearsals.compare import beside, cost
-    from asyncdp_sim.results.provenance import default_directory
-    from asyncdp_sim.runs import finished, write
-
-    scenario, text = load_scenario(file, [*settings, *who(only, without)], allow_code)
-    text += base_notes(file, scenario)
-    scenario = scenario.base()
-    with blaming(file):
-        place = default_directory(scenario)
-        directory = place.with_name(f"{place.name}-rehearsed") if out is None else out
-    lines = list[str]()
-    with keeping(lambda: NOTHING_KEPT):
-        with blaming(file), drawn() as progress:
-            done = finished(scenario, directory, events=False, measured=True)
-            if not done:
-                result = rehearse(scenario, unit=unit, progress=progress, announce=note)
-                write(result.measured, directory)
-                lines = ["simulated and measured:", *aligned(beside(result)), *cost(result), ""]
-        show(lines)
-        show_result(directory, text, done=done)
-    next_steps(*of_a_result(directory))
 
 
 def _kept(directory: Path) -> str:
@@ -127,7 +90,7 @@ def sweep_command(
 
     Each cell has a directory of its own within that of the sweep.
     """
-    from asyncdp_sim.results.provenance import default_directory
+    from asyncdp_sim.results.manifest import default_directory
     from asyncdp_sim.sweeps import require_sweep, status, sweep
 
     if is_dir(file):

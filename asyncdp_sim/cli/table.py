@@ -52,9 +52,12 @@ def data_command(
         raise typer.BadParameter("given --exchange; add --every DURATION, for a unit of time")
     if epsilon is not None and write is None:
         raise typer.BadParameter("given --epsilon; add --write FILE, the scenario to write")
-    rows = int(public) if public is not None and public.isascii() and public.isdigit() else None
+    counted = public is not None and public.isascii() and public.isdigit()
+    rows = int(public) if public is not None and counted and len(public) <= 18 else None
     if public is not None and rows is None and not is_file(Path(public)):
-        wrong = f"--public: given {public!r}; allowed is a number of rows or a file of them"
+        from asyncdp_sim.core.validation import show as in_words
+
+        wrong = f"--public: given {in_words(public)}; allowed is a number of rows or a file of them"
         raise typer.BadParameter(wrong)
     if public_seed is not None and rows is None:
         raise typer.BadParameter("given --public-seed; add --public M, the number of rows")
@@ -93,8 +96,8 @@ def _declared(given: str) -> tuple[str, "Encoding"]:
     import tomllib
 
     from asyncdp_sim.core.errors import SpecError
+    from asyncdp_sim.core.specification import parse
     from asyncdp_sim.data.tables.encodings import Encoding
-    from asyncdp_sim.spec.base import parse
 
     try:
         [(name, encoding)] = tomllib.loads(given).items()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.comparisons.differences import OtherSetting, changed
 from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast, pairs, quantities
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
@@ -22,7 +23,6 @@ from asyncdp_sim.privacy.label import (
     true_epsilon,
 )
 from asyncdp_sim.results import Result
-from asyncdp_sim.runs.differences import OtherSetting, changed
 from asyncdp_sim.scenario import jsonable
 
 

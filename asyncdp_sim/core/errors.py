@@ -190,7 +190,12 @@ class MachineError(AsyncDPError):
     def __init__(self, what: str) -> None:
         self.what = what
         kept = "finished work is kept; run the same command again to continue"
-        super().__init__(f"the machine gave way: {what}; {kept}")
+        super().__init__(f"{self.brief}; {kept}")
+
+    @property
+    def brief(self) -> str:
+        """What happened, for commands that keep no work."""
+        return f"the machine gave way: {self.what}"
 
     def __reduce__(self) -> tuple[type["MachineError"], tuple[str]]:
         """Pickle by what happened, so that a worker process can raise it to its parent."""

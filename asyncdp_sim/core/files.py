@@ -3,11 +3,11 @@
 import errno
 import json
 import os
+import re
 import stat
 import tomllib
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,23 @@ DEEPEST = 100
 """So many tables and lists may stand inside each other in the outermost; a scenario has six."""
 _NESTED = (dict, list)
 """Types of containers; ``isinstance`` takes a third of the time with a tuple than with a union."""
+MOST_VALUES = 500_000
+"""Values in a TOML text, by its commas and lines: these take 2 seconds to read."""
+MOST_DIGITS = 4300
+"""Digits of a whole number, which is as many as Python reads."""
+LONG_NUMBER = f"a whole number of more than {MOST_DIGITS:,} digits"
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_DEEP_KEY = re.compile(
+    rf"(?:^|[{{,\[])[ \t]*+{_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{DEEPEST}}}", re.MULTILINE
+)
+"""A dotted key of too many tables, one in another: the time to read it grows as their square."""
 AT_ONCE = 16
 """Files waited for at a time: a disk that writes its journal for one of them writes it for all, so
 that 112 take as long as 8 do one by one."""
+
+
+class TooLongError(ValueError):
+    """A TOML text has more than :data:`MOST_VALUES` values and lines."""
 
 
 def file_bytes(path: Path) -> bytes:
@@ -69,8 +83,13 @@ def from_toml(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is not TOML, or nested deeper than :data:`DEEPEST`.
+        If it is not TOML, nested deeper than :data:`DEEPEST`, or too long to read in seconds.
     """
+    values = text.count(",") + text.count("\n")
+    if values > MOST_VALUES:
+        raise TooLongError(f"{values:,} values and lines")
+    if _DEEP_KEY.search(text) is not None:
+        raise _too_deep()
     try:
         tables = tomllib.loads(text)
     except RecursionError:
@@ -79,6 +98,8 @@ def from_toml(text: str) -> dict[str, Any]:
         reason, _, place = str(error).removesuffix(")").partition(" (at ")
         place = place.replace("end of document", "end of the file")
         raise ValueError(f"{place}: {reason[:1].lower()}{reason[1:]}") from None
+    except ValueError:  # Python's own, whose words name its functions
+        raise ValueError(LONG_NUMBER) from None
     _require_shallow(tables)
     return tables
 
@@ -95,6 +116,10 @@ def from_json(text: str | bytes) -> Any:
         value = json.loads(text)
     except RecursionError:
         raise _too_deep() from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError:
+        raise ValueError(LONG_NUMBER) from None
     if isinstance(text, str):
         begun = text.count("{") + text.count("[")
     else:
@@ -114,20 +139,19 @@ def synchronise(files: Iterable[Path | str]) -> None:
     """
     every = list(files)
     parts = [every[first::AT_ONCE] for first in range(min(AT_ONCE, len(every)))]
+    if len(parts) <= 1:
+        _synchronise_each(every)
+        return
     try:
-        done = [_waiting().submit(_synchronise_each, part) for part in parts]
+        # Threads of its own: those kept for the next call do not exist in a forked child, which
+        # would wait for them for ever.
+        with ThreadPoolExecutor(len(parts)) as threads:
+            done = [threads.submit(_synchronise_each, part) for part in parts]
     except RuntimeError:  # no room for another thread: one after the other
         _synchronise_each(every)
         return
-    wait(done)
     for future in done:
         future.result()
-
-
-@cache
-def _waiting() -> ThreadPoolExecutor:
-    """Return the threads that wait for files; making them takes as long as one such wait."""
-    return ThreadPoolExecutor(AT_ONCE)
 
 
 def _require_shallow(value: Any) -> None:

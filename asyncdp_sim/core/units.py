@@ -17,7 +17,7 @@ from asyncdp_sim.core.arrays import Array, Ints
 TICKS_PER_UNIT = 10**9
 LAST_TICK = 2**62
 """No run goes beyond this tick (4.6·10⁹ time units): tables hold 64-bit integers."""
-_LAST_UNIT = LAST_TICK / TICKS_PER_UNIT
+LAST_UNIT = LAST_TICK / TICKS_PER_UNIT
 """The last tick in time units: a float whose product with the ticks per unit is it exactly."""
 
 
@@ -55,7 +55,7 @@ def block_to_ticks(units: Array) -> Ints:
 
     A duration beyond :data:`LAST_TICK` becomes that: no run sees its end.
     """
-    ticks = np.minimum(units, _LAST_UNIT)
+    ticks = np.minimum(units, LAST_UNIT)
     ticks *= TICKS_PER_UNIT
     return np.rint(ticks, out=ticks).astype(np.int64)
 

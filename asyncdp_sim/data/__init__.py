@@ -2,6 +2,7 @@
 
 from typing import Annotated
 
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.data.dataset import SYNTHETIC, Dataset
 from asyncdp_sim.data.fraud_data import FraudData
 from asyncdp_sim.data.gaussian import GaussianData
@@ -9,7 +10,6 @@ from asyncdp_sim.data.hospital.recipe import HospitalData
 from asyncdp_sim.data.lending.recipe import LendingData
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.table_data import TableData
-from asyncdp_sim.spec.registry import FAMILY
 
 DataSpec = Annotated[LendingData | HospitalData | FraudData | TableData | GaussianData, FAMILY]
 

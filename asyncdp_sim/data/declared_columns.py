@@ -5,7 +5,7 @@ A synthetic twin's table is drawn by laws of rows: variables are functions of no
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import resources
@@ -162,6 +162,25 @@ class DeclaredData(TableRecipe):
         """Return what a column is called in the raw table as it is used."""
         return column
 
+    def _no_split(self) -> str | None:
+        """Return why a twin cannot be split by the column that is named; None where it can."""
+        if self.split.of_column is None:
+            return None
+        return 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
+
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        yield from super().own_faults()
+        rule = self._no_split() if self.synthetic else None
+        if rule is not None:
+            yield Fault("split", f"a column {self.split.of_column!r}", rule)
+
+    def _require_split(self) -> None:
+        """Refuse a column that a twin cannot be split by: one drawn in place of a table, too."""
+        rule = self._no_split()
+        if rule is not None:
+            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", rule)])
+
     @override
     def says_whose(self, column: str) -> bool:
         asked = self.target_column if self.split.by_target else self.split_column
@@ -217,9 +236,7 @@ class DeclaredData(TableRecipe):
         DataError
             On ``data.split``, when it names a column.
         """
-        if self.split.of_column is not None:
-            rule = 'the synthetic twin has no raw columns; set data.path or split = "in-order"'
-            raise DataError([Fault("data.split", f"a column {self.split.of_column!r}", rule)])
+        self._require_split()
         return self._body_rows(self._rows_of_twin(request))
 
     def _body_rows(self, owned: int) -> int:

@@ -313,6 +313,7 @@ class FraudData(DeclaredData):
     encoding: Encoding = "plain"
 
     target_column = "Class"
+    target_labels = (-1.0, 1.0)
 
     @override
     def _read(self, path: str) -> tuple["pd.DataFrame", Encode, tuple[str, ...]]:

@@ -9,13 +9,13 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.specification import NonNegative, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, Dataset, frozen, take
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec.base import NonNegative, trait
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
@@ -41,12 +41,13 @@ class GaussianData(DataKind):
     held_out: HeldOutShare = 0.0
 
     synthetic = True
+    draws_fresh = True
 
     holds_out = trait(lambda self: self.held_out > 0)
 
     origin = SYNTHETIC
 
-    no_labels = trait(lambda self: not self.labels)
+    target_labels = trait(lambda self: (-1.0, 1.0) if self.labels else ())
 
     @override
     def build(

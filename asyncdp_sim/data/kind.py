@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec.base import Variant, trait
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.tables.encoded_columns import TableEncoder
@@ -47,10 +47,12 @@ class DataKind(Variant):
 
     says_records: ClassVar[bool] = trait(lambda self: self.split_column is not None)
     """Whether the data, and not the scenario, say how many records each owner has."""
+    draws_fresh: ClassVar[bool] = False
+    """Whether :meth:`fresh` draws rows of the law of each owner."""
     holds_out: ClassVar[bool] = False
     """Whether some of every owner's rows are kept apart from training."""
-    no_labels: ClassVar[bool] = False
-    """Whether it is plain before any record is there that targets are no labels."""
+    target_labels: ClassVar[tuple[float, ...] | None] = None
+    """The labels that all targets are, before any is there: () for numbers, None if unknown."""
     uncentred: ClassVar[str | None] = None
     """The preprocessing that makes features of columns together without centring them."""
     classes: ClassVar[tuple[str, ...]] = ()

@@ -15,12 +15,11 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
+from asyncdp_sim.core.plugins import Place
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.spec.base import Variant, trait
-from asyncdp_sim.spec.plugins import Place
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
-from asyncdp_sim.spec.validation import faults_of
 
 ValuesOf = Callable[[str], Sequence[object]]
 """From a column of a table to its raw values, None where empty."""

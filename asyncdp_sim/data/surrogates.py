@@ -11,11 +11,10 @@ from pydantic import Field
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Rows
-from asyncdp_sim.spec.base import Variant
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,34 @@
-"""Everything that applies to a result, a sweep or a forecast, drawn into a folder of its own."""
+"""Everything that applies to a result, a sweep or a forecast: what it is, drawn into a folder."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from asyncdp_sim.core.errors import Fault, ResultError
+import numpy as np
+
+from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
+from asyncdp_sim.figures import (
+    break_even,
+    changes,
+    convergence,
+    fairness,
+    forecast,
+    networks,
+    profit,
+    psi_lines,
+    spacetime,
+    throughput,
+    traces,
+)
+from asyncdp_sim.figures.break_even import decisions
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.kit.picture import (
     SCREEN,
     FileFormat,
+    LazyFigure,
     Paper,
     Shown,
     captions_page,
@@ -15,10 +36,202 @@ from asyncdp_sim.figures.kit.picture import (
     write,
 )
 from asyncdp_sim.figures.kit.style import style_sheet
-from asyncdp_sim.figures.plan import plan
-from asyncdp_sim.figures.runs import forecast
-from asyncdp_sim.figures.sweeps.break_even import decisions
-from asyncdp_sim.results import Result, Sweep, open_directory
+from asyncdp_sim.figures.networks import DrawnNetwork
+from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
+from asyncdp_sim.figures.studies import IN_CLONE, STUDIES
+from asyncdp_sim.figures.sweep_figure import SweepFigure
+from asyncdp_sim.results import Cell, Result, Sweep, open_directory
+
+MOST_LINES = 10
+ENDS = 2  # records of a curve that is known at its ends alone
+OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
+    changes.ALL,
+    (psi_lines.FIGURE,),
+    (throughput.FIGURE,),
+    (break_even.FIGURE, break_even.WAYS),
+    (fairness.FIGURE,),
+)
+"""Pictures of sweeps, of each group the first that applies; a new one joins by its line here."""
+
+
+Studies = Mapping[str, SweepFigure[Any]]
+"""By the name of an entry of the catalogue: the picture of its own question."""
+
+
+def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[LazyFigure], list[str]]:
+    """Return all pictures that a result or a sweep has, and notes on those that it lacks.
+
+    Parameters
+    ----------
+    opened : Result or Sweep
+    more : mapping, optional
+        Pictures of entries beyond those of this package.
+
+    Raises
+    ------
+    ResultError
+        If a table is damaged.
+    """
+    if isinstance(opened, Sweep):
+        lines, fixed, notes = _of_sweep(opened)
+        shown = networks.networks(opened)
+    else:
+        epsilon = opened.scenario["privacy"].get("epsilon")
+        lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
+        shown = [DrawnNetwork(opened)] if opened.summary["updates"] > 0 else []
+    name = str(first(opened).scenario["id"])
+    compared = _curves(lines, name, notes)
+    compared += beyond_psi([line for _, line in lines], notes)
+    entries: list[LazyFigure] = []
+    if isinstance(opened, Sweep):
+        results = [cell.result for cell in opened.cells]
+        for figures in OF_SWEEPS:
+            able = (figure for figure in figures if figure.why_not(opened) is None)
+            if (chosen := next(able, None)) is not None:
+                entries.append(LazyFigure(partial(chosen.picture, opened), results))
+        reasons = [figure.why_not(opened) for figure in changes.ALL]
+        if None not in reasons:
+            notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
+        entries += of_entry(opened, name, notes, STUDIES if more is None else {**STUDIES, **more})
+    if shown:
+        entries += networks.pictures(traces.ALL, shown, notes)
+    else:
+        names = ", ".join(figure.name for figure in traces.ALL).replace("-", " ")
+        notes.append(f"{names}: nothing was updated")
+    told = shown[0].result if shown else first(opened)
+    if told.has_events:
+        entries.append(LazyFigure(partial(spacetime.diagram, told), [told]))
+    planned = [picture.of(name, fixed) for picture in compared]
+    return planned + [picture.of(name) for picture in entries], notes
+
+
+def of_entry(
+    sweep: Sweep, name: str, notes: list[str], studies: Studies = STUDIES
+) -> list[LazyFigure]:
+    """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    name : str
+        The entry's.
+    notes : list of str
+        Grows.
+    studies : mapping
+        Where to look for it.
+    """
+    figure = studies.get(name)
+    if figure is None:
+        if name in IN_CLONE:
+            notes.append(f"the study of {name}: in a clone `python -m scenarios {name}` draws it")
+        return []
+    try:
+        picture = figure.picture(sweep)
+    except InputError as error:
+        notes.extend(f"the study of {name}: {line}" for line in error.lines())
+        return []
+    return [LazyFigure(lambda: picture, [cell.result for cell in sweep.cells])]
+
+
+def first(opened: Result | Sweep) -> Result:
+    """Return a result, or that of a sweep's first cell."""
+    return opened if isinstance(opened, Result) else opened.cells[0].result
+
+
+def _curves(
+    lines: Sequence[tuple[Any, CurveLine]], name: str, notes: list[str]
+) -> list[LazyFigure]:
+    """Return the convergence figures; what a paper reports of the entry goes by its value."""
+    points = {str(value): psi for value, psi in FINAL_PSI.get(name, {}).items()}
+    why = ELSEWHERE.get(name, "")
+    marked = [replace(line, published=points.pop(str(value), None)) for value, line in lines]
+    marked = [line for line in marked if line.result.summary["updates"] > 0]
+    if len(marked) < len(lines):
+        notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
+    if len(marked) == 0:
+        return []
+    recorded = [line.result.columns("curve", "replicate")[0] for line in marked]
+    if all(np.unique(row, return_counts=True)[1].max() <= ENDS for row in recorded):
+        notes.append(
+            "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
+        )
+        return []
+    notes += [
+        f"published ψ = {psi:g}: no line has the value {value}" for value, psi in points.items()
+    ]
+    results = [line.result for line in marked]
+    planned = [LazyFigure(partial(convergence.by_update, marked, why=why), results)]
+    if any(result.summary["simulated_time"] > 0 for result in results):
+        planned.append(LazyFigure(partial(convergence.by_time, marked, why=why), results))
+    else:
+        notes.append("convergence over time: nothing takes any")
+    return planned
+
+
+def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, CurveLine]], str, list[str]]:
+    """Return a sweep's lines by swept value, what all of them have while others vary, and notes."""
+    cells, paths, notes = _compared(sweep)
+    if sweep.missing:
+        notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
+    lines = [(c.values[paths[0]], CurveLine(c.result, c.label(paths))) for c in cells]
+    return lines, cells[0].label([path for path in sweep.paths if path not in paths]), notes
+
+
+def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
+    """Choose the cells to compare in one figure, and the paths that tell them apart."""
+    if len(sweep.cells) <= MOST_LINES:
+        return list(sweep.cells), sweep.paths, []
+    base = sweep.cells[0].values
+    path, *rest = sweep.paths
+    cells = [cell for cell in sweep.cells if all(cell.values[o] == base[o] for o in rest)]
+    if len(cells) > MOST_LINES:
+        step = (len(cells) - 1) / (MOST_LINES - 1)
+        cells = [cells[round(step * place)] for place in range(MOST_LINES)]
+    note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
+    return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
+
+
+def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]:
+    """Return pictures of what ψ alone hides; say in ``notes`` which are left out.
+
+    Parameters
+    ----------
+    lines : sequence of CurveLine
+    notes : list of str
+        Grows.
+
+    Raises
+    ------
+    ResultError
+        If a table is absent or damaged.
+    """
+    moved = [line for line in lines if line.result.summary["updates"] > 0]
+    scored = [
+        line
+        for line in moved
+        if line.result.mean_psi < np.inf and "profits_psi" in line.result.summary
+    ]
+    alone = [line.result.of_owners("psi_alone")[0] for line in scored]
+    same = [  # two owners or more, and those of the first line
+        line
+        for line, psi in zip(scored, alone, strict=True)
+        if len(psi) > 1 and np.array_equal(psi, alone[0])
+    ]
+    planned = []
+    for name, key, figure, able, why in (
+        ("held-out", "held_out_final", convergence.held_out, moved, "nothing was updated"),
+        ("profit", "profits_psi", profit.by_owner, same, "one owner, other owners, or ψ infinite"),
+    ):
+        asked = [line for line in lines if key in line.result.summary]
+        drawable = [line for line in able if key in line.result.summary]
+        if len(drawable) > 0:
+            planned.append(
+                LazyFigure(partial(figure, drawable), [line.result for line in drawable])
+            )
+        if len(drawable) < len(asked):
+            left = len(asked) - len(drawable)
+            notes.append(f"{left} of {len(asked)} results in {name}: {why}")
+    return planned
 
 
 @dataclass(frozen=True)
@@ -45,6 +258,7 @@ def draw_all(
     *,
     folder: Path | None = None,
     paper: Paper = SCREEN,
+    studies: Studies | None = None,
 ) -> Drawing:
     """Draw all figures of a result or sweep directory.
 
@@ -55,6 +269,8 @@ def draw_all(
         Where to; ``<directory>/figures`` by default.
     paper : Paper
         Format of the files, and the width at which they are printed.
+    studies : mapping, optional
+        Pictures of entries of the catalogue beyond those of this package.
 
     Raises
     ------
@@ -62,7 +278,7 @@ def draw_all(
         If the directory is neither, or cannot be written to.
     """
     opened = open_directory(directory)
-    planned, notes = plan(opened)
+    planned, notes = plan(opened, studies)
     drawn = [entry.shown() for entry in planned]
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]

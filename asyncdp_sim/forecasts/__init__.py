@@ -9,22 +9,18 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import counts_rounds
 from asyncdp_sim.forecasts.benefit import Errors, OwnerForecast, errors, prospects, value_alone
-from asyncdp_sim.forecasts.by_moments import moment_forecast
 from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
+from asyncdp_sim.forecasts.by_runs import half_width
 from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
-from asyncdp_sim.forecasts.grid import Point, grid
-from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.simulated import simulated
 from asyncdp_sim.forecasts.uncertainty import REDRAWS, MayBeOff, may_be_off
-from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-RECORDS = "runs need records: they use those of each owner, not common moments of all owners"
-"""Doubt of a forecast by runs where common moments were requested, or are the default."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +36,7 @@ class Forecast:
     psi : float
         Expected ψ at the end.
     psi_half_width : float
-        Of its 95 % interval; 0 where it is exact. With common moments the interval is of the
-        expected ψ of owners that differ as samples of the records do, and by τ².
-    psi_bound : float or None
-        Upper bound of psi by a theorem; None where none applies.
-    psi_bound_of : str or None
-        Name of that theorem.
+        Of its 95 % interval.
     quantiles : dict
         Quantiles of ψ at the end, by level.
     noise_free : float
@@ -57,7 +48,7 @@ class Forecast:
     time : float
         Expected time of the last update (time units).
     time_half_width : float
-        Half width of its 95 % interval; 0 where a formula gives the time.
+        Half width of its 95 % interval.
     target : float or None
         The ψ to be reached, as requested.
     target_time : float or None
@@ -66,12 +57,9 @@ class Forecast:
         P(ψ at the end ≤ target).
     owners : tuple of OwnerForecast
     method : str
-        Method: exact moments, or simulated runs.
-    doubts : tuple of str
-        Reasons why exact moments do not apply, or apply only for a given order of updates, and
-        effects that common moments leave out; empty where moments are exact.
-    moments : str
-        Data from which moments are computed.
+        How many runs were simulated.
+    data : str
+        Data that they learned from.
     not_for_release : bool
         Whether private records were read.
     timing : str, optional
@@ -106,8 +94,6 @@ class Forecast:
     participants: Participants
     psi: float
     psi_half_width: float
-    psi_bound: float | None
-    psi_bound_of: str | None
     quantiles: dict[float, float]
     noise_free: float
     curve: Array
@@ -119,8 +105,7 @@ class Forecast:
     target_probability: float | None
     owners: tuple[OwnerForecast, ...]
     method: str
-    doubts: tuple[str, ...]
-    moments: str
+    data: str
     not_for_release: bool
     timing: str | None = None
     unsound: str | None = None
@@ -174,35 +159,23 @@ class Forecast:
 def forecast(
     scenario: Scenario,
     *,
-    moments: Moments = None,
     private: bool = False,
     target: float | None = None,
-    heterogeneity: float | None = None,
     workers: int = 1,
     known: Population | None = None,
     redraws: int = REDRAWS,
     progress: Progress | None = None,
 ) -> Forecast:
-    """Forecast a scenario without training a model on private records.
-
-    Exact moments are used where they apply, if need be averaged over the order of updates in
-    simulated networks; else runs on the same data. Figures that are not exact have an interval.
+    """Forecast a scenario by simulated runs, on data that may be read.
 
     Parameters
     ----------
     scenario : Scenario
         Its sweep, if any, is left out.
-    moments : str, optional
-        "common" or "own"; see :func:`~asyncdp_sim.forecasts.population.population`, which says
-        which is the default.
     private : bool
         Whether a real table's private records may be read.
     target : float, optional
         ψ > 0 to reach.
-    heterogeneity : float, optional
-        τ² ≥ 0, used with common moments alone; see
-        :func:`~asyncdp_sim.forecasts.benefit.value_alone`. Absent, as found in the
-        records (:func:`~asyncdp_sim.forecasts.by_moments.unlike`).
     workers : int
         Processes for runs, ≥ 1.
     known : Population, optional
@@ -223,73 +196,66 @@ def forecast(
     require_room(scenario.base())
     unsound = scenario.unsound
     if known is None:
-        known = population(scenario.base(), moments, private=private)
-    result = moment_forecast(known, heterogeneity)
-    learned: dict[float, Learned] | None = None
-    if isinstance(result, list):
-        doubts = [*result, *[RECORDS] * known.common]
-        if known.common:
-            own = population(scenario.base(), "own", private=private, dataset=known.dataset)
-            known = replace(own, quick_runs=known.quick_runs)
-        result, learned = simulated(known, doubts, workers, progress)
-    scenario, curve, times = known.scenario, result.psi, result.times
-    owners: tuple[OwnerForecast, ...] = ()
-    if known.objective is not None:
-        alone = value_alone(known, known.objective, result.apart)
-        gained = (result.mean, result.noise_free, result.answers, result.half_width)
-        owners = tuple(prospects(known, alone, *gained))
+        known = population(scenario.base(), private=private)
+    scenario = known.scenario
+    runs = simulated(known, workers, progress)
+    psi, psi_half_width = runs.psi, half_width(runs.final)
     off = None
     if redraws > 0:
-        off = may_be_off(
-            known, "common" if known.common else "own", heterogeneity,
-            itself=None if learned is None else learned[1.0],
-            redraws=redraws, workers=workers, progress=progress,
-        )  # fmt: skip
+        itself, options = runs.learned[1.0], {"redraws": redraws, "workers": workers}
+        off = may_be_off(known, itself=itself, **options, progress=progress)
+    owners = prospects(
+        known,
+        value_alone(known),
+        psi,
+        runs.noise_free,
+        runs.noise_cost,
+        runs.answers,
+        psi_half_width,
+    )
     worth = None
     if scenario.data.holds_out:
-        worth = errors(known, learned=learned, workers=workers, progress=progress)
+        worth = errors(known, learned=runs.learned, workers=workers, progress=progress)
         worth = replace(worth, rows=None if off is None else np.array(off.gain_half_width))
-        owners = tuple(
+        owners = [
             replace(owner, profits=verdict, epsilon_needed=worth.needed(at))
             for at, (owner, verdict) in enumerate(zip(owners, worth.verdicts, strict=False))
-        )
-    reached = np.flatnonzero(curve <= (np.nan if target is None else target))
+        ]
+    reached = np.flatnonzero(runs.curve <= (np.nan if target is None else target))
     between: Literal["linear", "nearest"] = "linear"
-    if not np.isfinite(result.spread).all():
+    if not np.isfinite(runs.final).all():
         between = "nearest"
     observer = None if scenario.privacy.observer is None else scenario.privacy.listener
     predictions = predict(scenario.network)
     pace = (each for each in predictions if each.quantity == "throughput")
+    time, time_half_width = float(runs.ends.mean()), half_width(runs.ends)
     return Forecast(
         scenario=scenario,
         participants=known.participants,
-        psi=result.mean,
-        psi_half_width=result.half_width,
-        psi_bound=result.bound,
-        psi_bound_of=result.bound_of,
+        psi=psi,
+        psi_half_width=psi_half_width,
         quantiles={
-            level: float(np.quantile(result.spread, level, method=between)) for level in QUANTILES
+            level: float(np.quantile(runs.final, level, method=between)) for level in QUANTILES
         },
-        noise_free=result.noise_free,
-        curve=curve,
-        times=times,
-        time=result.end,
-        time_half_width=result.time_half_width,
+        noise_free=runs.noise_free,
+        curve=runs.curve,
+        times=runs.times,
+        time=time,
+        time_half_width=time_half_width,
         target=target,
-        target_time=float(times[reached[0]]) if len(reached) > 0 else None,
-        target_probability=None if target is None else float(np.mean(result.spread <= target)),
-        owners=owners,
-        method=result.words,
-        doubts=result.doubts,
-        moments=known.words,
+        target_time=float(runs.times[reached[0]]) if len(reached) > 0 else None,
+        target_probability=None if target is None else float(np.mean(runs.final <= target)),
+        owners=tuple(owners),
+        method=f"{len(runs.final)} simulated runs",
+        data=known.words,
         not_for_release=known.private,
         timing=scenario.timing_unaccounted,
         unsound="; ".join(unsound) or None,
         against=None if observer is None else observer.describe(),
         known_after=observer is not None and not observer.by_count,
-        observers=by_observer(known, heterogeneity),
+        observers=by_observer(known, psi, runs.noise_free),
         may_be_off=off,
-        energy=energy_forecast(scenario, result.end, result.time_half_width),
+        energy=energy_forecast(scenario, time, time_half_width),
         throughput=next((each for each in pace if each.between is not None), None),
         worth=worth,
         time_unit=scenario.run.time_unit,
@@ -297,4 +263,4 @@ def forecast(
     )
 
 
-__all__ = ["Forecast", "MayBeOff", "OwnerForecast", "Point", "forecast", "grid"]
+__all__ = ["Forecast", "MayBeOff", "OwnerForecast", "forecast"]

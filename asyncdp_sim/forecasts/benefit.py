@@ -19,7 +19,6 @@ from asyncdp_sim.forecasts.advice.contest import affordable
 from asyncdp_sim.forecasts.by_runs import half_width
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.forecasts.uncertainty import MayBeOff
-from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.held_out import HeldOut
@@ -65,31 +64,15 @@ class OwnerForecast:
     epsilon_needed: float | None
 
 
-def value_alone(population: Population, objective: Quadratic, heterogeneity: float) -> Array:
-    """Return the ψ of each owner's own optimum, shape (N,).
+def value_alone(population: Population) -> Array:
+    """Return the ψ of each owner's own optimum, shape (N,); none if the loss is not quadratic.
 
-    With each owner's moments, exactly ψ(θ_i*) ≥ 0: θ_i* minimises over Θ, as θ* does, whose f is
-    the least there. With common moments, what a sample of n_i records
-    instead of n misses, (s²/f*) tr(C H⁻¹) (1/n_i − 1/n), and τ²: for records that are alike θ_i*
-    has about the covariance s² H⁻¹CH⁻¹ (1/n_i − 1/n) around θ*, s² = f* − (σ/2)‖θ*‖² being the
-    mean squared error. For a small σ that is p(1/n_i − 1/n). τ² is the ψ that an owner's own truth
-    costs at any n_i. Θ's bound is left out there, as if it were the whole space: θ_i* that it holds
-    back have another ψ, so that the figure is for a bound which few owners' optima reach.
-
-    Parameters
-    ----------
-    population : Population
-    objective : Quadratic
-        What the forecast is of.
-    heterogeneity : float
-        τ² ≥ 0, of public data or of the twin; used with common moments alone.
+    ψ(θ_i*) ≥ 0 of exact second moments: θ_i* minimises over Θ, as θ* does, whose f is the least
+    there.
     """
-    if population.common:
-        n = objective.records.astype(float)
-        penalty = objective.sigma / 2
-        error = objective.least - penalty * float(objective.optimum @ objective.optimum)
-        freedom = float(np.trace(np.linalg.solve(objective.hessian, objective.gram[0])))
-        return np.asarray(error / objective.least * freedom * (1 / n - 1 / n.sum()) + heterogeneity)
+    objective = population.objective
+    if objective is None:
+        return np.zeros(0)
     alone = np.stack([objective.of_owner(owner).optimum for owner in range(objective.n_owners)])
     judge = objective if population.judge is None else population.judge
     return judge.relative_fitness(alone)
@@ -100,13 +83,15 @@ def prospects(
     alone: Array,
     expected: float,
     noise_free: float,
+    noise_cost: float,
     answers: Array,
-    half_width: float = 0.0,
+    half_width: float,
 ) -> list[OwnerForecast]:
     """Return every owner's forecast, by ψ.
 
-    The expected ψ is affine in the noise variances: with all owners' noise 1/s as large it is
-    noise_free + (expected − noise_free)/s². Pure budgets are then s times as large.
+    If no gradient is clipped, the expected ψ is affine in the noise variances: with all owners'
+    noise 1/s as large it is noise_free + noise_cost/s². Pure budgets are then s times
+    as large. Under clipping this is an approximation.
 
     Parameters
     ----------
@@ -115,6 +100,8 @@ def prospects(
         :func:`value_alone`.
     expected, noise_free : float
         E ψ at the end, with noise and without.
+    noise_cost : float
+        E ψ that noise adds.
     answers : array (N,)
         Expected answers of each owner.
     half_width : float
@@ -124,7 +111,7 @@ def prospects(
     hidden = population.problem.xi is not None
     spent = accountant.spent(np.rint(answers).astype(np.int64))
     records = population.problem.task.objective.records
-    cost, owners = max(expected - noise_free, 0.0), population.participants
+    cost, owners = max(noise_cost, 0.0), population.participants
     names = owners.names or (None,) * len(records)
     room = np.where(alone > noise_free, alone - noise_free, np.inf)
     with np.errstate(invalid="ignore"):  # exact answers, whose ε is infinite below
@@ -262,10 +249,13 @@ def task_with_budgets(known: Population, factor: float) -> Task:
     """Return what the scenario learns if all budgets are so many times as large."""
     if factor == 1.0:
         return known.problem.task
-    scenario = known.scenario
-    budgets = scenario.privacy.asked(scenario.owners.count)
-    privacy = scenario.privacy.model_copy(update={"epsilon": tuple((factor * budgets).tolist())})
-    scenario = scenario.model_copy(update={"privacy": privacy})
+    return task_at(known, factor * known.scenario.privacy.asked(known.scenario.owners.count))
+
+
+def task_at(known: Population, budgets: Array) -> Task:
+    """Return what the scenario learns with budgets ε_i, shape (N,); ∞ is without noise."""
+    privacy = known.scenario.privacy.model_copy(update={"epsilon": tuple(budgets.tolist())})
+    scenario = known.scenario.model_copy(update={"privacy": privacy})
     return prepare(scenario, known.dataset, known.problem).task
 
 

@@ -6,16 +6,15 @@ from typing import cast
 
 import numpy as np
 
+from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import figure
 from asyncdp_sim.forecasts.benefit import value_alone
-from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
+from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import members
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
@@ -37,7 +36,8 @@ class CostAgainst:
         The share of the noise, of answers that are heard, at which some owner's ε against it would
         be its whole budget.
     psi : float or None
-        Expected ψ with so much noise; None where exact moments do not apply.
+        Expected ψ with so much noise, which is affine in the noise variances; None where
+        gradients are clipped, or the loss is not quadratic.
     psi_alone_above : int or None
         Owners whose own model has a larger ψ than that.
     """
@@ -51,22 +51,19 @@ class CostAgainst:
     psi_alone_above: int | None
 
 
-def by_observer(known: Population, heterogeneity: float | None = None) -> tuple[CostAgainst, ...]:
+def by_observer(known: Population, psi: float, noise_free: float) -> tuple[CostAgainst, ...]:
     """Return what each observer that applies learns; nothing where only one does.
 
     Parameters
     ----------
     known : Population
-    heterogeneity : float, optional
-        As for :func:`~asyncdp_sim.forecasts.forecast`.
+    psi, noise_free : float
+        Expected ψ of the scenario, with noise and without.
     """
     observers = applying(known.scenario) if known.scenario.privacy.hides else []
     if len(observers) < 2:
         return ()
-    return tuple(
-        _against(known, _with(known.scenario, {"observer": observer}), observer, heterogeneity)
-        for observer in observers
-    )
+    return tuple(_against(known, observer, psi, noise_free) for observer in observers)
 
 
 def applying(scenario: Scenario) -> list[ObserverKind]:
@@ -93,22 +90,29 @@ def _knows(observer: ObserverKind, scenario: Scenario) -> bool:
 
 
 def _against(
-    known: Population, asked: Scenario, observer: ObserverKind, heterogeneity: float | None
+    known: Population, observer: ObserverKind, psi: float, noise_free: float
 ) -> CostAgainst:
+    asked = _with(known.scenario, {"observer": observer})
     privacy, n_owners = asked.privacy, asked.owners.count
     accountant = asked.accountant
     scope = Streams(asked.run.seed).within("forecast", "observer")
     learned = observer.listening(asked).learned(accountant, [simulate(asked.network, scope)])
-    quieter, louder = 1.0, asked
+    quieter = 1.0
     if accountant.multiplier is not None and len(privacy.prices(n_owners)) == 0:
         quieter = _quieter(privacy.epsilons(n_owners), learned.most[0], accountant.delta)
-        louder = _with(asked, {"epsilon": _budgets(asked, quieter, accountant.delta)})
-    psi, above = _outcome(known, louder, heterogeneity)
-    least = None if learned.least is None else float(learned.least.max())
-    names = (observer.name, observer.describe())
-    in_sum = asked.protocol.asked_at_most or n_owners
-    share = quieter * observer.share_of_noise(n_owners, in_sum)
-    return CostAgainst(*names, float(learned.most.max()), least, share, psi, above)
+    alone = value_alone(known)
+    affine = len(alone) > 0 and privacy.clip_bound is None
+    share = quieter * observer.share_of_noise(n_owners, asked.protocol.asked_at_most or n_owners)
+    then = noise_free + share**2 * (psi - noise_free) if affine else None
+    return CostAgainst(
+        name=observer.name,
+        observer=observer.describe(),
+        epsilon=float(learned.most.max()),
+        least=None if learned.least is None else float(learned.least.max()),
+        quieter=share,
+        psi=then,
+        psi_alone_above=None if then is None else int(np.sum(alone > then)),
+    )
 
 
 def _quieter(budgets: Array, learned: Array, delta: float) -> float:
@@ -119,27 +123,6 @@ def _quieter(budgets: Array, learned: Array, delta: float) -> float:
         if spent > 0
     ]
     return min(1.0, max(shares, default=1.0))
-
-
-def _budgets(asked: Scenario, quieter: float, delta: float) -> tuple[float, ...]:
-    """Return ε_i against an observer of every answer, with noise reduced to the given share."""
-    budgets = asked.privacy.asked(asked.owners.count).tolist()
-    return tuple(
-        gaussian_epsilon(gaussian_multiplier(budget, delta) * quieter, delta) for budget in budgets
-    )
-
-
-def _outcome(
-    known: Population, scenario: Scenario, heterogeneity: float | None
-) -> tuple[float | None, int | None]:
-    which: Moments = "common" if known.common else "own"
-    data = population(scenario, which, private=known.private, dataset=known.dataset)
-    result = moment_forecast(data, heterogeneity)
-    if not isinstance(result, MomentForecast) or data.objective is None:
-        return None, None
-    alone = value_alone(data, data.objective, result.apart)
-    psi = float(result.psi[-1])
-    return psi, int(np.sum(alone > psi))
 
 
 def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:

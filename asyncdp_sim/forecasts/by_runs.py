@@ -18,10 +18,9 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.network import Network
 from asyncdp_sim.runs.problem import Task
-from asyncdp_sim.runs.replicates import Learned, learn_all, live_all, simulate_all
-from asyncdp_sim.runs.workers import Map, processes
+from asyncdp_sim.runs.replicates import Learned, Map, learn_all, live_all, processes, simulate_all
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from asyncdp_sim.theory.formulas.arguments import t_quantile
 from asyncdp_sim.trace import Trace
 
 LARGEST = 1e100

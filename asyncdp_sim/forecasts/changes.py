@@ -12,9 +12,8 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.contest import Played, affordable
 from asyncdp_sim.forecasts.benefit import Errors, errors, value_alone
-from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.by_runs import final_psi
-from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.scenario import Scenario
 
 DELTA = 1e-6
@@ -23,7 +22,7 @@ TIMES, MORE = 4, "four times the records of each owner"
 MOST_RECORDS = 1_000_000
 """Records that are drawn, all owners together, to see what more of them would change."""
 RUNS = 20
-"""Runs of a change, at most, where ψ decides and has no moments."""
+"""Runs of a change, at most, where ψ decides."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,10 @@ def changes(
             factor = found.factors[at]
             words = f"budgets {factor:g} times as large"
             tried_changes.append(Change(words, *_counts(found, at), factor))
-    which: Moments = "common" if found is None and known.common else "own"
 
     def tried(scenario: Scenario, dataset: Dataset) -> tuple[int, int]:
         given: Any = {"private": known.private, "dataset": dataset, "like": known.problem}
-        data = population(scenario, which, **given)
+        data = population(scenario, **given)
         if scenario.network == known.scenario.network:  # the same traces
             data = replace(data, quick_runs=known.quick_runs)
         if found is None:
@@ -116,20 +114,14 @@ def _counts(found: Errors, at: int) -> tuple[int, int]:
 
 
 def _by_psi(data: Population, workers: int) -> tuple[int, int]:
-    """Return the same by ψ: of moments where these apply, else of a few runs."""
-    result, apart, scenario = moment_forecast(data), 0.0, data.scenario
-    if isinstance(result, MomentForecast):
-        psi, half, apart = float(result.psi[-1]), result.half_width, result.apart
-    else:
-        runs = affordable(scenario, data.dataset, 3.0 * scenario.run.updates, RUNS)
-        tasks, numbers = [data.problem.task], range(1, runs + 1)
-        _, [learned] = data.quick_runs.learned(tasks, numbers, workers=workers)
-        played = Played(final_psi(learned.curve))
-        psi, half = played.psi, played.half_width
-    if data.objective is None:
-        return 0, 0
-    alone = value_alone(data, data.objective, apart)
-    return int(np.sum(alone > psi + half)), int(np.sum(alone < psi - half))
+    """Return the same by ψ of a few runs."""
+    scenario, alone = data.scenario, value_alone(data)
+    runs = affordable(scenario, data.dataset, 3.0 * scenario.run.updates, RUNS)
+    tasks, numbers = [data.problem.task], range(1, runs + 1)
+    _, [learned] = data.quick_runs.learned(tasks, numbers, workers=workers)
+    played = Played(final_psi(learned.curve))
+    low, high = played.psi - played.half_width, played.psi + played.half_width
+    return int(np.sum(alone > high)), int(np.sum(alone < low))
 
 
 def _settings(scenario: Scenario, less_noise: bool) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -1,9 +1,6 @@
-"""Second moments of the owners' data that a forecast takes, and whose they are."""
+"""The owners' data that a forecast takes, and whose they are."""
 
-from dataclasses import dataclass, replace
-from typing import Literal
-
-import numpy as np
+from dataclasses import dataclass
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.threads import one_thread
@@ -13,8 +10,6 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Participants, Scenario
 
-Moments = Literal["common", "own"] | None
-"""Whose second moments; None is each owner's own where no private record is read, else common."""
 RELEASE = "uses private data, not for release"
 """Stands wherever a forecast was made from private records."""
 CHOSEN = "The settings of this scenario were chosen from private records."
@@ -31,19 +26,11 @@ class Population:
         On those data: of a real table's kind, without its path where its twin stands in.
     dataset : Dataset
     problem : Problem
-        Its numbers, with each owner's own second moments.
-    objective : Quadratic or None
-        What the forecast is of: with the same moments for all owners, or with their own; None
-        where the loss is not quadratic.
-    judge : Quadratic or None
-        Whose f and θ* ψ is of, where more rows than the owners' judge models
-        (``data.score_on = "all"``).
-    common : bool
-        Whether all owners are taken to have the same second moments.
+        Its numbers.
     private : bool
         Whether private records were read: the forecast is then not for release.
     words : str
-        Whose moments they are.
+        Whose data they are.
     quick_runs : QuickRuns
         Simulated runs of the scenario.
     """
@@ -51,12 +38,22 @@ class Population:
     scenario: Scenario
     dataset: Dataset
     problem: Problem
-    objective: Quadratic | None
-    judge: Quadratic | None
-    common: bool
     private: bool
     words: str
     quick_runs: QuickRuns
+
+    @property
+    def objective(self) -> Quadratic | None:
+        """The loss of all owners' records by its second moments; None if it is not quadratic."""
+        return self.problem.task.objective.second_moments
+
+    @property
+    def judge(self) -> Quadratic | None:
+        """The loss whose f and θ* define ψ, if more rows than the owners' judge models.
+
+        That is so with ``data.score_on = "all"``.
+        """
+        return self.problem.task.objective.judge
 
     @property
     def participants(self) -> Participants:
@@ -74,7 +71,6 @@ def choosing(scenario: Scenario, known: Population) -> Scenario:
 
 def population(
     scenario: Scenario,
-    moments: Moments,
     *,
     private: bool,
     dataset: Dataset | None = None,
@@ -86,10 +82,6 @@ def population(
     ----------
     scenario : Scenario
         Without a sweep.
-    moments : str, optional
-        "common": pooled over all owners, so that they differ in size, budget and network alone.
-        "own": each owner's. Absent, own ones of synthetic records and twins, where there is
-        nothing to hide, and common ones where a real table was read.
     private : bool
         Whether a real table may be read. If not, its synthetic twin stands in.
     dataset : Dataset, optional
@@ -118,23 +110,5 @@ def population(
     with one_thread():
         dataset = build_dataset(scenario) if dataset is None else dataset
         problem = prepare(scenario, dataset, like)
-    objective, judge = problem.task.objective.second_moments, problem.task.objective.judge
-    alike = moments == "common" or (moments is None and dataset.real)
-    if objective is not None and alike:
-        objective, judge = pooled(objective), None
-    described = f"the same second moments for all owners, of {words}" if alike else words
-    seen = private and not drawn
     runs = QuickRuns.from_scenario(scenario)
-    return Population(scenario, dataset, problem, objective, judge, alike, seen, described, runs)
-
-
-def pooled(objective: Quadratic) -> Quadratic:
-    """Return the objective of owners whose second moments are all those of all records."""
-    share, shape = objective.weights, (objective.n_owners, 1)
-    gram = np.einsum("i,ijk->jk", share, objective.gram)
-    return replace(
-        objective,
-        gram=np.tile(gram, (objective.n_owners, 1, 1)),
-        moment=np.tile(share @ objective.moment, shape),
-        energy=np.full(objective.n_owners, share @ objective.energy),
-    )
+    return Population(scenario, dataset, problem, private and not drawn, words, runs)

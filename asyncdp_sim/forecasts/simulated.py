@@ -1,7 +1,6 @@
-"""A forecast by training on the population's records, where moments do not apply at all."""
+"""Simulated runs of a scenario, on the data of a forecast: with noise, and without."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from asyncdp_sim.forecasts.benefit import (
     task_with_budgets,
     value_alone,
 )
-from asyncdp_sim.forecasts.by_moments import MomentForecast
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowed
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.runs.replicates import Learned, joined
@@ -25,12 +23,44 @@ REPLICATES, FIRST, FEWEST = 100, 40, 20
 fewest where errors on held-out rows do: ψ and the time are then of as many runs as these."""
 
 
-def simulated(
-    population: Population,
-    doubts: Sequence[str],
-    workers: int,
-    progress: Progress | None = None,
-) -> tuple[MomentForecast, dict[float, Learned]]:
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Outcome of R simulated runs.
+
+    Attributes
+    ----------
+    curve, times : array (J,)
+        Mean ψ of the model and mean time (time units) at each recorded k, from k = 0 on.
+    final, ends : array (R,)
+        ψ and time at the end of each run; ψ is infinite where learning diverged.
+    noise_free : float
+        Mean ψ at the end without noise, with the same clipping.
+    noise_cost : float
+        Expected ψ that noise adds. Where models are linear in the noise, it is that of the
+        difference between a run's models with and without noise, which no other chance is in.
+    answers : array (N,)
+        Mean number of answers that each owner released.
+    learned : dict
+        What was learned by the factor of the budgets, 1 among them: in the first runs, as many as
+        :func:`~asyncdp_sim.forecasts.benefit.errors` makes where rows are held out.
+    """
+
+    curve: Array
+    times: Array
+    final: Array
+    ends: Array
+    noise_free: float
+    noise_cost: float
+    answers: Array
+    learned: dict[float, Learned]
+
+    @property
+    def psi(self) -> float:
+        """Mean ψ at the end."""
+        return float(self.final.mean())
+
+
+def simulated(population: Population, workers: int, progress: Progress | None = None) -> Simulated:
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
@@ -40,19 +70,10 @@ def simulated(
     Parameters
     ----------
     population : Population
-    doubts : sequence of str
-        Why exact moments do not apply.
     workers : int
         Processes, ≥ 1.
     progress : Progress, optional
-        Told how far it has come.
-
-    Returns
-    -------
-    MomentForecast
-    dict
-        What was learned by the factor of the budgets, 1 among them: in the first runs, as many as
-        :func:`~asyncdp_sim.forecasts.benefit.errors` makes where rows are held out.
+        Receives the progress.
     """
     scenario, runs, loud = population.scenario, population.quick_runs, population.problem.task
     options: Any = {"whole": True, "workers": workers, "progress": progress}
@@ -73,32 +94,33 @@ def simulated(
         further, more = runs.learned([loud, ends[0]], range(first + 1, enough + 1), **options)
         traces = [*traces, *further]
         noisy, silent = (joined(both) for both in zip((noisy, silent), more, strict=True))
-    final, times = final_psi(noisy.curve), last(noisy.curve, "time")
-    result = MomentForecast(
-        psi=overflowed(_mean(noisy.curve, "relative_fitness")),
+    final, noise_free = final_psi(noisy.curve), float(final_psi(silent.curve).mean())
+    noise_cost = float(final.mean()) - noise_free
+    judge = population.judge if population.judge is not None else population.objective
+    if judge is not None and scenario.privacy.clip_bound is None and np.isfinite(final).all():
+        apart = noisy.models - silent.models
+        noise_cost = float(
+            np.einsum("ra,ab,rb->r", apart, judge.hessian, apart).mean() / judge.least
+        )
+    return Simulated(
+        curve=overflowed(_mean(noisy.curve, "relative_fitness")),
         times=_mean(noisy.curve, "time"),
-        mean=float(final.mean()),
-        end=float(times.mean()),
-        half_width=half_width(final),
-        noise_free=float(final_psi(silent.curve).mean()),
-        bound=None,
-        bound_of=None,
-        spread=final,
+        final=final,
+        ends=last(noisy.curve, "time"),
+        noise_free=noise_free,
+        noise_cost=noise_cost,
         answers=np.mean([trace.released for trace in traces], axis=0),
-        time_half_width=half_width(times),
-        words=f"{len(final)} simulated runs, since exact moments do not apply",
-        doubts=tuple(doubts),
+        learned=tried,
     )
-    return result, tried
 
 
 def _undecided(population: Population, final: Array) -> bool:
     """Return whether ψ of more runs may decide of an owner, or nothing else does."""
-    objective = population.objective
-    if population.scenario.data.holds_out or objective is None:
-        return not population.scenario.data.holds_out
-    away = value_alone(population, objective, 0.0) - final.mean()
-    return bool((np.abs(away) <= half_width(final)).any())
+    if population.scenario.data.holds_out:
+        return False
+    alone = value_alone(population)
+    away = np.abs(alone - final.mean())
+    return len(alone) == 0 or bool((away <= half_width(final)).any())
 
 
 def _mean(curve: npt.NDArray[np.void], column: str) -> Array:

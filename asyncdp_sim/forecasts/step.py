@@ -10,7 +10,7 @@ from asyncdp_sim.core.words import extent, number
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.gossip_map import contraction
+from asyncdp_sim.theory.formulas.contraction import contraction
 
 MOST = 2e7
 """Numbers in owners' records up to which these are drawn to say how far a step takes the model."""
@@ -61,7 +61,7 @@ def _curvatures(scenario: Scenario) -> list[float]:
     if size > MOST:
         return []
     try:
-        data = population(scenario, "own", private=False)
+        data = population(scenario, private=False)
     except DataError:
         return []
     if data.objective is not None:

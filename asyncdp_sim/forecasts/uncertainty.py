@@ -10,14 +10,12 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.by_runs import last
-from asyncdp_sim.forecasts.moments import exact
-from asyncdp_sim.forecasts.population import Moments, Population, population
+from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from asyncdp_sim.theory.formulas.arguments import t_quantile
 
 REDRAWS = 8
 RUNS = 5
@@ -66,8 +64,6 @@ class MayBeOff:
 
 def may_be_off(
     known: Population,
-    moments: Moments,
-    heterogeneity: float | None = None,
     *,
     itself: Learned | None = None,
     redraws: int = REDRAWS,
@@ -83,8 +79,6 @@ def may_be_off(
     ----------
     known : Population
         Of the stand-in itself.
-    moments, heterogeneity
-        As for :func:`asyncdp_sim.forecasts.forecast`.
     itself : Learned, optional
         What the stand-in's runs have learned, where :data:`RUNS` or more are made already.
     redraws : int
@@ -105,15 +99,15 @@ def may_be_off(
         advance(1)
         options = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
         for redrawn in scenario.read_data.redraws(redraws, *options):
-            yield population(scenario, moments, private=False, dataset=scenario.part(redrawn))
+            yield population(scenario, private=False, dataset=scenario.part(redrawn))
             advance(1)
 
     figures, drawn = list[tuple[float, Array]](), stand_ins()
     if itself is not None:
-        figures += _figures([known], heterogeneity, workers, progress, [itself])
+        figures += _figures([known], workers, progress, [itself])
     most = max(1, HELD // sum(x.size for x in known.dataset.features))
     while len(several := list(islice(drawn, most))) > 0:
-        figures += _figures(several, heterogeneity, workers, progress)
+        figures += _figures(several, workers, progress)
     (psi, own_errors), *redrawn_figures = figures
     score = known.problem.held_out[0].scores[0] if data.holds_out else None
     errors, alone, gains = (
@@ -137,7 +131,6 @@ def may_be_off(
 
 def of_the_end(
     scenario: Scenario,
-    moments: Moments,
     *,
     private: bool,
     workers: int = 1,
@@ -150,8 +143,8 @@ def of_the_end(
     twin = None if private else scenario.data.twin()
     if twin is None or twin.uncertain is None:
         return None
-    data = population(scenario.base(), moments, private=False)
-    return may_be_off(data, moments, workers=workers, progress=progress)
+    data = population(scenario.base(), private=False)
+    return may_be_off(data, workers=workers, progress=progress)
 
 
 def half_width_of(values: Array, itself: float) -> float:
@@ -162,41 +155,28 @@ def half_width_of(values: Array, itself: float) -> float:
     return t_quantile(len(values), 0.975) * spread
 
 
-def _by_moments(known: Population, heterogeneity: float | None) -> float | None:
-    """Return the expected ψ by second moments; None where they do not apply."""
-    result = exact(known)
-    if not isinstance(result, tuple) and not known.common:
-        return float(result.psi[-1])
-    several = moment_forecast(known, heterogeneity)
-    return float(several.psi[-1]) if isinstance(several, MomentForecast) else None
-
-
 def _figures(
     several: Sequence[Population],
-    heterogeneity: float | None,
     workers: int,
     progress: Progress | None,
     learned: Sequence[Learned] | None = None,
 ) -> list[tuple[float, Array]]:
-    """Return ψ, by moments where these apply, and errors, by runs, of stand-ins that learn abreast.
+    """Return mean ψ, and errors, of stand-ins that learn abreast.
 
     Errors, (3, N), are with the private model, with its own, and their difference; N = 0 where no
     rows are held out. Runs that are made already are ``learned``, and more of them are ignored.
     """
-    holds_out = several[0].scenario.data.holds_out
-    exactly = [_by_moments(stand_in, heterogeneity) for stand_in in several]
-    if not holds_out and None not in exactly:
-        return [(psi, np.zeros((3, 0))) for psi in exactly if psi is not None]
     if learned is None:
         tasks, numbers = [stand_in.problem.task for stand_in in several], range(1, RUNS + 1)
         options: Any = {"workers": workers, "progress": progress}
         _, learned = several[0].quick_runs.learned(tasks, numbers, **options)
+    holds_out = several[0].scenario.data.holds_out
     return [
         (
-            float(np.mean(last(result.curve, "relative_fitness")[:RUNS])) if psi is None else psi,
+            float(np.mean(last(result.curve, "relative_fitness")[:RUNS])),
             _errors(stand_in, result.models[:RUNS]) if holds_out else np.zeros((3, 0)),
         )
-        for stand_in, psi, result in zip(several, exactly, learned, strict=True)
+        for stand_in, result in zip(several, learned, strict=True)
     ]
 
 

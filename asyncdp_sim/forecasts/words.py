@@ -10,15 +10,14 @@ import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
 from asyncdp_sim.core.words import aligned, figure, number, numbers
-from asyncdp_sim.forecasts import Forecast, MayBeOff, Point
+from asyncdp_sim.forecasts import Forecast, MayBeOff
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.benefit import FACTORS, Errors, intervals
 from asyncdp_sim.forecasts.by_observer import as_rows
 from asyncdp_sim.forecasts.changes import Change
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.label import UNTIMED
-from asyncdp_sim.scenario import Scenario, spoken
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.plain import plain
 
 NAMED, LEVERS = 3, 3
@@ -224,17 +223,14 @@ def _privacy(found: Forecast) -> str:
 
 
 def _how_sure(found: Forecast) -> str:
-    made = f"{found.worth.joined.shape[1]} simulated runs" if found.worth is not None else None
-    if made is None:
-        made = "exact moments" if found.psi_half_width == 0 else found.method.split(",")[0]
-    off = found.may_be_off
+    off, runs = found.may_be_off, found.method
+    if found.worth is not None:
+        runs = f"{found.worth.joined.shape[1]} simulated runs"
     if off is not None and found.worth is not None:
-        return f"± and verdicts include {made} and {off.redraws} redraws of the substitute rows"
+        return f"± and verdicts include {runs} and {off.redraws} redraws of the substitute rows"
     if off is not None:
-        return f"by {made}; substitute rows may move ψ by ± {off.psi_half_width:.2g}"
-    if made == "exact moments":
-        return f"{made}, without ± ({found.moments})"
-    return f"a gain or loss counts if it exceeds its 95 % interval over {made} ({found.moments})"
+        return f"by {runs}; substitute rows may move ψ by ± {off.psi_half_width:.2g}"
+    return f"a gain or loss counts if it exceeds its 95 % interval over {runs} ({found.data})"
 
 
 def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
@@ -279,8 +275,6 @@ def _budget_lever(found: Forecast, gain: int, total: int) -> list[tuple[str, int
 
 MOST = 20
 """Owners that the screen shows; JSON has all."""
-ABOVE = "ψ alone above: owners whose own model has a larger ψ than the joint model"
-"""What the last column of a grid means; where no rows are held out, these owners gain."""
 _BY_PSI = "gains: the joint model has a smaller ψ than the owner's own model, which needs no noise;"
 _BY_ERRORS = (
     "gains: on the owner's held-out rows the joint model is better than its own, beyond the ±;"
@@ -366,11 +360,6 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     rows = [
         ("expected ψ", f"{figure(found.psi)}{_half(found.psi_half_width)}"),
         *_divergence(found),
-        *(
-            [("bound", f"{figure(found.psi_bound)} ({found.psi_bound_of})")]
-            if found.psi_bound is not None
-            else []
-        ),
         ("ψ, 5–50–95 %", f"{figure(low)} … {figure(middle)} … {figure(high)}"),
         (
             "cost of privacy",
@@ -402,8 +391,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     return [
         *rows,
         ("method", found.method),
-        *(("because", doubt) for doubt in found.doubts),
-        ("data", found.moments + (f": {RELEASE}" if found.not_for_release else "")),
+        ("data", found.data + (f": {RELEASE}" if found.not_for_release else "")),
         *off(found.may_be_off),
     ]
 
@@ -578,37 +566,6 @@ def _escaped(text: str) -> str:
         letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
         for letter in text
     )
-
-
-def grid_lines(points: Sequence[Point]) -> list[str]:
-    """Return the forecasts of a grid as a table, with the reasons for missing cells."""
-    paths = list(points[0].values)
-    stood_in = any(point.may_be_off is not None for point in points)
-    header = [*paths, "expected ψ", *["off by ±"] * stood_in, "without noise", "ψ alone above"]
-    table, notes = [header], list[str]()
-    for point in points:
-        swept = [show(spoken(path, point.values[path])) for path in paths]
-        cells = ["–"] * (3 + stood_in)
-        if point.psi is not None and point.alone is not None:
-            better_alone = int((point.alone > point.psi).sum())
-            cells = [
-                figure(point.psi) + _half(point.half_width),
-                *[figure(point.may_be_off)] * stood_in,
-                figure(point.noise_free),
-                f"{better_alone} of {len(point.alone)}",
-            ]
-        table.append([*swept, *cells])
-        notes += [f"no exact moments where {doubt}" for doubt in point.doubts]
-        if point.may_be_off is not None:
-            notes.append(f"ψ may be off by ±: {point.uncertain}")
-            notes += [f"beyond that: {reason}" for reason in point.left_out]
-    marked = [RELEASE] if any(point.not_for_release for point in points) else []
-    return [*aligned(table), ABOVE, *dict.fromkeys(notes), *marked]
-
-
-def grid_json(points: Sequence[Point]) -> str:
-    """Return the forecasts of a grid as JSON."""
-    return json.dumps(_plain([asdict(point) for point in points]), ensure_ascii=False, indent=1)
 
 
 def advice_json(advice: Mapping[str, tuple[Any, MayBeOff | None]]) -> str:

@@ -1,1 +1,1 @@
-"""Networks that others have measured: their files as tables and scenarios of ours."""
+"""Measured exchanges of a network as laws and a scenario."""

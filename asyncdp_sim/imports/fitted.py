@@ -1,6 +1,6 @@
 """Laws fitted to durations and to comings and goings, with how well they fit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 from typing import Any
@@ -8,19 +8,26 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import extent, number
+from asyncdp_sim.imports.exchanges import MeasuredTrace
 from asyncdp_sim.network.availability import Always, Availability, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.network.laws import Constant, Empirical, Exponential, Gamma, Law, Lognormal, NoTime
-from asyncdp_sim.network.laws.kind import WIDEST, WIDEST_GAMMA
+from asyncdp_sim.network.laws import (
+    WIDEST,
+    WIDEST_GAMMA,
+    Constant,
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    Lognormal,
+    NoTime,
+)
 
-Floats = Array
-RESAMPLED = 200
-"""Resamples of a confidence interval."""
 ENOUGH = 20
-"""Durations of an owner that are fitted by themselves."""
+"""Durations of an owner in the first half that are fitted separately."""
 POOR = 1e-3
-"""A law that later durations refute at this level gives way to the durations themselves."""
+"""A law that later durations reject at this level gives way to the durations themselves."""
 _LEAST = 1e-9
 
 
@@ -30,27 +37,25 @@ class FittedLaw:
 
     Attributes
     ----------
-    law : Law
-    mean : tuple of float
-        Ends of a 95 % confidence interval of the mean (bootstrap).
+    law, half : Law
+        Fitted to all durations, and to those of the first half.
+    error : float
+        Standard error of the mean.
     distance, p : float
-        Kolmogorov and Smirnov's distance to durations that the fit has not seen, and how often it
-        is as large where the law is true.
-    count : int
-        Durations fitted.
+        Distance of Kolmogorov and Smirnov between the first half's law and the second half's
+        durations, and the probability of one as large if that law is true.
     """
 
     law: Law
-    mean: tuple[float, float]
+    half: Law
+    error: float
     distance: float
     p: float
-    count: int
 
     def __str__(self) -> str:
         if self.law.instant:
             return self.law.kind
-        low, high = self.mean
-        text = f"{self.law.kind}, mean {number(self.law.mean)} ({number(low)} to {number(high)})"
+        text = f"{self.law.kind}, mean {number(self.law.mean)} ± {number(self.error)}"
         if self.law.constant:
             return text
         cv = sqrt(self.law.variance) / self.law.mean
@@ -58,181 +63,96 @@ class FittedLaw:
         return f"{text}, cv {number(cv)}, {fit}"
 
 
-def fit_law(seen: Floats, later: Floats) -> FittedLaw:
+def fit_law(first: Array, second: Array) -> FittedLaw:
     """Return the law that fits durations best, by its likelihood and number of parameters.
 
     Parameters
     ----------
-    seen : array
-        What is fitted (time units, ≥ 0).
-    later : array
-        What the fit is held against; where it refutes every law, the durations are the law.
+    first, second : array
+        Durations of both halves (time units, ≥ 0). Where the second half rejects the law of the
+        first, the durations are the law.
     """
-    if len(seen) == 0 or seen.max() <= _LEAST:
-        return FittedLaw(NoTime(), (0.0, 0.0), 0.0, 1.0, len(seen))
-    mean = float(seen.mean())
-    draws = np.random.default_rng(0).integers(len(seen), size=(RESAMPLED, min(len(seen), 10_000)))
-    low, high = (float(q) for q in np.quantile(seen[draws].mean(axis=1), [0.025, 0.975]))
-    if seen.std() <= 1e-6 * mean:
-        return FittedLaw(Constant(value=mean), (low, high), 0.0, 1.0, len(seen))
-    _, law = min(_candidates(np.maximum(seen, _LEAST)), key=lambda pair: pair[0])
-    distance, p = _distance(law, later)
-    if p < POOR:
-        law = Empirical(values=tuple(seen.tolist()))
-        distance, p = _distance(law, later)
-    return FittedLaw(law, (low, high), distance, p, len(seen))
-
-
-def information(values: Floats) -> float:
-    """Return Schwarz's criterion of the law that fits durations best."""
-    if len(values) == 0 or values.std() <= 1e-6 * values.mean():
-        return -inf
-    return min(_candidates(np.maximum(values, _LEAST)), key=lambda pair: pair[0])[0]
-
-
-def _candidates(values: Floats) -> list[tuple[float, Law]]:
-    """Return laws with the largest likelihood of their kind, each with Schwarz's criterion."""
-    from scipy.special import digamma, gammaln, polygamma
-
-    n, mean, logs = len(values), float(values.mean()), np.log(values)
-    items = log(n)  # what a parameter costs
-    matches: list[tuple[float, Law]] = [(items + 2 * n * (1 + log(mean)), Exponential(mean=mean))]
-    mu, s2 = float(logs.mean()), max(float(logs.var()), 1e-12)
-    normal = n / 2 * (log(2 * np.pi * s2) + 1) + float(logs.sum())
-    if np.expm1(s2) <= WIDEST**2:
-        lognormal = Lognormal(mean=exp(mu + s2 / 2), cv=sqrt(np.expm1(s2)))
-        matches.append((2 * items + 2 * normal, lognormal))
-    gap = max(log(mean) - mu, 1e-9)
-    shape = (3 - gap + sqrt((gap - 3) ** 2 + 24 * gap)) / (12 * gap)
-    for _ in range(5):
-        slope = 1 / shape - float(polygamma(1, shape))
-        shape = max(shape - (log(shape) - float(digamma(shape)) - gap) / slope, shape / 2)
-    scale = mean / shape
-    likelihood = (shape - 1) * float(logs.sum()) - n * (
-        shape + float(gammaln(shape)) + shape * log(scale)
-    )
-    if shape >= WIDEST_GAMMA**-2:
-        matches.append((2 * items - 2 * likelihood, Gamma(mean=mean, cv=1 / sqrt(shape))))
-    return matches
-
-
-def _distance(law: Law, values: Floats) -> tuple[float, float]:
-    """Return the distance of durations to a law, and its p."""
     from scipy import stats
 
-    if len(values) == 0:
-        return 0.0, 1.0
-    generator = np.random.default_rng(0)
-    kind: Any = law.kind
-    if kind == "empirical":
-        result = stats.ks_2samp(np.asarray(law.values), values)  # type: ignore[union-attr]
-    else:
-        result = stats.kstest(values, _cdf(law, generator))
-    return float(result.statistic), float(result.pvalue)
+    values = np.concatenate([first, second])
+    (_, law, _), (_, half, distribution) = _best(values), _best(first)
+    if law.constant or len(second) == 0:
+        return FittedLaw(law, half, 0.0, 0.0, 1.0)
+    error = float(values.std(ddof=1)) / sqrt(len(values))
+    test = stats.kstest(second, distribution)
+    if test.pvalue < POOR:
+        law, half = (Empirical(values=tuple(part.tolist())) for part in (values, first))
+        test = stats.ks_2samp(first, second)
+    return FittedLaw(law, half, error, float(test.statistic), float(test.pvalue))
 
 
-def _cdf(law: Law, generator: np.random.Generator) -> Callable[[Floats], Floats]:
-    """Return a law's distribution function, from 10⁶ of its draws: to 10⁻³ and better."""
-    drawn = np.sort(law.draw(generator, 1_000_000))  # type: ignore[union-attr]
-    return lambda values: np.searchsorted(drawn, values, side="right") / len(drawn)
+def _best(values: Array) -> tuple[float, Law, Callable[[Array], Array]]:
+    """Return the least criterion (Schwarz; −∞ of a constant), its law and distribution function."""
+    from scipy import stats
+
+    mean = float(values.mean()) if len(values) > 0 else 0.0
+    if mean <= _LEAST or values.std() <= 1e-6 * mean:
+        law: Law = NoTime() if mean <= _LEAST else Constant(value=mean)
+        return -inf, law, lambda at: np.asarray(at >= mean * (1 - 1e-5), float)
+    values = np.maximum(values, _LEAST)
+    logs, sigma = float(np.log(values).mean()), float(np.log(values).std())
+    shape, _, scale = stats.gamma.fit(values, floc=0)
+    matches: list[tuple[int, Law, Any]] = [(1, Exponential(mean=mean), stats.expon(scale=mean))]
+    if np.expm1(sigma**2) <= WIDEST**2:
+        law = Lognormal(mean=exp(logs + sigma**2 / 2), cv=sqrt(np.expm1(sigma**2)))
+        matches.append((2, law, stats.lognorm(sigma, scale=exp(logs))))
+    if shape >= WIDEST_GAMMA**-2:
+        matches.append((2, Gamma(mean=mean, cv=shape**-0.5), stats.gamma(shape, scale=scale)))
+    cost = log(len(values))  # of a parameter
+    entries = [(n * cost - 2 * fit.logpdf(values).sum(), law, fit.cdf) for n, law, fit in matches]
+    return min(entries, key=lambda entry: entry[0])
+
+
+def fit_laws(trace: MeasuredTrace, middle: float) -> Mapping[str, tuple[FittedLaw, ...]]:
+    """Return a law of each stage, or one per owner where Schwarz's criterion prefers them.
+
+    Those of requests before ``middle`` are compared with the others.
+    """
+    result = {}
+    for stage, (values, exchanges) in trace.durations().items():
+        early = exchanges.request < middle
+        groups = [exchanges.owner == owner for owner in range(len(trace.names))]
+        enough = min(int((early & own).sum()) for own in groups) >= ENOUGH
+        if not enough or sum(_best(values[own])[0] for own in groups) >= _best(values)[0]:
+            groups = [np.ones(len(values), bool)]
+        result[stage] = tuple(fit_law(values[own & early], values[own & ~early]) for own in groups)
+    return result
 
 
 @dataclass(frozen=True)
-class FittedPresence:
-    """Clocks and availability, from the gaps between what owners do.
+class FittedOwners:
+    """Clocks and availability of owners, with standard errors.
 
     Attributes
     ----------
-    rates : tuple of float
-        Ticks per time unit online, per owner.
-    rate_errors : tuple of float
-        Their standard errors.
-    on, off : float
-        Mean lengths of periods (time units); infinite and 0 where nobody is ever offline.
+    clock : PoissonClock
+    availability : Availability
     errors : tuple of float
-        Standard errors of the logarithms of ``on`` and ``off``.
-    gain : float
-        By how much the log-likelihood is larger than of owners that are always online.
+        Standard errors: of each owner's clock rate, then of the logarithms of the mean periods
+        online and offline; or, in rounds, of each owner's probability.
+    lines : tuple of str
+        The same in words.
     """
 
-    rates: tuple[float, ...]
-    rate_errors: tuple[float, ...]
-    on: float
-    off: float
-    errors: tuple[float, float]
-    gain: float
-
-    @property
-    def always(self) -> bool:
-        """Whether no owner is ever offline."""
-        return self.off == 0
-
-    @property
-    def clock(self) -> PoissonClock:
-        """The owners' clocks."""
-        return PoissonClock(rate=self.rates)
-
-    @property
-    def availability(self) -> Availability:
-        """When the owners are online."""
-        if self.always:
-            return Always()
-        return OnOff(on=Exponential(mean=self.on), off=Exponential(mean=self.off))
-
-    def lines(self) -> list[str]:
-        """Return what was found in words."""
-        shown = f"{number(min(self.rates))} to {number(max(self.rates))}"
-        worst = max(e / r for e, r in zip(self.rate_errors, self.rates, strict=True))
-        entries = [f"clock: poisson, rates {shown} (standard errors up to {100 * worst:.2g} %)"]
-        if self.always:
-            return [*entries, "availability: always"]
-        ends = [
-            f"{name} {number(mean)} ({number(mean * exp(-1.96 * e))} to "
-            f"{number(mean * exp(1.96 * e))})"
-            for name, mean, e in zip(("on", "off"), (self.on, self.off), self.errors, strict=True)
-        ]
-        share = self.on / (self.on + self.off)
-        gain = f"log-likelihood {number(self.gain)} above that of always online"
-        online = f"online {100 * share:.3g} % of the time"
-        return [*entries, f"availability: on-off, {', '.join(ends)}, {online}, {gain}"]
-
-
-@dataclass(frozen=True)
-class FittedRounds:
-    """Owners that take part in each round with a probability; they have no clocks of their own.
-
-    Attributes
-    ----------
-    shares : tuple of float
-        Each owner's probability.
-    errors : tuple of float
-        Their standard errors.
-    count : int
-        Rounds.
-    """
-
-    shares: tuple[float, ...]
+    clock: PoissonClock
+    availability: Availability
     errors: tuple[float, ...]
-    count: int
-    clock: PoissonClock | None = None
-
-    @property
-    def availability(self) -> Availability:
-        """How likely the owners are online when a query arrives."""
-        if min(self.shares) == 1:
-            return Always()
-        return Bernoulli(probability=self.shares)
-
-    def lines(self) -> list[str]:
-        """Return what was found in words."""
-        shown = f"{number(min(self.shares))} to {number(max(self.shares))}"
-        spread = number(max(self.errors))
-        part = f"bernoulli, probability {shown} (standard errors up to {spread})"
-        always = min(self.shares) == 1
-        return [f"availability: {'always' if always else part}, in {self.count:,} rounds"]
+    lines: tuple[str, ...]
 
 
-def fit_rounds(rounds: Ints, owners: Ints, n: int) -> FittedRounds:
+def fit_owners(trace: MeasuredTrace) -> FittedOwners:
+    """Return when the owners of a trace ask and are online."""
+    if trace.in_rounds:
+        return fit_rounds(trace.rounds()[0], trace.owner, len(trace.names))
+    return fit_presence(*trace.gaps())
+
+
+def fit_rounds(rounds: Ints, owners: Ints, n: int) -> FittedOwners:
     """Return how likely each of n owners takes part in a round.
 
     A round without owners leaves no trace. Given shares s of the rounds that are seen, the
@@ -247,14 +167,16 @@ def fit_rounds(rounds: Ints, owners: Ints, n: int) -> FittedRounds:
     # Information per round seen: of each owner alone, less what is lost in empty rounds.
     odds = np.sqrt(none) / (1 - none) / np.maximum(1 - shares, 1e-12)
     alone = 1 / np.maximum(shares * (1 - shares), 1e-12) / (1 - none)
-    information = np.diag(alone) - np.outer(odds, odds)
-    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(information)), 0) / count)
-    return FittedRounds(tuple(map(float, shares)), tuple(map(float, spread)), count)
+    curvature = np.diag(alone) - np.outer(odds, odds)
+    spread = np.sqrt(np.maximum(np.diag(np.linalg.pinv(curvature)), 0) / count)
+    always = shares.min() == 1
+    part = Always() if always else Bernoulli(probability=tuple(shares.tolist()))
+    text = "always" if always else f"bernoulli, {extent(shares)} (± {number(spread.max())})"
+    text = f"availability: {text}, in {count:,} rounds"
+    return FittedOwners(PoissonClock(), part, tuple(spread.tolist()), (text,))
 
 
-def fit_presence(
-    gaps: Sequence[Floats], busy: Sequence[Floats], share: float = 1.0
-) -> FittedPresence:
+def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.0) -> FittedOwners:
     """Return clocks that tick at random while their owners are online, and when these are.
 
     An owner that comes and goes by exponential periods, with a Poisson clock of rate λ while it is
@@ -276,7 +198,7 @@ def fit_presence(
     share : float
         Share of the time that gaps count, in (0, 1]; periods online and offline last longer.
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import approx_fprime, minimize
 
     counts = np.array([len(each) for each in gaps], np.float64)
     means = np.array([each.mean() for each in gaps])
@@ -284,15 +206,15 @@ def fit_presence(
     joined, before = np.concatenate(gaps), np.concatenate(busy)
     owner = np.repeat(np.arange(len(gaps)), counts.astype(int))
 
-    def rates(a: float, b: float) -> Floats:
+    def rates(a: float, b: float) -> tuple[Array, Array]:
         online = b / (a + b) + a / (a + b) * np.exp(-(a + b) * before)
         away = np.bincount(owner, 1 - online) / counts / b
-        return np.asarray((a + b) / b / np.maximum(means - away, means * 1e-3))
+        return online, np.asarray((a + b) / b / np.maximum(means - away, means * 1e-3))
 
     def likelihood(logs: Sequence[float]) -> float:
         a, b = np.exp(logs)
-        each = rates(a, b)[owner]
-        online = b / (a + b) + a / (a + b) * np.exp(-(a + b) * before)
+        online, each = rates(a, b)
+        each = each[owner]
         half = (each + a + b) / 2
         root = np.sqrt(np.maximum(half**2 - each * b, 1e-300))
         fast, slow = half + root, each * b / (half + root)
@@ -303,42 +225,24 @@ def fit_presence(
 
     scale = log(float(joined.mean()))
     starts = [(-scale - 1.0 - x, -scale - 1.0 - y) for x in (0.0, 2.0) for y in (0.0, 2.0)]
-    result = min(
-        (minimize(likelihood, start, method="Nelder-Mead") for start in starts),
-        key=lambda each: float(each.fun),
-    )
-    gain = -float(result.fun) - plain
-    a, b = (float(each) for each in np.exp(result.x))
-    if gain <= log(len(joined)) or b / (a + b) > 0.995:  # Schwarz's criterion: two parameters
-        part = tuple(float(1 / mean) for mean in means)
-        wide = tuple(rate / sqrt(n) for rate, n in zip(part, counts, strict=True))
-        return FittedPresence(part, wide, inf, 0.0, (0.0, 0.0), gain)
-    each = rates(a, b)
-    spread = np.array([gap.std() / gap.mean() for gap in gaps]) / np.sqrt(counts)
-    return FittedPresence(
-        tuple(map(float, each)),
-        tuple(map(float, each * spread)),
-        1 / a / share,
-        1 / b / share,
-        _errors(likelihood, result.x),
-        gain,
-    )
-
-
-def _errors(function: Callable[[Any], float], at: Floats) -> tuple[float, float]:
-    """Return standard errors from the curvature of −log-likelihood."""
-    step = 0.02
-    steps = np.eye(2) * step
-    curvature = np.array(
-        [
-            [
-                function(at + i + j) - function(at + i - j) - function(at - i + j)
-                + function(at - i - j)
-                for j in steps
-            ]
-            for i in steps
-        ]
-    ) / (4 * step**2)  # fmt: skip
-    spread = np.diag(np.linalg.pinv(curvature))
-    first, second = np.sqrt(np.maximum(spread, 0.0))
-    return float(first), float(second)
+    matches = [minimize(likelihood, start, method="Nelder-Mead") for start in starts]
+    best = min(matches, key=lambda each: float(each.fun))
+    a, b = (float(each) for each in np.exp(best.x))
+    part: Availability = Always()
+    text, wide = "always", np.zeros(2)
+    each, spread = 1 / means, 1 / np.sqrt(counts)
+    if (
+        -float(best.fun) > plain + log(len(joined)) and b / (a + b) <= 0.995
+    ):  # Schwarz's criterion: two parameters
+        each, spread = rates(a, b)[1], spread * [gap.std() / gap.mean() for gap in gaps]
+        on, off = 1 / a / share, 1 / b / share
+        curvature = approx_fprime(best.x, lambda x: approx_fprime(x, likelihood, 1e-3), 1e-2)
+        wide = np.sqrt(np.maximum(np.diag(np.linalg.pinv(curvature)), 0.0))
+        part = OnOff(on=Exponential(mean=on), off=Exponential(mean=off))
+        online = f"online {100 * on / (on + off):.3g} % of the time"
+        worst = f"standard errors up to {100 * max(wide):.2g} %"
+        text = f"on-off, on {number(on)}, off {number(off)} ({worst}), {online}"
+    clock = f"poisson, rates {extent(each)} (standard errors up to {100 * spread.max():.2g} %)"
+    errors = (*(each * spread).tolist(), *wide.tolist())
+    lines = f"clock: {clock}", f"availability: {text}"
+    return FittedOwners(PoissonClock(rate=tuple(each.tolist())), part, errors, lines)

@@ -1,234 +1,283 @@
-"""Owners' answers, one after another: rows of random numbers, and what is sent with them.
+"""Owners' answers to queries: a gradient, clipped, with noise.
 
-In a simulation the noise of an answer is drawn when it is used. Real owners draw theirs when they
-release it, each from a stream of its own, whatever becomes of it then.
+:class:`AnswerModel` says how owners answer, :class:`Answers` draws their answers in a run. The
+noise of an answer is drawn when the answer is used.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
-from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, CellRows, LocalSteps
-from asyncdp_sim.learning.clipping import ClipBounds, DrawnRows
-from asyncdp_sim.learning.reply import AnswerModel, Sampling
-from asyncdp_sim.trace import RELEASED, Trace
+from asyncdp_sim.learning.algorithms import (
+    Algorithm,
+    AnswerBatch,
+    Array,
+    CellRows,
+    Gradients,
+    LocalSteps,
+)
+from asyncdp_sim.learning.clipping import AdaptiveBound, ClipBounds, clipped
+from asyncdp_sim.learning.objectives import Norm, Records
 
-Exact = Callable[[AnswerBatch, Array], Array]
-"""From who answers, and queries (r, p), to the exact gradients (r, p)."""
+Shape = Literal["vector", "scalar-as-published"]
+
+
+class Sampling(Protocol):
+    """Gradients over some of an owner's records, which are drawn anew for each gradient."""
+
+    @property
+    def stream(self) -> str:
+        """Name of the random stream."""
+
+    @property
+    def size(self) -> int:
+        """Number of random numbers in [0, 1) for each gradient."""
+
+    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
+        """Return gradients (r, p) over the records that ``draws`` (r, size) choose."""
+
+
+class AnswerNoise(ABC):
+    """The noise on the answers of all owners of a run.
+
+    Attributes
+    ----------
+    scale : array (N,)
+        The scale of each owner's noise, ≥ 0; 0 if answers are exact.
+    shape : str
+        "vector": coordinates are uncorrelated; "scalar-as-published": all have the same draw.
+    """
+
+    figure: ClassVar[str | None] = None
+    """Name of ``scale`` in words; None if it is not printed."""
+    scale: Array
+    shape: Shape = "vector"
+
+    @property
+    @abstractmethod
+    def variance(self) -> Array:
+        """Variance of each coordinate of each owner's noise, shape (N,)."""
+
+    @property
+    def added(self) -> str | None:
+        """Name of the law of w, if an answer is g + ``scale`` w with w a row; None for other noise.
+
+        Two noises with the same law draw the same rows from the same streams.
+        """
+        return None
+
+    @property
+    def figures(self) -> dict[str, Array]:
+        """The scale of the noise by its name in words: one number per owner, (N,)."""
+        return {} if self.figure is None else {self.figure: self.scale}
+
+    def width(self, size: int) -> int:
+        """Return how many random numbers an answer of ``size`` numbers takes."""
+        return size
+
+    @abstractmethod
+    def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
+        """Return the random numbers of the next ``count`` answers, shape (count, width)."""
+
+    def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
+        """Return a function of a stream and a count, to the stream's next rows (count, width)."""
+        return lambda generator, count: self.rows(generator, count, size)
+
+    @abstractmethod
+    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
+        """Return noisy answers, shape (r, size); ``gradients`` may be overwritten."""
+
+    def drawn(self, owners: Ints, gradients: Array, answers: Array) -> Array:
+        """Return the noise in answers to these gradients, divided by the scale, shape (r, size)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((answers - gradients) / self.scale[owners, None])
+
+    @abstractmethod
+    def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
+        """Return ln p(answer | gradient), shape (r,); −∞ if the answer is impossible."""
+
+
+class Places(Protocol):
+    """Places of answers in the noise, where scales differ between the answers of one owner."""
+
+    def places(self, owners: Ints, numbers: Ints) -> Ints:
+        """Return places (r,), from the owners and how many answers each had released before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A fixed number of records for each gradient, drawn with replacement.
+
+    Attributes
+    ----------
+    records : Records
+    size : int
+        Records of each gradient, ≥ 1.
+    """
+
+    records: Records
+    size: int
+    stream: ClassVar[str] = "batch"
+
+    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋, u in ``draws``."""
+        return self.records.sampled(owners, points, draws)
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonSample:
+    """A random number of records: each is included with the same probability, independently.
+
+    Attributes
+    ----------
+    records : Records
+    size : int
+        Records of the largest owner, since a number is drawn for each record.
+    probability : float
+        q in (0, 1). The sum of gradients is divided by q n_i, however many records are drawn.
+    """
+
+    records: Records
+    size: int
+    probability: float
+    stream: ClassVar[str] = "sample"
+
+    def gradient(self, owners: Ints, points: Array, draws: Array) -> Array:
+        """Return the sum of gradients of records j with ``draws``[:, j] < q, over q n_i."""
+        return self.records.included(owners, points, draws, self.probability)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeAnswers:
+    """Answers that are clipped as a whole: a gradient, or the sum of an owner's local steps.
+
+    Attributes
+    ----------
+    gradients : Gradients
+    bound : float or None
+        Ξ; None where the bound moves from round to round, and :class:`Answers` clips.
+    norm : str
+    local : LocalSteps, optional
+        An owner's steps along its own exact gradients, before it answers.
+    """
+
+    gradients: Gradients
+    bound: float | None
+    norm: Norm
+    local: LocalSteps | None = None
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return the answers, shape (r, p); the bits of a row do not depend on the other rows."""
+        if self.local is None:
+            answers = self.gradients.gradient(owners, points)
+        else:
+            batch = AnswerBatch(owners)
+            answers = self.local.sent(batch, points, lambda at: self.gradients.gradient(owners, at))
+        return answers if self.bound is None else clipped(answers, self.bound, self.norm)
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerModel:
+    """The owners' answers to a query: at θ owner i sends ∇f_i(θ) + noise.
+
+    Attributes
+    ----------
+    gradients : Gradients
+        ∇f_i over all of the owner's records, each record's gradient clipped where that is asked.
+    noise : AnswerNoise
+        One row of random numbers is drawn for each answer.
+    sample : Sampling, optional
+        Present where ∇f_i is over some of the owner's records, drawn anew for each answer.
+    allotment : Places, optional
+        Present where the noise of an owner's answers differs: the place of each in ``noise``.
+    copy : int
+        The number of this copy of the algorithm, from 1, where several run over the same records;
+        else 0. Copies have noise of their own: if two answers had the same noise, their difference
+        would reveal a difference of gradients exactly.
+    whole : bool
+        Whether ``gradients`` are whole answers, after an owner's local steps: noise is added once.
+    bound : AdaptiveBound, optional
+        Present where the clip bound moves from round to round. ``noise`` is that of the first
+        round: it grows and shrinks with the bound.
+    """
+
+    gradients: Gradients
+    noise: AnswerNoise
+    sample: Sampling | None = None
+    allotment: Places | None = None
+    copy: int = 0
+    whole: bool = False
+    bound: AdaptiveBound | None = None
+
+    def exact(self, owners: Ints, points: Array, bounds: Array | None = None) -> Array:
+        """Return answers (r, p) over all records, before noise.
+
+        Where the clip bound moves, ``bounds`` (r,) are the bounds of these answers' rounds.
+        """
+        exact = self.gradients.gradient(owners, points)
+        if self.bound is None or bounds is None:
+            return exact
+        return self.bound.clip(exact, bounds)[0]
+
+    def hidden_steps(self, local: LocalSteps | None) -> LocalSteps | None:
+        """Return the local steps, if each of their gradients has noise; else None."""
+        return None if self.whole else local
+
+    def places(self, owners: Ints, numbers: Ints | None) -> Ints:
+        """Return the places of answers in ``noise``, shape (r,): their owners, unless allotted.
+
+        Parameters
+        ----------
+        owners, numbers : array of int (r,)
+            Each answer's owner, and how many that owner had released before, both from 0.
+
+        Raises
+        ------
+        ValueError
+            If noise depends on an answer's number, and ``numbers`` is None.
+        """
+        if self.allotment is None:
+            return owners
+        if numbers is None:
+            raise ValueError("noise depends on how many answers an owner has released before")
+        return self.allotment.places(owners, numbers)
+
+    def noise_of(self, replicates: Sequence[Scope]) -> list[np.random.Generator]:
+        """Return each replicate's stream of noise, ``noise`` or (``copy``, j, ``noise``)."""
+        name = ("noise",) if self.copy == 0 else ("copy", self.copy, "noise")
+        return [scope.generator(*name) for scope in replicates]
+
+
 Draw = Callable[[np.random.Generator, int], Array]
 """From a stream and a count to its next rows (count, width)."""
 
 _BLOCK = 512
 """Rows drawn at a time at most; does not change their values."""
-_NUMBERS = 2**21
+_MOST_NUMBERS = 2**21
 """Numbers drawn at a time at most, unless one row of each replicate has more."""
 
 
-class Answers:
-    """The answers of a run's replicates, one after another.
+class DrawnRows:
+    """Rows of random numbers from every replicate's stream, each replicate at its own pace.
 
-    The noise of a replicate's j-th gradient is row j of its stream ``noise``, its batch row j of
-    ``batch``, its Poisson sample row j of ``sample``. An answer is one gradient, or as many as its
-    owner makes steps.
+    Rows are drawn in blocks, whose size does not change their values. Several cells use the same
+    rows: what is drawn for the replicates is repeated for each cell.
 
     Parameters
     ----------
-    reply : AnswerModel
-    replicates : sequence of Scope
-        The replicates' random streams.
-    size : int
-        Numbers in an answer.
-    local : LocalSteps, optional
-        Where an answer is made of several gradients. Each has a row of its own, of each stream.
-    rows_of : CellRows, optional
-        The rows, where those of several cells answer; the same rows of streams are for each cell.
-        What ``reply`` has by owner is then by place, cN + i for owner i of cell c.
-    """
-
-    bounds: ClipBounds | None = None
-    """The clip bounds, where they move from round to round."""
-
-    def __init__(
-        self,
-        reply: AnswerModel,
-        replicates: Sequence[Scope],
-        size: int,
-        local: LocalSteps | None = None,
-        rows_of: CellRows | None = None,
-    ) -> None:
-        self._reply = reply
-        self._rows_of = rows_of
-        self._places = owners_of if rows_of is None else rows_of.places
-        self._local = local
-        self._sent: Exact = self.noisy if local is None else _in_steps(self, local)
-        self._changes = reply.changes
-        self._noise = self.rows(
-            reply.noise_of(replicates),
-            reply.noise.drawing(size),
-            reply.noise.width(size),
-        )
-        self._in_noise = self._places if reply.allotment is None else self._numbered
-        self._exact: Exact = self._exact_over_all
-        if reply.sample is not None:
-            self._exact = self._exact_over(reply.sample, replicates)
-
-    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
-        """Return what gives the rows that answers are drawn by, here one after another."""
-        return _Rows(sources, draw, width, 1 if self._rows_of is None else self._rows_of.cells)
-
-    def _numbered(self, turn: AnswerBatch) -> Ints:
-        """Return where the answers of a turn stand in noise that differs from answer to answer."""
-        return self._reply.places(self._places(turn), turn.numbers)
-
-    def _stream_rows(self, turn: AnswerBatch) -> Ints | None:
-        """Return the streams that a turn draws from, by their numbers; None is all of them."""
-        return turn.rows
-
-    def give(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the answers that the learner takes, shape (r, size)."""
-        return self._taken(turn, self.sent(turn, points))
-
-    def _taken(self, turn: AnswerBatch, answers: Array) -> Array:
-        for change in self._changes:
-            answers = change(self._places(turn), answers)
-        return answers
-
-    def sent(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return what owners that do not lie send, shape (r, size)."""
-        return self._sent(turn, points)
-
-    def noisy(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return owners' noisy gradients, shape (r, size)."""
-        exact, rows = self._exact(turn, points), self._noise.following(self._stream_rows(turn))
-        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
-
-    def end_round(self, rows: Ints | None) -> None:
-        """Note that an update of these replicates (absent: all) is complete."""
-
-    def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
-        """Return noisy gradients of answers that went on air, and no update was made of, (r, size).
-
-        Learning never asks for them. Each has noise of its own, from a stream of their own, so
-        that what was lost moves no other answer's noise.
-        """
-        sample, owners = self._reply.sample, turn.owners
-        if sample is None:
-            exact = self._reply.gradients.gradient(owners, points)
-        else:
-            exact = sample.gradient(owners, points, source.random((len(owners), sample.size)))
-        rows = self._reply.noise.rows(source, len(owners), exact.shape[1])
-        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
-
-    def _exact_over_all(self, turn: AnswerBatch, points: Array) -> Array:
-        return self._reply.gradients.gradient(self._places(turn), points)
-
-    def _exact_over(self, sample: Sampling, replicates: Sequence[Scope]) -> Exact:
-        """Return gradients over samples, whose numbers are drawn answer by answer."""
-        sources = [scope.generator(sample.stream) for scope in replicates]
-        draws = self.rows(sources, lambda g, count: g.random((count, sample.size)), sample.size)
-
-        def exact(turn: AnswerBatch, points: Array) -> Array:
-            drawn = draws.following(self._stream_rows(turn))
-            return sample.gradient(self._places(turn), points, drawn)
-
-        return exact
-
-
-def owners_of(turn: AnswerBatch) -> Ints:
-    """Return where the owners of one cell stand in its reply."""
-    return turn.owners
-
-
-def _in_steps(answers: Answers, local: LocalSteps) -> Exact:
-    def sent(turn: AnswerBatch, points: Array) -> Array:
-        return local.sent(turn, points, lambda at: answers.noisy(turn, at))
-
-    return sent
-
-
-class BoundedAnswers(Answers):
-    """Answers of whole owners to a clip bound that moves: each is clipped, counted, and noised so.
-
-    Row k of a replicate's ``count`` is the noise on the count of its k-th round.
-    """
-
-    bounds: ClipBounds
-
-    def __init__(
-        self,
-        reply: AnswerModel,
-        replicates: Sequence[Scope],
-        size: int,
-        local: LocalSteps | None = None,
-        rows_of: CellRows | None = None,
-    ) -> None:
-        super().__init__(reply, replicates, size, local, rows_of)
-        if reply.bound is None:
-            raise TypeError("the clip bound stays as it is")
-        counts = [scope.generator("count") for scope in replicates]
-        drawn = self.rows(counts, lambda g, count: g.standard_normal((count, 1)), 1)
-        rows = len(replicates) * (1 if rows_of is None else rows_of.cells)
-        self.bounds = ClipBounds(reply.bound, drawn, rows)
-
-    @override
-    def noisy(self, turn: AnswerBatch, points: Array) -> Array:
-        exact, times = self.bounds.clip(turn.replicates, self._exact(turn, points))
-        rows = self._noise.following(self._stream_rows(turn)) * times
-        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
-
-    @override
-    def end_round(self, rows: Ints | None) -> None:
-        self.bounds.end_round(rows)
-
-    @override
-    def unused(self, turn: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
-        exact = self._reply.gradients.gradient(turn.owners, points)
-        exact, times = self.bounds.clip(turn.replicates, exact, counted=False)
-        rows = self._reply.noise.rows(source, len(turn.owners), exact.shape[1]) * times
-        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
-
-
-class OnceAnswers(Answers):
-    """The answers of owners that draw one each, and send the same whenever they are asked again.
-
-    Row j of a replicate's ``noise`` is that of its j-th owner to answer.
-    """
-
-    def __init__(
-        self,
-        reply: AnswerModel,
-        replicates: Sequence[Scope],
-        size: int,
-        local: LocalSteps | None = None,
-        rows_of: CellRows | None = None,
-    ) -> None:
-        super().__init__(reply, replicates, size, local, rows_of)
-        shape = (len(replicates), len(reply.noise.scale))
-        if rows_of is not None:
-            shape = (rows_of.cells * rows_of.replicates, rows_of.owners)
-        self._given = np.zeros(shape, dtype=np.bool_)
-        self._kept = np.empty((*shape, size))
-
-    def give(self, turn: AnswerBatch, points: Array) -> Array:
-        """Return the answers that are taken, shape (r, size): new ones, or what was given."""
-        rows, owners = turn.replicates, turn.owners
-        new = ~self._given[rows, owners]
-        if new.any():
-            first = AnswerBatch(owners[new], rows=rows[new])
-            self._kept[rows[new], owners[new]] = super().give(first, points[new])
-            self._given[rows[new], owners[new]] = True
-        return np.asarray(self._kept[rows, owners])
-
-
-class _Rows:
-    """Rows from every replicate's stream, drawn in blocks, each replicate at its own pace.
-
-    Several cells have the same rows: each request is made for all of them, one after another.
+    sources : sequence of Generator
+        One stream of each replicate.
+    draw : callable
+        From a stream and a count to its next rows, (count, width).
+    width : int
+        Numbers in a row.
+    cells : int
+        C.
     """
 
     def __init__(
@@ -237,26 +286,28 @@ class _Rows:
         self._cells = cells
         self._sources = sources
         self._draw = draw
-        self._block = max(1, min(_BLOCK, _NUMBERS // (len(sources) * width)))
+        self._block = max(1, min(_BLOCK, _MOST_NUMBERS // (len(sources) * width)))
         self._kept = np.empty((self._block, len(sources), width))
         self._next = np.full(len(sources), self._block)
-        self._at = self._block
-        """The next row where all replicates go together."""
+        self._next_of_all = self._block
 
     def following(self, rows: Ints | None) -> Array:
-        """Return the next row of each of these replicates; all of them where absent, always."""
-        if self._cells == 1:
-            return self._following(rows)
-        first = None if rows is None else rows[: len(rows) // self._cells]
-        return np.tile(self._following(first), (self._cells, 1))
+        """Return the next row of each of these replicates (of all cells), shape (r, width).
 
-    def _following(self, rows: Ints | None) -> Array:
+        A run asks either for all replicates every time, which is ``rows`` = None, or never.
+        """
+        if self._cells == 1:
+            return self._of_one_cell(rows)
+        first = None if rows is None else rows[: len(rows) // self._cells]
+        return np.tile(self._of_one_cell(first), (self._cells, 1))
+
+    def _of_one_cell(self, rows: Ints | None) -> Array:
         if rows is None:
-            if self._at == self._block:
+            if self._next_of_all == self._block:
                 self._refill(range(len(self._sources)))
-                self._at = 0
-            self._at += 1
-            drawn: Array = self._kept[self._at - 1]
+                self._next_of_all = 0
+            self._next_of_all += 1
+            drawn: Array = self._kept[self._next_of_all - 1]
             return drawn
         spent = rows[self._next[rows] == self._block]
         if len(spent) > 0:
@@ -271,11 +322,37 @@ class _Rows:
             self._kept[:, replicate] = self._draw(self._sources[replicate], self._block)
 
 
-class OwnAnswers(Answers):
-    """The answers of owners that have a stream each: the order of answers does not matter.
+class Answers:
+    """The answers of a run's replicates, one batch after another: gradient, clip, noise.
 
-    Row j of owner h's ``("client", h, "batch")`` and ``"noise"`` is that of its own j-th answer:
-    with several servers, the order in which all owners answer is nobody's to say.
+    Row j of a replicate's stream ``noise`` is the noise of its j-th gradient, row j of ``batch`` or
+    ``sample`` says which records that gradient is over, and row k of ``count`` is the noise on the
+    count of its k-th round. With several servers the order in which all owners answer is not
+    defined: each owner h then has streams of its own, within ``("client", h)``, and row j is that
+    of its own j-th gradient.
+
+    Parameters
+    ----------
+    reply : AnswerModel
+        The gradients, the clip bound where it moves, and the noise. With several cells, what it
+        has by owner is by place: cN + i for owner i of cell c.
+    replicates : sequence of Scope
+        The replicates' random streams, which all cells share.
+    size : int
+        Numbers in an answer.
+    local : LocalSteps, optional
+        An owner's steps, where each answer is made of several noisy gradients.
+    once : bool
+        Whether an owner draws one answer and repeats it whenever it is asked again.
+    several_servers : bool
+        Whether every owner has random streams of its own.
+    cells : CellRows, optional
+        The rows that answer, where several cells do.
+
+    Attributes
+    ----------
+    bounds : ClipBounds or None
+        The bounds that answers are clipped to, where they move from round to round.
     """
 
     def __init__(
@@ -283,115 +360,157 @@ class OwnAnswers(Answers):
         reply: AnswerModel,
         replicates: Sequence[Scope],
         size: int,
-        rows_of: CellRows | None = None,
+        *,
+        local: LocalSteps | None = None,
+        once: bool = False,
+        several_servers: bool = False,
+        cells: CellRows | None = None,
     ) -> None:
-        self._n_owners = len(reply.noise.scale) if rows_of is None else rows_of.owners
-        owners = range(1, self._n_owners + 1)
-        streams = [s.within("client", h) for s in replicates for h in owners]
-        super().__init__(reply, streams, size, rows_of=rows_of)
+        self._reply = reply
+        self._size = size
+        self._local = local
+        self._several_servers = several_servers
+        self._cells = cells or CellRows(1, len(replicates), len(reply.noise.scale))
+        count, rows = self._cells.cells, self._cells.cells * self._cells.replicates
+        streams = replicates
+        if several_servers:
+            owners = range(1, self._cells.owners + 1)
+            streams = [scope.within("client", h) for scope in replicates for h in owners]
+        self._noise = DrawnRows(
+            reply.noise_of(streams), reply.noise.drawing(size), reply.noise.width(size), count
+        )
+        if reply.sample is not None:
+            drawn = reply.sample.size
+            sources = [scope.generator(reply.sample.stream) for scope in streams]
+            self._samples = DrawnRows(sources, lambda g, n: g.random((n, drawn)), drawn, count)
+        self.bounds: ClipBounds | None = None
+        if reply.bound is not None:
+            self.bounds = ClipBounds(reply.bound, rows)
+            sources = [scope.generator("count") for scope in streams]
+            self._counts = DrawnRows(sources, lambda g, n: g.standard_normal((n, 1)), 1, count)
+        self._once = once
+        if once:
+            self._has_answered = np.zeros((rows, self._cells.owners), dtype=np.bool_)
+            self._first_answers = np.empty((rows, self._cells.owners, size))
 
-    @override
-    def _stream_rows(self, turn: AnswerBatch) -> Ints:
-        return turn.replicates * self._n_owners + turn.owners
+    @classmethod
+    def for_algorithm(
+        cls,
+        steps: Algorithm,
+        reply: AnswerModel,
+        replicates: Sequence[Scope],
+        cells: CellRows | None = None,
+    ) -> Self:
+        """Return the answers that an algorithm needs, of one cell or several."""
+        return cls(
+            reply,
+            replicates,
+            steps.answer_size,
+            local=reply.hidden_steps(steps.local),
+            once=steps.answers_once,
+            several_servers=steps.several_servers,
+            cells=cells,
+        )
+
+    def give(self, batch: AnswerBatch, points: Array) -> Array:
+        """Return the answers that owners send to queries ``points`` (r, p), shape (r, size).
+
+        An owner that answers only once sends its first answer again whenever it is asked again.
+        """
+        if not self._once:
+            return self.new(batch, points)
+        rows, owners = batch.replicates, batch.owners
+        first = ~self._has_answered[rows, owners]
+        if first.any():
+            asked = AnswerBatch(owners[first], rows=rows[first])
+            self._first_answers[rows[first], owners[first]] = self.new(asked, points[first])
+            self._has_answered[rows[first], owners[first]] = True
+        return np.asarray(self._first_answers[rows, owners])
+
+    def new(self, batch: AnswerBatch, points: Array) -> Array:
+        """Return new answers, shape (r, size): noisy gradients, or local steps along them."""
+        if self._local is None:
+            return self.noisy_gradients(batch, points)
+        return self._local.sent(batch, points, lambda at: self.noisy_gradients(batch, at))
+
+    def noisy_gradients(self, batch: AnswerBatch, points: Array) -> Array:
+        """Return one gradient of each owner at its point, with the next noise, shape (r, size)."""
+        streams = batch.rows
+        if self._several_servers:
+            streams = batch.replicates * self._cells.owners + batch.owners
+        sample = None
+        if self._reply.sample is not None:
+            sample = self._samples.following(streams)
+        noise = self._noise.following(streams)
+        return self._gradient_clip_noise(batch, points, sample, noise)
+
+    def unused(self, batch: AnswerBatch, points: Array, source: np.random.Generator) -> Array:
+        """Return noisy gradients of answers that were sent but never used, shape (r, size).
+
+        Learning never asks for them; an observer does. Their noise comes from a stream of its own,
+        so that the noise of all other answers stays the same.
+        """
+        count, sample = len(batch.owners), None
+        if self._reply.sample is not None:
+            sample = source.random((count, self._reply.sample.size))
+        noise = self._reply.noise.rows(source, count, self._size)
+        return self._gradient_clip_noise(batch, points, sample, noise, counted=False)
+
+    def _gradient_clip_noise(
+        self,
+        batch: AnswerBatch,
+        points: Array,
+        sample: Array | None,
+        noise: Array,
+        *,
+        counted: bool = True,
+    ) -> Array:
+        """Return noisy gradients over these samples of records (all where None), (r, size)."""
+        owners, reply = self._cells.places(batch), self._reply
+        # A bound that stays the same is part of the gradient: the norm of each record's gradient
+        # is at most C (Records.gradient), or that of an owner's whole answer (WholeAnswers).
+        if reply.sample is None or sample is None:
+            gradients = reply.gradients.gradient(owners, points)
+        else:
+            gradients = reply.sample.gradient(owners, points, sample)
+        if self.bounds is not None:  # noise grows and shrinks with a bound that moves
+            gradients, growth = self.bounds.clip(batch.replicates, gradients, counted=counted)
+            noise = noise * growth
+        return reply.noise.add_noise(reply.places(owners, batch.numbers), gradients, noise)
+
+    def end_round(self, rows: Ints | None) -> None:
+        """Move the clip bounds, if they move, after an update of these replicates (None: all)."""
+        if self.bounds is not None:
+            self.bounds.end_round(rows, self._counts.following(rows)[:, 0])
 
 
-def answers_of(
+def apply_answers(
     steps: Algorithm,
-    reply: AnswerModel,
-    replicates: Sequence[Scope],
-    rows_of: CellRows | None = None,
-) -> Answers:
-    """Return what gives the owners' answers to an algorithm, in one cell or several."""
-    if steps.several_servers:
-        return OwnAnswers(reply, replicates, steps.answer_size, rows_of)
-    kind: type[Answers] = OnceAnswers if steps.answers_once else Answers
-    if reply.bound is not None:
-        kind = BoundedAnswers
-    local = reply.hidden_steps(steps.local)
-    return kind(reply, replicates, steps.answer_size, local, rows_of)
-
-
-def add_reserved_answers(steps: Algorithm, state: Any, turn: AnswerBatch, answers: Answers) -> None:
-    """Let an algorithm take what else this turn needs: answers that did not arrive in it."""
-    also = steps.besides(state, turn)
-    if also is not None:
-        steps.put_in(state, also, answers.give(also, steps.query(state, also)))
-
-
-_RELEASED = 64
-"""Rows drawn at a time; does not change their values."""
-
-
-def of_owner(reply: AnswerModel, replicate: Scope, owner: int, size: int) -> Answers:
-    """Return the answers that an owner (from 1) releases, as it sends them.
-
-    The noise of its j-th answer is row j of its stream ``("owner", i, "noise")``.
-    """
-    return Answers(replace(reply, acceptance=None), [replicate.within("owner", owner)], size)
-
-
-class ReleasedAnswers(Answers):
-    """The answers that were used in recorded runs, by the noise that their owners released.
+    state: Any,
+    batch: AnswerBatch,
+    points: Array,
+    answers: Answers,
+    current: Array | None = None,
+) -> None:
+    """Let owners answer the queries ``points`` (r, p), and the algorithm use the answers.
 
     Parameters
     ----------
-    reply : AnswerModel
-    replicates : sequence of Scope
-        The replicates' random streams.
-    size : int
-        Numbers in an answer.
-    traces : sequence of Trace
-        One per replicate.
+    steps, state
+        The algorithm, and its state.
+    batch : AnswerBatch
+        The owners that answer.
+    points : array (r, p)
+        The queries as they were read.
+    answers : Answers
+    current : array (r, p), optional
+        The queries as the state has them now, if they are known.
     """
-
-    def __init__(
-        self, reply: AnswerModel, replicates: Sequence[Scope], size: int, traces: Sequence[Trace]
-    ) -> None:
-        self._n_owners = len(reply.noise.scale)
-        owners = range(1, self._n_owners + 1)
-        self._ranks = [used for trace in traces for used in ranks(trace)]
-        super().__init__(reply, [s.within("owner", i) for s in replicates for i in owners], size)
-
-    @override
-    def rows(self, sources: Sequence[np.random.Generator], draw: Draw, width: int) -> DrawnRows:
-        return _RankedRows(sources, draw, self._ranks)
-
-    @override
-    def _stream_rows(self, turn: AnswerBatch) -> Ints:
-        return turn.replicates * self._n_owners + turn.owners
-
-
-def ranks(trace: Trace) -> list[list[int]]:
-    """Return for each owner which of its released answers, from 0, its answers used were."""
-    rows = trace.exchanges[trace.came_to(*RELEASED)]
-    released = rows[np.lexsort((rows["message"], rows["release_tick"]))]
-    ranks_by_owner = []
-    for owner in range(1, trace.n_owners + 1):
-        messages = released["message"][released["owner"] == owner].tolist()
-        rank = {message: place for place, message in enumerate(messages)}
-        used = trace.updates["message"][trace.updates["owner"] == owner].tolist()
-        ranks_by_owner.append([rank[message] for message in used])
-    return ranks_by_owner
-
-
-class _RankedRows:
-    """Rows of streams, of which each answer's is known by its number."""
-
-    def __init__(
-        self, sources: Sequence[np.random.Generator], draw: Draw, ranks: Sequence[Sequence[int]]
-    ) -> None:
-        self._sources = sources
-        self._draw = draw
-        self._next = [iter(owner_ranks) for owner_ranks in ranks]
-        self._drawn: list[list[Array]] = [[] for _ in sources]
-
-    def following(self, rows: Ints | None) -> Array:
-        """Return the row of the next answer of each of these owners; any, where it has none."""
-        every = range(len(self._sources)) if rows is None else rows.tolist()
-        return np.stack([self._row(source, next(self._next[source], 0)) for source in every])
-
-    def _row(self, source: int, number: int) -> Array:
-        drawn = self._drawn[source]
-        while len(drawn) <= number:
-            drawn.extend(self._draw(self._sources[source], _RELEASED))
-        return drawn[number]
+    taken = answers.give(batch, points)
+    if steps.apply_at == "current":
+        points = steps.query(state, batch) if current is None else current
+    if steps.answers_once:  # a partner may have to make its only answer now
+        also = steps.partners(state, batch)
+        if also is not None:
+            steps.put_in(state, also, answers.give(also, steps.query(state, also)))
+    steps.apply(state, batch, points, taken)

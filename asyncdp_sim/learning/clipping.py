@@ -8,7 +8,7 @@ b̄ = (S + N(0, σ²))/m + ½ is the noisy share of answers within the bound, an
 
 from dataclasses import dataclass
 from math import exp
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from asyncdp_sim.learning.algorithms import Array
 from asyncdp_sim.learning.objectives import Norm
 
 _FARTHEST = 300.0
-"""Of ln Ξ_t/Ξ_1, either way: squares of what is clipped to it are numbers."""
+"""Largest |ln Ξ_t/Ξ_1|: answers clipped to such a bound have finite squares."""
 
 
 def clipped(answers: Array, bounds: Array | float, norm: Norm) -> Array:
@@ -65,27 +65,18 @@ class AdaptiveBound:
         return clipped(answers, bounds, self.norm), np.where(lengths == 0, 0.0, votes)
 
 
-class DrawnRows(Protocol):
-    """Rows of numbers by which answers are drawn, from the streams of several replicates."""
-
-    def following(self, rows: Ints | None) -> Array:
-        """Return a row for the next answer of each of these replicates (absent: all), (r, w)."""
-
-
 class ClipBounds:
     """The bounds of a run's replicates, from round to round.
 
     Parameters
     ----------
     law : AdaptiveBound
-    drawn : DrawnRows
-        Row k of a replicate's stream ``count`` is the noise on the count of its k-th round.
     rows : int
         Replicates, of all cells.
     """
 
-    def __init__(self, law: AdaptiveBound, drawn: DrawnRows, rows: int) -> None:
-        self._law, self._drawn = law, drawn
+    def __init__(self, law: AdaptiveBound, rows: int) -> None:
+        self._law = law
         self._start, self._quantile, self._rate, self._noise = (
             np.broadcast_to(np.ravel(getattr(law, name)), rows) for name in law.by_row
         )
@@ -101,16 +92,18 @@ class ClipBounds:
         return np.stack(self._path)
 
     def clip(self, rows: Ints, answers: Array, *, counted: bool = True) -> tuple[Array, Array]:
-        """Return answers of these rows as their round clips them, and Ξ_t/Ξ_1, shape (r, 1)."""
+        """Return the answers (r, p) of these rows, clipped to Ξ_t, and Ξ_t/Ξ_1, shape (r, 1).
+
+        An answer that is not ``counted`` does not move the bound of the next round.
+        """
         answers, votes = self._law.clip(answers, self._path[-1][rows])
         if counted:
             self._votes[rows] += votes
             self._owners[rows] += 1
         return answers, self._times[rows, None]
 
-    def end_round(self, rows: Ints | None) -> None:
-        """Move the bounds of these rows (absent: all), each by its noisy count."""
-        noise = self._drawn.following(rows)[:, 0]
+    def end_round(self, rows: Ints | None, noise: Array) -> None:
+        """Move the bounds of these rows (None: all), by their counts and N(0, 1) ``noise`` (r,)."""
         at = np.arange(len(self._votes)) if rows is None else rows
         votes = self._votes[at] + self._noise[at] * noise
         share = votes / self._owners[at] + 0.5

@@ -1,77 +1,22 @@
-"""Learning inside the simulation, which replay must equal, and triggers, which silence owners.
-
-Without a trigger owners always answer. With one, whether an owner answers depends on its records,
-and so does all that follows from it. No budget pays for that.
-"""
+"""Learning inside the simulation, which replay must equal."""
 
 import copy
-from abc import abstractmethod
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
-from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms import Algorithm, AlgorithmSpec, AnswerBatch, Array, Asks
-from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
+from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks
+from asyncdp_sim.learning.answers import AnswerModel, Answers, apply_answers
 from asyncdp_sim.learning.objectives import Objective
-from asyncdp_sim.learning.reply import AnswerModel
-from asyncdp_sim.learning.trajectory import Trajectory
-from asyncdp_sim.learning.watch import GradientMonitor, Reads
+from asyncdp_sim.learning.recording import GradientMonitor, Reads, Trajectory
 from asyncdp_sim.network.exchanges import Learning
-from asyncdp_sim.spec.base import Positive, Variant
-from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
 
-
-class TriggerKind(Variant):
-    """A rule by which owners answer."""
-
-    @abstractmethod
-    def withholds(self, gradient: Array) -> bool:
-        """Return whether an owner with this gradient, shape (1, p), keeps its answer to itself."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """Return when owners answer."""
-
-    @abstractmethod
-    def faults(self, algorithm: AlgorithmSpec) -> list[Fault]:
-        """Return what does not suit it in an algorithm."""
-
-
-class LargeGradient(TriggerKind):
-    """An owner answers only if its gradient is large; otherwise it withholds its answer."""
-
-    kind: Literal["large-gradient"] = "large-gradient"
-    threshold: Positive
-
-    @override
-    def withholds(self, gradient: Array) -> bool:
-        return bool(np.linalg.norm(gradient) < self.threshold)
-
-    @override
-    def faults(self, algorithm: AlgorithmSpec) -> list[Fault]:
-        if algorithm.looks_at_models:
-            return []
-        remedy = "a trigger needs owners that answer with gradients"
-        return [Fault("algorithm.kind", repr(algorithm.kind), remedy)]
-
-    @override
-    def describe(self) -> str:
-        return f"owners withhold answers whose gradients are shorter than {self.threshold:g} (L2)"
-
-
-Trigger = Annotated[LargeGradient, FAMILY]
-"""Everything that may make owners answer; a new one joins by its line here."""
-
-
-_TURNS = 1024
-"""Turns that are kept at most."""
+_BATCHES = 1024
+"""Most batches that are kept for use again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,19 +48,19 @@ class LiveLearning(Learning):
     Parameters
     ----------
     steps, reply
-        The algorithm, and the owners' answers.
+        The algorithm, and how owners answer.
     replicate : Scope
         The replicate's random streams.
     record_every : int
         Distance in k between recorded models, ≥ 1.
     asks : str
         Where gradients are taken.
-    trigger : TriggerKind, optional
-        What makes owners answer; absent, they always do.
     target : Target, optional
-        How good the model has to become.
+        The quality at which the run ends.
     watch : GradientMonitor, optional
-        Is shown the queries that were answered, once the run is over: see :meth:`show`.
+        Receives the queries that were answered, once the run is over: see :meth:`show`.
+    answers : Answers, optional
+        The owners' answers; absent, those that the algorithm needs.
     """
 
     def __init__(
@@ -126,40 +71,38 @@ class LiveLearning(Learning):
         record_every: int,
         asks: Asks = "average",
         *,
-        trigger: TriggerKind | None = None,
         target: Target | None = None,
         watch: GradientMonitor | None = None,
+        answers: Answers | None = None,
     ) -> None:
-        self._ask = steps.query if asks == "average" else steps.central
         self._steps = steps
-        self._answers = self.answers(reply, replicate)
+        self._asks = asks
+        self._answers = answers or Answers.for_algorithm(steps, reply, [replicate])
         self._rows: Ints | None = np.zeros(1, dtype=np.int64)
         if steps.answers_per_update is not None:
             self._rows = None
-        self._gradients = reply.gradients
-        self._trigger = trigger
         self._target = target
         self._record_every = record_every
         self._state = steps.init([replicate])
-        self._asked: dict[int, tuple[Array, int]] = {}
+        self._queries: dict[int, tuple[Array, int]] = {}
+        """By message: the query that is not answered yet, and the updates made when it was read"""
         self._watch = watch
-        self._formed: dict[int, Array] = {}
+        self._watched: dict[int, Array] = {}
+        """By message: every query, where there is a monitor"""
         self._numbered = reply.allotment is not None
         self._released: dict[int, int] = {}
+        """By owner: how many answers it has released, where noise depends on that"""
         self._numbers: dict[int, int] = {}
+        """By message: how many answers its owner had released before"""
         self._updates = 0
         self._models = [self._state.central.copy()]
-        self._turn = lru_cache(_TURNS)(self._of_one)  # the same few are made again and again
-
-    def answers(self, reply: AnswerModel, replicate: Scope) -> Answers:
-        """Return what gives the owners' answers."""
-        return answers_of(self._steps, reply, [replicate])
+        self._batches: dict[tuple[int, int, int, int], AnswerBatch] = {}
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for an owner (from 1) from the model as it is now."""
         with np.errstate(over="ignore", invalid="ignore"):
-            points = self._ask(self._state, self._turn(owner, peer))
-        self._ask_for(message, points, self._updates)
+            points = self._steps.asked(self._state, self._batch(owner, peer), self._asks)
+        self.keep(message, points, self._updates)
 
     def broadcast(self) -> object:
         """Return the state as it is now, and k."""
@@ -168,20 +111,21 @@ class LiveLearning(Learning):
     def take(self, owner: int, message: int, sent: Any) -> None:
         """Form the query of this message from the state that was broadcast."""
         state, read_k = sent
-        self._ask_for(message, self._ask(state, self._turn(owner)), read_k)
+        self.keep(message, self._steps.asked(state, self._batch(owner), self._asks), read_k)
 
     def again(self, message: int, former: int) -> None:
-        """Ask in this message what the former one asked."""
-        self._ask_for(message, *self._asked[former])
+        """Form the query of this message as a copy of the former one's."""
+        self.keep(message, *self._queries[former])
 
-    def _ask_for(self, message: int, points: Array, read_k: int) -> None:
-        self._asked[message] = points, read_k
+    def keep(self, message: int, points: Array, read_k: int) -> None:
+        """Keep the query (1, p) of a message, read after ``read_k`` updates, until it is used."""
+        self._queries[message] = points, read_k
         if self._watch is not None:
-            self._formed[message] = points.copy()
+            self._watched[message] = points.copy()
 
     def forget(self, message: int) -> None:
         """Drop a query that will not be answered."""
-        del self._asked[message]
+        del self._queries[message]
         self._numbers.pop(message, None)
 
     def release(self, owner: int, message: int) -> None:
@@ -192,15 +136,11 @@ class LiveLearning(Learning):
 
     def apply(self, owner: int, message: int, peer: int = 0) -> None:
         """Take the owner's noisy answer to the query of this message."""
-        points, read_k = self._asked.pop(message)
-        turn = self._turn(owner, peer, self._updates - read_k, self._numbers.pop(message, 0))
+        points, read_k = self._queries.pop(message)
+        staleness = self._updates - read_k
+        batch = self._batch(owner, peer, staleness, self._numbers.pop(message, 0))
         with np.errstate(over="ignore", invalid="ignore"):
-            answers = self._answers.give(turn, points)
-            if self._steps.apply_at == "current":
-                points = self._steps.query(self._state, turn)
-            if self._steps.answers_once:
-                add_reserved_answers(self._steps, self._state, turn, self._answers)
-            self._steps.apply(self._state, turn, points, answers)
+            apply_answers(self._steps, self._state, batch, points, self._answers)
 
     def update(self) -> None:
         """Complete an update of the answers taken since the last one."""
@@ -211,15 +151,6 @@ class LiveLearning(Learning):
         if self._updates % self._record_every == 0:
             self._models.append(self._state.central.copy())
 
-    def withholds(self, owner: int, message: int) -> bool:
-        """Return whether an owner keeps its answer to the query of this message to itself."""
-        if self._trigger is None:
-            return False
-        points, _ = self._asked[message]
-        with np.errstate(over="ignore", invalid="ignore"):
-            gradient = self._gradients.gradient(np.array([owner - 1]), points)
-            return self._trigger.withholds(gradient)
-
     def reached(self) -> bool:
         """Return whether the model meets the target."""
         return self._target is not None and self._target.met(self._state.central)
@@ -229,23 +160,29 @@ class LiveLearning(Learning):
         with np.errstate(over="ignore", invalid="ignore"):
             self._steps.advance_server(self._state, server - 1)
 
-    def _of_one(
-        self, owner: int, peer: int = 0, staleness: int = 0, number: int = 0
-    ) -> AnswerBatch:
-        late, peers, numbers = np.array([staleness]), np.array([peer]), np.array([number])
-        return AnswerBatch(np.array([owner - 1]), late, peers, self._rows, numbers)
+    def _batch(self, owner: int, peer: int = 0, staleness: int = 0, number: int = 0) -> AnswerBatch:
+        """Return a batch of one answer; the same few are needed again and again."""
+        key = (owner, peer, staleness, number)
+        batch = self._batches.get(key)
+        if batch is None:
+            late, peers, numbers = np.array([staleness]), np.array([peer]), np.array([number])
+            batch = AnswerBatch(np.array([owner - 1]), late, peers, self._rows, numbers)
+            if len(self._batches) == _BATCHES:
+                self._batches.clear()
+            self._batches[key] = batch
+        return batch
 
     def show(self, trace: Trace) -> None:
-        """Show the watch, where there is one, the queries that were answered in this run."""
+        """Give the monitor, if there is one, the queries that were answered in this run."""
         if self._watch is None:
             return
         reads = Reads.from_traces([trace])
         if len(reads.messages) > 0:
-            points = [self._formed[message] for message in reads.messages.tolist()]
+            points = [self._watched[message] for message in reads.messages.tolist()]
             self._watch.take(reads.owners, np.concatenate(points))
 
     def trajectory(self) -> Trajectory:
-        """Return where the model has gone so far."""
+        """Return the models recorded so far."""
         return Trajectory(
             updates=np.array([self._updates]),
             record_every=self._record_every,

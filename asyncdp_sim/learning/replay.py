@@ -1,19 +1,19 @@
 """Learning over recorded traces: a fold over the answers that updates are made of."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms import Algorithm, AnswerBatch, Array, Asks, CellRows
-from asyncdp_sim.learning.answers import Answers, add_reserved_answers, answers_of
-from asyncdp_sim.learning.replay_cells import CellTask, alike, together
-from asyncdp_sim.learning.reply import AnswerModel
-from asyncdp_sim.learning.trajectory import Trajectory, recorders_of
-from asyncdp_sim.learning.watch import GradientMonitor, Reads
+from asyncdp_sim.learning.answers import AnswerModel, Answers, apply_answers
+from asyncdp_sim.learning.recording import GradientMonitor, Reads, Trajectory
+from asyncdp_sim.learning.replay_cells import CellTask, alike, recorders_of, together
 from asyncdp_sim.trace import Trace
 
 
@@ -23,109 +23,95 @@ def fold(
     replicates: Sequence[Scope],
     asks: Asks = "average",
     *,
-    given: Answers | None = None,
     state: Any = None,
     advance: Advance | None = None,
 ) -> list[Trajectory]:
     """Fold the algorithm of cells over traces: the definition of learning from a record.
 
-    A stale answer is taken at the point that the learner read, so many updates ago. Answers that
-    the end of a run left in the buffer are not replayed. No row's bits depend on the others.
+    The gradient of a stale answer is taken at the point that the learner read, before later
+    updates. Answers that were still in the buffer when a run ended are not replayed. The bits of a
+    row do not depend on the other rows.
 
     Parameters
     ----------
     traces : sequence of Trace
         One per replicate.
     cells : sequence of CellTask
-        Which are :func:`~.cells.alike`: their rows advance together, by the same random numbers.
+        They are :func:`~.replay_cells.alike`, so that their rows advance together, with the same
+        random numbers.
     replicates : sequence of Scope
-        Random streams of the replicates, for each cell in turn, (CR,); one set of them serves one
-        cell.
+        Random streams of the replicates: of the first cell, then of the second, …, (CR,).
     asks : str
         Where gradients are taken.
-    given : Answers, optional
-        Gives the owners' answers, where their noise is not of the replicates' streams.
+    state : optional
+        The algorithm's state to begin with; absent, the one that it starts in.
     advance : callable, optional
-        Told how many more updates are done, of all replicates and cells.
+        Called with the number of further updates that are done, of all replicates and cells.
+
+    Returns
+    -------
+    list of Trajectory
+        One for each cell.
 
     Raises
     ------
     ValueError
         If a trace made its updates of another number of answers than the algorithm does.
     """
-    n_owners = traces[0].n_owners if len(cells) > 1 else 0  # places are for several cells alone
-    rows = CellRows(len(cells), len(traces), n_owners)
-    cell, scopes = together(cells, rows), replicates[: len(traces)]
-    steps = cell.steps
-    per_update = steps.answers_per_update
+    layout = CellRows(len(cells), len(traces), traces[0].n_owners if len(traces) > 0 else 0)
+    cell = together(cells, layout)
+    steps, per_update = cell.steps, cell.steps.answers_per_update
     if any(trace.answers_per_update != per_update for trace in traces):
         raise ValueError(f"a trace to be replayed needs updates of {per_update} answers")
-    answers = given
-    if answers is None:
-        rows_of = rows if len(cells) > 1 else None
-        answers = answers_of(steps, cell.reply, scopes, rows_of)
+    answers = Answers.for_algorithm(steps, cell.reply, replicates[: len(traces)], layout)
     updates = np.array([trace.n_updates for trace in traces], dtype=np.int64)
     horizon = int(updates.max(initial=0))
     state = steps.init(replicates) if state is None else state
-    ask = steps.query if asks == "average" else steps.central
-    schedule = (
-        Iterations(traces)
-        if steps.several_servers
-        else TraceSchedule(traces, per_update, cell.reply.allotment is not None)
-    )
-    stale = StaleReads([] if per_update is None else traces, ask, rows)
-    watches = [task.watch for task in cells]
-    watched = None
-    if any(watch is not None for watch in watches):
-        watched = WatchedReads(watches, traces, ask, rows)
+    schedule = _schedule_of(steps, traces, numbered=cell.reply.allotment is not None)
+    stale = StaleReads([] if per_update is None else traces, steps, asks, layout)
+    monitored = MonitoredReads([task.watch for task in cells], traces, steps, asks, layout)
     recorders = recorders_of(cells, len(traces), horizon)
     for recorder in recorders:
         recorder.record(0, state.central)
     final, clipped = state.central.copy(), np.zeros(len(replicates), dtype=np.int64)
     ends = set(updates.tolist())
-    from_now, asks_average = steps.apply_at == "current", asks == "average"
     with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge; the result says so
         for k in range(horizon):
             stale.read(k, state)
-            if watched is not None:
-                watched.read(k, state)
-            for use, of_cell in schedule.turns(k):
-                turn = rows.repeated(of_cell)
-                fresh = ask(state, turn)
+            monitored.read(k, state)
+            for use, of_one_cell in schedule.batches(k):
+                batch = layout.repeated(of_one_cell)
+                fresh = steps.asked(state, batch, asks)
                 points = stale.points(use, fresh)
-                taken = answers.give(turn, points)
-                if from_now:
-                    points = fresh if asks_average else steps.query(state, turn)
-                if steps.answers_once:
-                    add_reserved_answers(steps, state, turn, answers)
-                steps.apply(state, turn, points, taken)
-            going = schedule.rows(k)
-            going = None if going is None else rows.rows(going)
-            steps.update(state, going)
-            answers.end_round(going)
+                current = fresh if asks == "average" else None
+                apply_answers(steps, state, batch, points, answers, current)
+            updated = schedule.rows(k)
+            if updated is not None:
+                updated = layout.rows(updated)
+            steps.update(state, updated)
+            answers.end_round(updated)
             if advance is not None:
                 advance(len(cells) * int(np.count_nonzero(updates > k)))
             for recorder in recorders:
                 recorder.record(k + 1, state.central)
             if k + 1 in ends:
-                done = rows.rows(np.flatnonzero(updates == k + 1))
+                done = layout.rows(np.flatnonzero(updates == k + 1))
                 final[done], clipped[done] = state.central[done], state.clipped[done]
-        if watched is not None:
-            watched.read(horizon, state)
-    blocks = [slice(n * len(traces), (n + 1) * len(traces)) for n in range(len(cells))]
+        monitored.read(horizon, state)
     centrals = [central for recorder in recorders for central in recorder.ended(updates, final)]
     path = None if answers.bounds is None else answers.bounds.path
-    return [
-        Trajectory(
-            updates, task.record_every, central, final[b], clipped[b],
-            None if path is None else path[:, b],
+    trajectories = []
+    for number, (task, central) in enumerate(zip(cells, centrals, strict=True)):
+        rows = slice(number * len(traces), (number + 1) * len(traces))
+        bounds = None if path is None else path[:, rows]
+        trajectories.append(
+            Trajectory(updates, task.record_every, central, final[rows], clipped[rows], bounds)
         )
-        for task, central, b in zip(cells, centrals, blocks, strict=True)
-    ]  # fmt: skip
+    return trajectories
 
 
 BYTES = 2**28
-"""Of paths and models held at a time at most, unless one cell has more."""
+"""Most bytes of trajectories and models held at a time, unless one cell has more."""
 
 
 def replay_together(
@@ -137,9 +123,9 @@ def replay_together(
 ) -> Iterator[tuple[int, Trajectory]]:
     """Replay cells over the same traces with the same random streams (common random numbers).
 
-    Each path is to the bit what :func:`fold` gives for its cell alone. It is yielded as soon as it
-    is there; at most :data:`BYTES` are held for cells that learn together, unless one has more, for
-    as long as the caller keeps none.
+    Each trajectory is equal to the bit to what :func:`fold` returns for its cell alone. It is
+    yielded as soon as it is known. As long as the caller keeps none, at most :data:`BYTES` are held
+    for cells that learn together, unless one has more.
 
     Parameters
     ----------
@@ -147,16 +133,16 @@ def replay_together(
         One per replicate.
     cells : sequence of CellTask
     scopes : callable
-        Gives the replicates' random streams, fresh each time.
+        Returns the replicates' random streams, new ones at each call.
     asks : str
         Where gradients are taken.
     advance : callable, optional
-        Told how many more updates are done, of all replicates and cells.
+        Called with the number of further updates that are done, of all replicates and cells.
 
     Yields
     ------
     tuple of int and Trajectory
-        The number of a cell, from 0, and its path; cells that learn together, one after another.
+        The number of a cell, from 0, and its trajectory. Cells that learn together are adjacent.
 
     Raises
     ------
@@ -168,21 +154,21 @@ def replay_together(
     for kind in dict.fromkeys(kinds):
         same = [number for number, other in enumerate(kinds) if other == kind]
         held = 0 if kind is None else BYTES
-        for batch in _batches(same, [cells[number].size(*shape) for number in same], held):
-            rows = [scope for _ in batch for scope in scopes()]
-            tasks = [cells[number] for number in batch]
-            yield from zip(batch, fold(traces, tasks, rows, asks, advance=advance), strict=True)
+        for group in _groups(same, [cells[number].size(*shape) for number in same], held):
+            rows = [scope for _ in group for scope in scopes()]
+            tasks = [cells[number] for number in group]
+            yield from zip(group, fold(traces, tasks, rows, asks, advance=advance), strict=True)
 
 
-def _batches(numbers: Sequence[int], sizes: Sequence[int], most: int) -> list[list[int]]:
-    """Split numbers into runs that have at most so much in all, or one member."""
-    batches, held = list[list[int]](), most
+def _groups(numbers: Sequence[int], sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Return consecutive groups whose sizes sum to at most ``most``, or that have one member."""
+    groups, held = list[list[int]](), most
     for number, size in zip(numbers, sizes, strict=True):
         if held + size > most:
-            batches, held = [*batches, []], 0
-        batches[-1].append(number)
+            groups, held = [*groups, []], 0
+        groups[-1].append(number)
         held += size
-    return batches
+    return groups
 
 
 def replay(
@@ -211,9 +197,9 @@ def replay(
     asks : str
         Where gradients are taken.
     watch : GradientMonitor, optional
-        Is shown the queries that were answered.
+        Receives the queries that were answered.
     advance : callable, optional
-        Told how many more updates are done, of all replicates.
+        Called with the number of further updates that are done, of all replicates.
 
     Raises
     ------
@@ -224,58 +210,82 @@ def replay(
     return fold(traces, [cell], replicates, asks, advance=advance)[0]
 
 
-class TraceSchedule:
-    """The owners whose answers each update is made of, all replicates side by side.
+class BatchSchedule(ABC):
+    """The owners whose answers each update is made of, all replicates side by side."""
 
-    Where B answers make an update, replicates go together, those that have ended too; where the
-    protocol decides, each replicate has as many as its trace says.
-    """
+    @abstractmethod
+    def batches(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
+        """Yield the number of an answer, from 0, and that answer of all replicates.
 
-    def __init__(self, traces: Sequence[Trace], per_update: int | None, numbered: bool) -> None:
-        self._per_update = per_update
-        most = max((len(trace.updates) for trace in traces), default=0)
-        self._owners = np.zeros((most, len(traces)), dtype=np.int64)
-        self._staleness = np.zeros_like(self._owners)
-        self._peers = np.zeros_like(self._owners)
-        self._numbers = np.zeros_like(self._owners) if numbered else None
-        for column, trace in enumerate(traces):
-            used = trace.updates
-            if self._numbers is not None:
-                self._numbers[: len(used), column] = trace.numbers
-            self._owners[: len(used), column] = used["owner"] - 1
-            self._staleness[: len(used), column] = used["staleness"]
-            self._peers[: len(used), column] = used["peer"]
-        if per_update is None:
-            horizon = max((trace.n_updates for trace in traces), default=0)
-            counts = [np.bincount(t.updates["k"], minlength=horizon + 1)[1:] for t in traces]
-            self._counts = np.stack(counts, axis=1)
-            self._first = np.cumsum(self._counts, axis=0) - self._counts
+        Together they make update k + 1. Numbers go on from update to update where
+        :class:`StaleReads` needs them, and begin again elsewhere.
+        """
 
-    def turns(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
-        """Yield the number of an answer, from 0, and the answer, for all of update k + 1."""
-        if self._per_update is not None:
-            for use in range(k * self._per_update, (k + 1) * self._per_update):
-                numbers = None if self._numbers is None else self._numbers[use]
-                yield use, AnswerBatch(self._owners[use], self._staleness[use], numbers=numbers)
-            return
-        counts, first = self._counts[k], self._first[k]
-        for number in range(int(counts.max())):
-            rows = np.flatnonzero(counts > number)
-            use = first[rows] + number
-            late, peers = self._staleness[use, rows], self._peers[use, rows]
-            numbers = None if self._numbers is None else self._numbers[use, rows]
-            yield number, AnswerBatch(self._owners[use, rows], late, peers, rows, numbers)
-
+    @abstractmethod
     def rows(self, k: int) -> Ints | None:
         """Return the replicates that have an update k + 1; None is all of them."""
-        return None if self._per_update is not None else np.flatnonzero(self._counts[k] > 0)
 
 
-class Iterations:
-    """The owners whose answers each iteration of several servers is made of.
+class FixedSchedule(BatchSchedule):
+    """Updates of B answers each. Replicates advance together, even those that have ended."""
 
-    Each client has one in every iteration, or one for each of its servers; those of all clients
-    and replicates are taken together.
+    def __init__(self, traces: Sequence[Trace], per_update: int, *, numbered: bool) -> None:
+        self._per_update = per_update
+        self._owners = _side_by_side([trace.updates["owner"] - 1 for trace in traces])
+        self._staleness = _side_by_side([trace.updates["staleness"] for trace in traces])
+        self._numbers = _side_by_side([t.numbers for t in traces]) if numbered else None
+
+    @override
+    def batches(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
+        for use in range(k * self._per_update, (k + 1) * self._per_update):
+            numbers = None if self._numbers is None else self._numbers[use]
+            yield use, AnswerBatch(self._owners[use], self._staleness[use], numbers=numbers)
+
+    @override
+    def rows(self, k: int) -> None:
+        return
+
+
+class VaryingSchedule(BatchSchedule):
+    """Updates of as many answers as the trace of each replicate says."""
+
+    def __init__(self, traces: Sequence[Trace], *, numbered: bool) -> None:
+        self._owners = _side_by_side([trace.updates["owner"] - 1 for trace in traces])
+        self._staleness = _side_by_side([trace.updates["staleness"] for trace in traces])
+        self._peers = _side_by_side([trace.updates["peer"] for trace in traces])
+        self._numbers = _side_by_side([t.numbers for t in traces]) if numbered else None
+        horizon = max((trace.n_updates for trace in traces), default=0)
+        counts = [np.bincount(t.updates["k"], minlength=horizon + 1)[1:] for t in traces]
+        self._counts = np.stack(counts, axis=1)
+        self._first = np.cumsum(self._counts, axis=0) - self._counts
+
+    @override
+    def batches(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
+        for number in range(int(self._counts[k].max())):
+            rows = np.flatnonzero(self._counts[k] > number)
+            at = (self._first[k, rows] + number, rows)
+            numbers = None if self._numbers is None else self._numbers[at]
+            owners, staleness, peers = self._owners[at], self._staleness[at], self._peers[at]
+            yield number, AnswerBatch(owners, staleness, peers, rows, numbers)
+
+    @override
+    def rows(self, k: int) -> Ints:
+        return np.flatnonzero(self._counts[k] > 0)
+
+
+def _side_by_side(columns: Sequence[Ints]) -> Ints:
+    """Return columns of unequal lengths as one table, with zeros at the ends of short ones."""
+    table = np.zeros((max(map(len, columns), default=0), len(columns)), dtype=np.int64)
+    for number, column in enumerate(columns):
+        table[: len(column), number] = column
+    return table
+
+
+class ServerSchedule(BatchSchedule):
+    """Iterations of several servers.
+
+    Each client answers once in every iteration, or once for each of its servers. The answers of all
+    clients and replicates with the same number are taken together.
     """
 
     def __init__(self, traces: Sequence[Trace]) -> None:
@@ -287,8 +297,8 @@ class Iterations:
             per_owner = len(used) // max(1, trace.n_updates * trace.n_owners)
             self._peers.append(used["peer"].reshape(trace.n_updates, trace.n_owners, per_owner))
 
-    def turns(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
-        """Yield the number of an answer in its iteration, from 0, and all such of update k + 1."""
+    @override
+    def batches(self, k: int) -> Iterator[tuple[int, AnswerBatch]]:
         rows = self.rows(k)
         peers = np.stack([self._peers[row][k] for row in rows]).astype(np.int64)
         owners = np.tile(self._owners, len(rows))
@@ -296,78 +306,105 @@ class Iterations:
             read = peers[:, :, number].ravel()
             yield number, AnswerBatch(owners, None, read, np.repeat(rows, len(self._owners)))
 
+    @override
     def rows(self, k: int) -> Ints:
-        """Return the replicates that have an update k + 1."""
         return np.flatnonzero(self._updates > k)
 
 
+def _schedule_of(steps: Algorithm, traces: Sequence[Trace], *, numbered: bool) -> BatchSchedule:
+    if steps.several_servers:
+        return ServerSchedule(traces)
+    if steps.answers_per_update is None:
+        return VaryingSchedule(traces, numbered=numbered)
+    return FixedSchedule(traces, steps.answers_per_update, numbered=numbered)
+
+
 class StaleReads:
-    """Reads that are used some updates later: formed when they were read, kept till then.
+    """Queries that are used some updates after they were read: formed when read, kept until used.
 
     Where the protocol decides what an update is made of, nothing that was read changes before its
-    use, and there is nothing to keep.
+    use, so that there is nothing to keep.
+
+    Parameters
+    ----------
+    traces : sequence of Trace
+        One per replicate; empty where there is nothing to keep.
+    steps : Algorithm
+    asks : str
+        Where gradients are taken.
+    layout : CellRows
     """
 
     def __init__(
-        self, traces: Sequence[Trace], ask: Callable[..., Array], rows_of: CellRows
+        self, traces: Sequence[Trace], steps: Algorithm, asks: Asks, layout: CellRows
     ) -> None:
-        self._ask = ask
-        self._rows_of = rows_of
+        self._steps = steps
+        self._asks = asks
+        self._layout = layout
         self._reads: dict[int, list[tuple[int, int, int]]] = {}
+        """By the number of updates before a read: its replicate, owner, and number of the answer"""
         self._kept: dict[int, list[tuple[int, Array]]] = {}
-        for row, trace in enumerate(traces):
+        """By the number of the answer: its replicate, and its query in every cell, (C, p)"""
+        for replicate, trace in enumerate(traces):
             used = trace.updates
             for j in np.flatnonzero(used["staleness"] > 0).tolist():
                 read_k = int(used["k"][j]) - 1 - int(used["staleness"][j])
-                self._reads.setdefault(read_k, []).append((row, int(used["owner"][j]) - 1, j))
+                read = (replicate, int(used["owner"][j]) - 1, j)
+                self._reads.setdefault(read_k, []).append(read)
 
     def read(self, k: int, state: Any) -> None:
-        """Form the queries that were read after ``k`` updates and used later."""
+        """Form the queries that were read after ``k`` updates and are used later."""
         due = self._reads.pop(k, None)
-        if due is not None:
-            rows, owners, uses = np.array(due, dtype=np.int64).T
-            asked = self._ask(state, self._rows_of.repeated(AnswerBatch(owners, rows=rows)))
-            points = _by_cell(asked, self._rows_of)
-            for place, (row, use) in enumerate(zip(rows.tolist(), uses.tolist(), strict=True)):
-                self._kept.setdefault(use, []).append((row, points[:, place]))
+        if due is None:
+            return
+        replicates, owners, uses = np.array(due, dtype=np.int64).T
+        batch = self._layout.repeated(AnswerBatch(owners, rows=replicates))
+        points = self._layout.by_cell(self._steps.asked(state, batch, self._asks))
+        for place, (replicate, use) in enumerate(
+            zip(replicates.tolist(), uses.tolist(), strict=True)
+        ):
+            self._kept.setdefault(use, []).append((replicate, points[:, place]))
 
     def points(self, use: int, fresh: Array) -> Array:
-        """Return where the gradients of an answer (from 0) are taken."""
+        """Return where the gradients of an answer (from 0) are taken: as read, else ``fresh``."""
         kept = self._kept.pop(use, None)
         if kept is None:
             return fresh
-        asked = fresh.copy()
-        for row, points in kept:
-            _by_cell(asked, self._rows_of)[:, row] = points
-        return asked
+        points = fresh.copy()
+        of_cells = self._layout.by_cell(points)  # a view, through which ``points`` change
+        for replicate, read in kept:
+            of_cells[:, replicate] = read
+        return points
 
 
-class WatchedReads:
-    """Shows cells' watches the queries that were answered, formed when they were read."""
+class MonitoredReads:
+    """Queries that were answered, formed when they were read, and given to the cells' monitors."""
 
     def __init__(
         self,
-        watches: Sequence[GradientMonitor | None],
+        monitors: Sequence[GradientMonitor | None],
         traces: Sequence[Trace],
-        ask: Callable[..., Array],
-        rows_of: CellRows,
+        steps: Algorithm,
+        asks: Asks,
+        layout: CellRows,
     ) -> None:
-        self._watches = watches
-        self._reads = Reads.from_traces(traces)
-        self._ask = ask
-        self._rows_of = rows_of
+        self._monitors = monitors
+        self._steps = steps
+        self._asks = asks
+        self._layout = layout
+        self._reads = None
+        if any(monitor is not None for monitor in monitors):
+            self._reads = Reads.from_traces(traces)
 
     def read(self, k: int, state: Any) -> None:
-        """Form the queries that were read after ``k`` updates."""
-        due = self._reads.between(k, k + 1)
-        if len(due.rows) > 0:
-            turn = self._rows_of.repeated(AnswerBatch(due.owners, peers=due.peers, rows=due.rows))
-            points = _by_cell(self._ask(state, turn), self._rows_of)
-            for watch, of_cell in zip(self._watches, points, strict=True):
-                if watch is not None:
-                    watch.take(due.owners, of_cell)
-
-
-def _by_cell(points: Array, rows_of: CellRows) -> Array:
-    """Return points (Cm, p) as those of each cell, shape (C, m, p): a view of them."""
-    return points.reshape(rows_of.cells, -1, points.shape[1])
+        """Form the queries that were read after ``k`` updates, if there is a monitor."""
+        if self._reads is None:
+            return
+        due = self._reads.after(k)
+        if len(due.rows) == 0:
+            return
+        batch = AnswerBatch(due.owners, peers=due.peers, rows=due.rows)
+        points = self._steps.asked(state, self._layout.repeated(batch), self._asks)
+        for monitor, of_cell in zip(self._monitors, self._layout.by_cell(points), strict=True):
+            if monitor is not None:
+                monitor.take(due.owners, of_cell)

@@ -1,21 +1,22 @@
 """Cells of a sweep as further rows of one fold: their numbers by row, and their owners' replies.
 
-A number that all cells have alike stays a number. One that differs becomes a column, with a row for
-each replicate of each cell (:func:`~asyncdp_sim.learning.algorithms.steps.of_rows`). A row is thus
-computed with the very operations of its cell alone.
+A number that is equal in all cells stays a number. One that differs becomes a column, with a row
+for each replicate of each cell (:func:`~asyncdp_sim.learning.algorithms.steps.rows_column`). So a
+row is computed by the same operations as if its cell were alone.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Ints
-from asyncdp_sim.learning.algorithms import Algorithm, Array, CellRows
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.learning.algorithms import Algorithm, CellRows
+from asyncdp_sim.learning.answers import AnswerModel, AnswerNoise
 from asyncdp_sim.learning.objectives import LinearRecords
-from asyncdp_sim.learning.reply import AnswerModel, AnswerNoise
-from asyncdp_sim.learning.watch import NUMBERS, GradientMonitor
+from asyncdp_sim.learning.recording import NUMBERS, GradientMonitor, ModelRecorder
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +26,11 @@ class CellTask:
     Attributes
     ----------
     steps, reply
-        The algorithm, and the owners' answers.
+        The algorithm, and how owners answer.
     record_every : int
         Distance in k between recorded models, ≥ 1.
     watch : GradientMonitor, optional
-        Is shown the queries that were answered.
+        Receives the queries that were answered.
     """
 
     steps: Algorithm
@@ -38,14 +39,14 @@ class CellTask:
     watch: GradientMonitor | None = None
 
     def size(self, replicates: int, horizon: int) -> int:
-        """Return the bytes of its path, its models, second moments, and what is watched."""
+        """Return the bytes of its trajectory, state, second moments and waiting queries."""
         p, n = self.steps.n_features, self.reply.noise.scale.size
         numbers = p * (replicates * (horizon // self.record_every + 2 + n) + n * (p + 1))
         return 8 * (numbers + (0 if self.watch is None else NUMBERS))
 
 
 def alike(cell: CellTask) -> Hashable:
-    """Return what cells must have in common to be rows of one fold; None where one stays alone."""
+    """Return a key that is equal for cells that can be rows of one fold; None for a cell alone."""
     steps, reply = cell.steps, cell.reply
     noise, sample = reply.noise, reply.sample
     if not (is_dataclass(steps) and is_dataclass(noise)):
@@ -56,8 +57,7 @@ def alike(cell: CellTask) -> Hashable:
         _common(steps, steps.by_row),
         _common(noise, _tables(noise)),
         None if sample is None else (type(sample), sample.stream, sample.size),
-        *(part is None for part in (reply.factors, reply.acceptance, reply.allotment)),
-        (reply.copy, reply.whole),
+        (reply.allotment is None, reply.copy, reply.whole),
         None if reply.bound is None else _common(reply.bound, reply.bound.by_row),
     )
     try:
@@ -68,7 +68,7 @@ def alike(cell: CellTask) -> Hashable:
 
 
 def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
-    """Return cells that are :func:`alike` as one, whose owners stand at places cN + i."""
+    """Return cells that are :func:`alike` as one cell, whose owners are at places cN + i."""
     if len(cells) == 1:
         return cells[0]
     first, replies = cells[0], [cell.reply for cell in cells]
@@ -83,20 +83,14 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
     )
 
     sizes = [len(cell_noise.scale) for cell_noise in noises]
-
-    def parts(name: str) -> Any:
-        values = [getattr(reply, name) for reply in replies]
-        return None if values[0] is None else CellParts(values, rows.owners, sizes)
-
+    samples = [reply.sample for reply in replies if reply.sample is not None]
+    allotments = [reply.allotment for reply in replies if reply.allotment is not None]
     bounds = [reply.bound for reply in replies if reply.bound is not None]
-    factors = [reply.factors for reply in replies if reply.factors is not None]
     reply = AnswerModel(
-        gradients=parts("gradients"),
+        gradients=CellParts([reply.gradients for reply in replies], rows.owners, sizes),
         noise=noise,
-        sample=parts("sample"),
-        factors=np.concatenate(factors) if len(factors) > 0 else None,
-        acceptance=parts("acceptance"),
-        allotment=parts("allotment"),
+        sample=CellParts(samples, rows.owners, sizes) if len(samples) > 0 else None,
+        allotment=CellParts(allotments, rows.owners, sizes) if len(allotments) > 0 else None,
         copy=first.reply.copy,
         whole=first.reply.whole,
         bound=_by_row(bounds, bounds[0].by_row, rows.replicates) if len(bounds) > 0 else None,
@@ -105,69 +99,85 @@ def together(cells: Sequence[CellTask], rows: CellRows) -> CellTask:
 
 
 class CellParts:
-    """A part of cells' replies: each row is asked of its own cell's part, by its own owner.
+    """The gradients, samples or allotments of several cells: each row uses its own cell's.
 
-    Records of linear models that differ by cell are those of further owners: they are asked once.
+    The records of linear models that differ between cells are taken as those of further owners, so
+    that one call computes all gradients.
 
     Parameters
     ----------
-    parts : sequence
+    parts : sequence of Gradients, Sampling or Places
         One for each cell; cells may share one.
     n_owners : int
         N, in every cell.
     sizes : sequence of int
-        How many numbers the noise of each cell holds.
+        Scales in the noise of each cell.
     """
 
     def __init__(self, parts: Sequence[Any], n_owners: int, sizes: Sequence[int]) -> None:
         self._parts = list({id(part): part for part in parts}.values())
         numbers = {id(part): number for number, part in enumerate(self._parts)}
-        self._which = np.array([numbers[id(part)] for part in parts])
+        self._part_of_cell = np.array([numbers[id(part)] for part in parts])
         self._n_owners = n_owners
-        self._of_cell = np.zeros_like(self._which)
+        self._first_owner = np.zeros_like(self._part_of_cell)
         joined = LinearRecords.joined(self._parts) if len(self._parts) > 1 else None
         if joined is not None:
-            self._parts, self._of_cell = [joined], n_owners * self._which
-        self._firsts = np.cumsum(sizes) - np.asarray(sizes)
+            self._parts, self._first_owner = [joined], n_owners * self._part_of_cell
+        self._first_scale = np.cumsum(sizes) - np.asarray(sizes)
 
     @property
     def stream(self) -> str:
-        """The stream of samples, the same for all."""
+        """Name of the stream of samples, the same in all cells."""
         return str(self._parts[0].stream)
 
     @property
     def size(self) -> int:
-        """How many numbers a sample takes, as many in all cells."""
+        """Random numbers of a sample, the same number in all cells."""
         return int(self._parts[0].size)
 
     def gradient(self, places: Ints, *given: Array) -> Array:
-        """Return gradients, those of samples where draws are given, shape (r, p)."""
-        return np.asarray(self._each(lambda part: part.gradient, places, *given))
-
-    def __call__(self, places: Ints, answers: Array) -> Array:
-        """Return what learners use instead of answers, shape (r, p)."""
-        return np.asarray(self._each(lambda part: part, places, answers))
+        """Return gradients (r, p) at the points, over samples if draws are given too."""
+        shares = self._split(places)
+        gradients: Array = _merged(
+            shares,
+            [
+                part.gradient(owners, *(argument[rows] for argument in given))
+                for part, owners, rows in shares
+            ],
+        )
+        return gradients
 
     def places(self, places: Ints, numbers: Ints) -> Ints:
         """Return the places of answers in the noise of all cells, shape (r,)."""
-        within_cell = self._each(lambda part: part.places, places, numbers)
-        return np.asarray(within_cell + self._firsts[places // self._n_owners])
+        shares = self._split(places)
+        within_cell = _merged(
+            shares, [part.places(owners, numbers[rows]) for part, owners, rows in shares]
+        )
+        return np.asarray(within_cell + self._first_scale[places // self._n_owners])
 
-    def _each(self, ask: Callable[[Any], Callable[..., Any]], places: Ints, *given: Any) -> Any:
+    def _split(self, places: Ints) -> list[tuple[Any, Ints, Ints | slice]]:
+        """Return each part with the owners that it is asked about, and their rows."""
         cells, owners = np.divmod(places, self._n_owners)
         if len(self._parts) == 1:
-            return ask(self._parts[0])(owners + self._of_cell[cells], *given)
-        which, rows, results = self._which[cells], [], []
-        for number, part in enumerate(self._parts):
-            mine = np.flatnonzero(which == number)
-            if len(mine) > 0:
-                rows.append(mine)
-                results.append(ask(part)(owners[mine], *(argument[mine] for argument in given)))
-        return np.concatenate(results)[np.argsort(np.concatenate(rows))]
+            return [(self._parts[0], owners + self._first_owner[cells], slice(None))]
+        part_of_row = self._part_of_cell[cells]
+        rows_of = [np.flatnonzero(part_of_row == number) for number in range(len(self._parts))]
+        return [
+            (part, owners[rows], rows)
+            for part, rows in zip(self._parts, rows_of, strict=True)
+            if len(rows) > 0
+        ]
+
+
+def _merged(shares: Sequence[tuple[Any, Ints, Ints | slice]], results: Sequence[Any]) -> Any:
+    """Return the results of all shares, in the order of their rows."""
+    if len(shares) == 1:
+        return results[0]
+    return np.concatenate(results)[np.argsort(np.concatenate([rows for *_, rows in shares]))]
 
 
 def _common(held: Any, free: Sequence[str]) -> tuple[Hashable, ...]:
-    """Return what of a dataclass is the same in all cells: all but its free numbers."""
+    """Return the fields of a dataclass that are equal in all cells: all but the ``free`` ones."""
     shared: list[Any] = [type(held)]
     for name, value in ((field.name, getattr(held, field.name)) for field in fields(held)):
         if is_dataclass(value):
@@ -182,7 +192,7 @@ def _common(held: Any, free: Sequence[str]) -> tuple[Hashable, ...]:
 
 
 def _by_row(parts: Sequence[Any], free: Sequence[str], replicates: int) -> Any:
-    """Return a dataclass with the free numbers of its parts by row, where they differ."""
+    """Return one dataclass for all cells, whose ``free`` fields are by row where they differ."""
     changes: dict[str, Any] = {}
     for name in free:
         values = [getattr(part, name) for part in parts]
@@ -201,3 +211,13 @@ def _tables(noise: AnswerNoise) -> list[str]:
         for field in fields(noise)  # type: ignore[arg-type]
         if isinstance(getattr(noise, field.name), np.ndarray)
     ]
+
+
+def recorders_of(cells: Sequence[CellTask], replicates: int, horizon: int) -> list[ModelRecorder]:
+    """Return recorders of the models of cells: one for adjacent cells recorded equally often."""
+    recorders, first = list[ModelRecorder](), 0
+    for every, group in groupby(cells, key=lambda cell: cell.record_every):
+        count, size = len(list(group)), cells[0].steps.n_features
+        recorders.append(ModelRecorder(every, first, count, replicates, horizon, size))
+        first += count * replicates
+    return recorders

@@ -9,16 +9,16 @@ from pydantic import Field
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import PerOwner, Spec, per_owner, wrong_length
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.measures.summary import Ratio, busy_ticks
 from asyncdp_sim.network import Network
-from asyncdp_sim.spec.base import PerOwner, Spec, per_owner, wrong_length
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either
 from asyncdp_sim.trace import Trace
-from asyncdp_sim.trace.occupation import MESSAGES, State
+from asyncdp_sim.trace.vocabulary import MESSAGES, State
 
 Watts = Annotated[float, Field(ge=0, le=1e12)]
 PerByte = Annotated[float, Field(ge=0, le=1e6)]
@@ -107,7 +107,7 @@ class Used:
     Attributes
     ----------
     times : array (N, 6)
-        Time units in each state, in the order of :class:`~asyncdp_sim.trace.occupation.State`.
+        Time units in each state, in the order of :class:`~asyncdp_sim.trace.vocabulary.State`.
     joules : array (N,)
         Σ watts × seconds over states, and Σ joules per byte × bytes.
     sent, received : array of int (N,)
@@ -148,7 +148,7 @@ def transferred(rows: Any, network: Network) -> tuple[Any, Any]:
     Parameters
     ----------
     rows : mapping or structured array
-        By :data:`~asyncdp_sim.trace.occupation.MESSAGES`, how many each owner had, or had per time
+        By :data:`~asyncdp_sim.trace.vocabulary.MESSAGES`, how many each owner had, or had per time
         unit.
     network : Network
     """

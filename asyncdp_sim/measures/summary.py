@@ -8,9 +8,9 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import to_units, total_units
-from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from asyncdp_sim.theory.formulas.arguments import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
-from asyncdp_sim.trace.occupation import covered
+from asyncdp_sim.trace.recorder import covered
 
 
 def gaps(trace: Trace) -> Array:

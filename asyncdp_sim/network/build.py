@@ -1,24 +1,186 @@
-"""The owners of a network, each with its streams, its durations and its way to the learner."""
+"""The owners of a network: their streams, durations, processors and links, and notes on them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
+from asyncdp_sim.core.kernel import Activity, Kernel, Waiting
+from asyncdp_sim.core.specification import own
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.channels.air import Medium
-from asyncdp_sim.network.channels.uplink import DeliveryPolicy, Link, LostMessages
+from asyncdp_sim.network.channels.air import Fate, Medium, Port
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Durations, Owner, Processor
+from asyncdp_sim.network.owner import DeliveryPolicy, Durations, Link, LostMessages, Owner, SureLink
+from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.spec.base import own
+from asyncdp_sim.trace.recorder import Spells
+from asyncdp_sim.trace.vocabulary import State
 
 if TYPE_CHECKING:
-    from asyncdp_sim.network.occupancy import OccupationNotes
+    from asyncdp_sim.network.owner import Link
+
+
+SENT = ("request", "answer")
+"""Messages that owners send; they receive the others."""
+
+
+class OccupationNotes:
+    """Takes notes on the owners of a replicate, and changes nothing of what they do.
+
+    A duration begins at the tick at which it is drawn.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Tells the tick.
+    spells : Spells
+        Keeps the notes.
+    network : Network
+    """
+
+    def __init__(self, kernel: Kernel, spells: Spells, network: Network) -> None:
+        self.kernel = kernel
+        self._spells = spells
+        self._network = network
+
+    def watch(self, owner: Owner) -> None:
+        """Take notes on an owner's work and messages."""
+        if owner.processor is not None:
+            owner.processor = _NotedProcessor(self, owner)
+        elif owner.compute is not None:
+            owner.compute = self._working(owner.number, owner.compute)
+        if owner.query is not None:
+            self._spells.travelling.add(owner.number)
+        for name in MESSAGES:
+            ticks = getattr(owner, name)
+            if ticks is not None and not self._over_channel(name):
+                setattr(owner, name, self._travelling(owner.number, name, ticks))
+
+    def port(self, owner: int, port: Port) -> Port:
+        """Return an owner's access to a shared channel, with notes: it listens until it sends."""
+
+        def transmit(
+            ticks: int, begun: Callable[[], bool], deferred: Callable[[], None]
+        ) -> Waiting[Fate]:
+            spell = self.begin(owner, State.listening)
+
+            def begins() -> bool:
+                nonlocal spell
+                sends = begun()
+                if sends:
+                    self.end(spell)
+                    spell = self.begin(owner, State.sending)
+                return sends
+
+            fate = yield from port(ticks, begins, deferred)
+            self.end(spell)
+            return fate
+
+        return transmit
+
+    def backoff(self, owner: int, waits: Backoff | None) -> Backoff | None:
+        """Return an owner's waits for the channel, with notes: it listens meanwhile."""
+        if waits is None:
+            return None
+
+        def wait(attempts: int) -> int:
+            ticks = waits(attempts)
+            self.spell(owner, State.listening, self.tick, ticks)
+            return ticks
+
+        return wait
+
+    def opening(self, owner: int, trip: int, back: int) -> None:
+        """Note a trip by which an owner helps to open a sum: it is asked, and then sends.
+
+        Parameters
+        ----------
+        trip, back : int
+            Ticks of the whole trip, and of the way back without its bytes.
+        """
+        asking, opening = self._network.opening_bytes
+        back += 0 if self._rate(owner) is None else self.airtime(owner, opening, trip)
+        there_ticks = trip - back
+        heard = self.airtime(owner, asking, there_ticks)
+        self.spell(owner, State.receiving, self.tick + there_ticks - heard, heard)
+        self.spell(
+            owner, State.sending, self.tick + there_ticks, self.airtime(owner, opening, back)
+        )
+        self._spells.openings[owner] += 1
+
+    def airtime(self, owner: int, size: int, travel: int) -> int:
+        """Return how much of a message's travel its sending, or its reception, takes, in ticks.
+
+        Its bytes over the rate of the owner's line; all of it where no rate is known.
+        """
+        rate = self._rate(owner)
+        return travel if rate is None else min(travel, to_ticks(size / rate))
+
+    def _rate(self, owner: int) -> float | None:
+        rate = self._network.latency.rate_bytes
+        return None if rate is None else own(rate, owner - 1)
+
+    def spell(self, owner: int, state: State, start: int, ticks: int) -> None:
+        """Note a spell that lasts so long."""
+        self._spells.note(owner, state, start, start + ticks)
+
+    def begin(self, owner: int, state: State) -> int:
+        """Note that a spell begins now; return its number."""
+        return self._spells.begin(owner, state, self.tick)
+
+    def end(self, spell: int) -> None:
+        """Note that a spell ends now."""
+        self._spells.end(spell, self.tick)
+
+    @property
+    def tick(self) -> int:
+        """The current tick."""
+        return self.kernel.tick
+
+    def _over_channel(self, name: str) -> bool:
+        """Return whether a message is sent over a shared channel, whose latency is way alone."""
+        shared = self._network.channel.contended
+        by_request = shared is not None and shared.request_airtime is not None
+        return shared is not None and (name == "answer" or (name == "request" and by_request))
+
+    def _working(self, owner: int, durations: Iterator[int]) -> Iterator[int]:
+        for ticks in durations:
+            self.spell(owner, State.computing, self.tick, ticks)
+            yield ticks
+
+    def _travelling(self, owner: int, name: str, durations: Iterator[int]) -> Iterator[int]:
+        size, mine = self._network.message_bytes(name), name in SENT
+        for ticks in durations:
+            lasts = self.airtime(owner, size, ticks)
+            if mine:
+                self.spell(owner, State.sending, self.tick, lasts)
+            else:
+                self.spell(owner, State.receiving, self.tick + ticks - lasts, lasts)
+            if name == "acknowledgement":
+                self._spells.acknowledged.append((owner, self.tick + ticks))
+            yield ticks
+
+
+class _NotedProcessor(Processor):
+    """A processor whose owner computes while it has any job."""
+
+    def __init__(self, notes: OccupationNotes, owner: Owner) -> None:
+        super().__init__(notes.kernel)
+        self._notes = notes
+        self._owner = owner.number
+
+    @override
+    def work(self, ticks: int) -> Activity:
+        spell = self._notes.begin(self._owner, State.computing)
+        yield from super().work(ticks)
+        self._notes.end(spell)
 
 
 class Builder:
@@ -36,7 +198,7 @@ class Builder:
         Whether all owners draw their durations from the same streams, so that an owner can be made
         again; their links are kept.
     notes : OccupationNotes, optional
-        Who takes notes of what owners are at.
+        Records the states of owners (sending, computing, …), where the network asks for it.
     """
 
     def __init__(
@@ -50,13 +212,11 @@ class Builder:
         notes: "OccupationNotes | None" = None,
     ) -> None:
         self._notes = notes
-        self.plain = _is_plain(network)
-        """Whether every exchange goes from its query to its update."""
         self._network = network
         self._learner = learner
         self._medium = medium
         self._streams = streams
-        self._policy = policy_of(network)
+        self.policy = policy_of(network)
         self._known: dict[int, Owner] | None = {} if shared else None
         self._stages = _stages(network)
         self._shared = self._durations(1) if shared else None
@@ -70,15 +230,17 @@ class Builder:
         if self._network.topology is not None:
             for name in MESSAGES:
                 if name != "acknowledgement" or owner.acknowledgement is not None:
-                    setattr(owner, name, _beyond(owner, durations.get(name)))
+                    setattr(owner, name, _with_distance(owner, durations.get(name)))
         if self._network.protocol.shares_work:
             owner.processor = Processor(self._learner.kernel)
         if self._notes is not None:
             self._notes.watch(owner)
-        if not self.plain:
-            owner.link = self._link(owner)
-            if self._known is not None:
-                self._known[number] = owner
+        if self.policy.sure:  # such a link has no state that an owner made again would lack
+            owner.link = SureLink(owner, self._learner, self.policy)
+            return owner
+        owner.link = self._link(owner)
+        if self._known is not None:
+            self._known[number] = owner
         return owner
 
     def _durations(self, number: int) -> dict[str, Any]:
@@ -127,7 +289,7 @@ class Builder:
         return Link(
             owner,
             self._learner,
-            self._policy,
+            self.policy,
             LostMessages(
                 request=lost("request", "_request"),
                 query=lost("query", "_query"),
@@ -161,31 +323,25 @@ def block(n_owners: int) -> int:
     return min(512, max(16, 65536 // n_owners))
 
 
-def _beyond(owner: Owner, durations: Durations) -> Iterator[int]:
+def _with_distance(owner: Owner, durations: Durations) -> Iterator[int]:
     """Yield durations with the owner's distance, as it is then, on top."""
     for ticks in repeat(0) if durations is None else durations:
         yield owner.distance + ticks
 
 
-def _is_plain(network: Network) -> bool:
-    """Return whether every exchange goes from its query to its update."""
-    channel = network.channel
-    sure = channel.lossless and network.protocol.plain and not network.withholds
-    return sure and channel.contended is None and not acknowledged(network.latency.acknowledgement)
-
-
 def policy_of(network: Network) -> DeliveryPolicy:
-    """Return how owners of a network deal with what goes wrong."""
+    """Return how owners of a network deal with losses, absences and delays."""
     channel = network.channel
     shared = channel.contended
     policy = replace(
         network.protocol.delivery_policy(),
         attempts=1 + channel.retransmissions,
         fresh=channel.resend == "fresh",
-        withholds=network.withholds,
     )
     if shared is None:
-        return policy
+        in_time = policy.timeout_ticks is None and not policy.vanishes
+        acknowledges = acknowledged(network.latency.acknowledgement)
+        return replace(policy, sure=channel.lossless and in_time and not acknowledges)
     request = shared.request_airtime
     return replace(
         policy,

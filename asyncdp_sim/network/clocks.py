@@ -13,11 +13,9 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.laws import Exponential, Gamma, Source
-from asyncdp_sim.network.laws.kind import GammaVariation
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
     EACH_OWNER,
+    FAMILY,
     Duration,
     PerOwner,
     Positive,
@@ -28,7 +26,8 @@ from asyncdp_sim.spec.base import (
     trait,
     wrong_length,
 )
-from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.network.laws import Exponential, Gamma, GammaVariation, Source
 
 
 # Owners mostly tick at one rate: a law is checked once, not once for each of them.

@@ -1,6 +1,6 @@
 """Exchanges between owners and learner, from their queries to their ends."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from asyncdp_sim.trace.vocabulary import UNRELEASED
 
 
 class Absences:
-    """Calls to be made when an owner can be looked at again, where somebody waits for that.
+    """Signals to processes that wait until an owner is back, free, or gone for good.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Absences:
         self._ends: dict[int, Signal] = {}
 
     def end(self, owner: int) -> Signal:
-        """Return what happens when an owner comes back, is free again, or leaves for good."""
+        """Return the signal that an owner is back, is free again, or has left for good."""
         return self._ends.setdefault(owner, Signal(self._kernel))
 
     def over(self, owner: int) -> None:
@@ -32,13 +32,13 @@ class Absences:
             awaited.fire(self._kernel.tick, Priority.QUERY_ARRIVES)
 
     def dropped(self, owner: int) -> list[Any]:
-        """Return who waits for an owner, whom nobody but the caller will tell any more."""
+        """Return the callbacks of processes that wait for an owner, which the caller must wake."""
         awaited = self._ends.pop(owner, None)
         return [] if awaited is None else awaited.callbacks
 
 
 class Learning:
-    """Receives what a network does to a model; this one has none, and the trace alone is made."""
+    """Receives every read and update of a network; this base ignores them and trains no model."""
 
     def read(self, owner: int, message: int, peer: int = 0) -> None:
         """Form the query for ``owner`` (from 1) from the model as it is now.
@@ -55,22 +55,15 @@ class Learning:
     def release(self, owner: int, message: int) -> None:
         """Note that the owner's answer to this query begins to be sent, and is charged."""
 
-    def withholds(self, owner: int, message: int) -> bool:  # noqa: ARG002
-        """Return whether the owner keeps its answer to this query, which is ready, to itself.
-
-        Asked where the network says that owners may; :meth:`forget` follows if it does.
-        """
-        return False
-
     def reached(self) -> bool:
-        """Return whether the model is now as it was wanted; asked after updates that may end it."""
+        """Return whether the model has reached its target; asked after updates that may end it."""
         return False
 
     def server_step(self, server: int) -> None:
         """Note that one of several servers (from 1) makes its next step."""
 
     def broadcast(self) -> object:
-        """Return what is needed later to form queries from the model as it is now."""
+        """Return what :meth:`take` needs later to form queries from the model as it is now."""
         return None
 
     def take(self, owner: int, message: int, sent: object) -> None:
@@ -99,7 +92,7 @@ class Exchanges:
     Parameters
     ----------
     kernel, recorder
-        The clock, and who takes notes.
+        The simulation kernel, and the recorder of events and exchanges.
     learning : Learning, optional
         Trains a model while the network runs.
 
@@ -108,7 +101,7 @@ class Exchanges:
     event : callable
         Notes an event; see :meth:`~asyncdp_sim.trace.Recorder.event`.
     keeps_events : bool
-        Whether events are kept; otherwise an update, the most frequent step, reports none.
+        Whether events are kept; where not, requests and refusals, the most frequent, report none.
     updates : int
         k, the number of updates applied so far.
     messages : int
@@ -120,14 +113,16 @@ class Exchanges:
     open : dict
         From its message to an exchange that may still be used.
     absences : Absences
-        Who waits for an owner.
+        Signals to the processes that wait for an owner.
     idle : Signal or None
-        Happens when no exchange is open any more, where somebody waits for that.
+        Signals that no exchange is open any more; None while no process waits for that.
     masked : list of Exchange
         Open ones whose answers have arrived and are in sums that are not.
-    kept_elsewhere : callable
-        From the tick at which the run ends to the open exchanges that somebody else keeps, each
-        with its end; nobody does unless a protocol says so.
+    server_exchanges : dict
+        From its message to an open exchange with several servers, which no update uses alone.
+    server_answers : dict
+        By k, exchanges with several servers whose answers wait for update k + 1, and when each had
+        arrived (ticks).
     """
 
     def __init__(
@@ -145,7 +140,8 @@ class Exchanges:
         self.open: dict[int, Exchange] = {}
         self.absences = Absences(kernel)
         self.idle: Signal | None = None
-        self.kept_elsewhere: Callable[[int], Iterable[Exchange]] = _nobody
+        self.server_exchanges: dict[int, Exchange] = {}
+        self.server_answers: dict[int, list[tuple[Exchange, int]]] = {}
         self.masked: list[Exchange] = []
         self._given_up: dict[int, Exchange] = {}
 
@@ -182,7 +178,7 @@ class Exchanges:
         return exchange
 
     def expire(self, exchange: Exchange) -> None:
-        """Give up waiting; whatever the owner still does, the exchange is dated to now."""
+        """Give up waiting: the exchange ends now, whatever its owner still sends."""
         exchange.ended = (self.kernel.tick, self.updates)
         self._given_up[exchange.message] = self.open.pop(exchange.message)
 
@@ -219,7 +215,7 @@ class Exchanges:
         self._learning.forget(exchange.message)
 
     def until_idle(self) -> Signal:
-        """Return what happens when no exchange is open any more."""
+        """Return the signal that no exchange is open any more."""
         self.idle = Signal(self.kernel)
         return self.idle
 
@@ -235,18 +231,22 @@ class Exchanges:
 
     def close(self, end_tick: int) -> None:
         """Note the exchanges that the end of the run has cut short."""
-        elsewhere = self.kept_elsewhere(end_tick)
         for exchange in self.masked:  # no sum of theirs is opened any more
             transmission = (exchange.owner, exchange.message, exchange.transmissions)
             self.event(EventKind.answer_discarded, *transmission, Detail.unopened)
             exchange.outcome = ExchangeOutcome.discarded
-        for exchange in (*elsewhere, *self.unfinished()):
+        for exchange in (*self._cut_short_at_servers(end_tick), *self.unfinished()):
             ended = (end_tick, self.updates) if exchange.ended is None else exchange.ended
             if exchange.outcome is UNRELEASED:
                 exchange.release_tick = ended[0]
             self.recorder.exchange(exchange, *ended)
 
-
-def _nobody(_: int) -> Iterable[Exchange]:
-    """Return nothing: every open exchange is the learner's."""
-    return ()
+    def _cut_short_at_servers(self, end_tick: int) -> Iterator[Exchange]:
+        """Yield exchanges with several servers, each with its end: arrived ones first."""
+        for k in sorted(self.server_answers):
+            for exchange, tick in self.server_answers[k]:
+                exchange.ended = (tick, k)
+                yield exchange
+        for exchange in self.server_exchanges.values():
+            exchange.ended = (end_tick, exchange.read_k)
+            yield exchange

@@ -17,12 +17,11 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import FAMILY, CachedSpec, Count, Positive, Several, Variant
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
-from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Several, Variant
-from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.theory.formulas import gossip_spectrum
+from asyncdp_sim.theory.formulas import gossip as gossip_spectrum
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -303,7 +302,7 @@ Neighbours = tuple[tuple[int, ...], ...]
 """By server, the numbers (from 1) of those that it exchanges models with, in order."""
 
 OneGraph = Annotated[Ring | Complete | GeometricGraph | Edges, FAMILY]
-"""What may take a turn."""
+"""Every graph that may be one of several in turn."""
 
 
 class GraphsInTurn(GraphKind):

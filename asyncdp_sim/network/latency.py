@@ -1,13 +1,17 @@
 """Travel times of messages, and the bytes that they hold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
+from asyncdp_sim.core.specification import Count, PerOwner, Positive, Spec, per_owner
 from asyncdp_sim.network.laws import Law, NoTime
-from asyncdp_sim.spec.base import PerOwner, Positive, Spec, per_owner
+
+if TYPE_CHECKING:
+    pass
+
 
 STAGES = ("query", "compute", "answer")
 """Of an exchange, from a query to the arrival of its answer."""
@@ -37,8 +41,50 @@ class Payload(Spec):
         return numbers * self.number_bytes + self.header_bytes
 
 
+Bytes = Annotated[int, Field(ge=0, le=10**6)]
+
+
+class Aggregation(Spec):
+    """The terms on which answers are summed.
+
+    Attributes
+    ----------
+    least : int
+        Contributions without which a sum is not opened, n − d; so many shares open one.
+    number_bytes : int
+        Bytes of a masked number.
+    key_bytes, share_bytes : int
+        Bytes of an owner's public keys, and of what it shares with one other owner.
+    """
+
+    least: Count
+    number_bytes: Bytes = 8
+    key_bytes: Bytes = 64
+    share_bytes: Bytes = 80
+
+    def with_query(self, n_owners: int) -> int:
+        """Return the bytes that sums add to a query: keys and shares of all other owners."""
+        return (n_owners - 1) * (self.key_bytes + self.share_bytes)
+
+    def with_answer(self, n_owners: int) -> int:
+        """Return the bytes that sums add to an answer: its owner's keys, a share for each other."""
+        return self.key_bytes + (n_owners - 1) * self.share_bytes
+
+    def asking(self, n_owners: int) -> int:
+        """Return the bytes, without a header, that name those who answered: a bit for each."""
+        return -(-n_owners // 8)
+
+    def opening(self, n_owners: int) -> int:
+        """Return the bytes, without a header, by which one owner helps to open a sum."""
+        return (n_owners - 1) * self.share_bytes
+
+    def last_needed(self, ticks: Sequence[int]) -> int:
+        """Return how long a sum takes to be opened: until ``least`` of these trips (ticks) end."""
+        return sorted(ticks)[self.least - 1]
+
+
 def acknowledged(laws: Law | tuple[Law, ...]) -> bool:
-    """Return whether some message of a kind takes an event."""
+    """Return whether a message with these laws, such as acknowledgements, takes an event."""
     return any(not law.instant for law in per_owner(laws, 1))
 
 
@@ -83,7 +129,10 @@ def mean_times(n_owners: int, parts: Any) -> list[float]:
 
 
 def _exchange_times(n_owners: int, parts: Any, of: Callable[[Law], float]) -> list[float]:
-    """Return for each owner what laws of its stages say, and bytes, distance and airtime take."""
+    """Return each owner's time units from a query to the arrival of its answer.
+
+    The sum of ``of`` over the laws of its stages, and of what bytes, distance and airtime take.
+    """
     airtime, rates = answer_airtime(n_owners, parts), parts.latency.rate_bytes
     stages = (parts.latency.query, parts.computing, parts.latency.answer)
     several = any(isinstance(stages_of_owner, tuple) for stages_of_owner in (*stages, rates))

@@ -5,15 +5,15 @@ What the model is, the network does not know. Where one is trained meanwhile, a
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.kernel import Activity, Kernel, Priority, Signal
 from asyncdp_sim.network.exchanges import Exchanges, Learning
-from asyncdp_sim.network.sums import Aggregation, Sums
-from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, Recorder
+from asyncdp_sim.network.latency import Aggregation
+from asyncdp_sim.trace import Detail, Ending, EventKind, Exchange, ExchangeOutcome, Recorder
 from asyncdp_sim.trace.vocabulary import (
     ANSWER_DELIVERED,
     ANSWER_RELEASED,
@@ -50,22 +50,93 @@ class Lock:
         self._event = event
 
     def queue(self, owner: int, message: int) -> Signal:
-        """Let a request wait; return what happens when its turn has come, the lock still held."""
+        """Let a request wait; return its turn, at which the lock is still held."""
         turn = Signal(self._kernel)
         self.waiting.append(turn)
         self._event(EventKind.request_queued, owner, message)
         return turn
 
     def release(self) -> None:
-        """Turn to the request that has waited longest, or be free."""
+        """Pass the lock on to the request that has waited longest, or free it."""
         if len(self.waiting) > 0:
             self.waiting.popleft().fire(self._kernel.tick, Priority.TURN)
         else:
             self.held = False
 
 
-Numbers = Ints
+class Sums:
+    """Keeps masked answers that have arrived, and has them used or turned away together.
 
+    Their exchanges are open until then, and count as delivered when their sum is opened.
+
+    Parameters
+    ----------
+    learner : Learner
+    aggregation : Aggregation
+    full : int
+        Number of answers after which a sum is opened; 0 leaves it to the protocol.
+
+    Attributes
+    ----------
+    trips : list of iterator of int
+        By owner: how long the trips take by which it helps to open sums.
+    """
+
+    def __init__(self, learner: "Learner", aggregation: Aggregation, full: int) -> None:
+        self.trips: list[Iterator[int]] = []
+        self._learner = learner
+        self._aggregation = aggregation
+        self._full = full
+        self._gathered: list[Exchange] = []
+        self._opens: Signal | None = None
+
+    def gather(self, exchange: Exchange) -> None:
+        """Keep a masked answer that has arrived."""
+        learner = self._learner
+        exchange.outcome = ExchangeOutcome.applied
+        self._gathered.append(exchange)
+        learner.masked.append(exchange)
+        if learner.idle is not None and len(learner.open) == len(learner.masked):
+            learner.rest()
+        elif len(self._gathered) == self._full:
+            learner.hold()
+            learner.kernel.start(self._filled())
+
+    def _filled(self) -> Activity:
+        """Open a sum that has all its answers, while the next one is gathered."""
+        yield from self.open()
+        self._learner.finish()
+
+    def open(self) -> Activity:
+        """Use what has been gathered, a trip later, or turn it away where it is too little."""
+        learner, kernel = self._learner, self._learner.kernel
+        opened, self._gathered = self._gathered, []
+        if len(opened) < self._aggregation.least:
+            for exchange in opened:
+                learner.masked.remove(exchange)
+                learner.discard(exchange, exchange.transmissions, Detail.unopened)
+            return
+        trips = [next(self.trips[exchange.owner - 1]) for exchange in opened]
+        wait = self._aggregation.last_needed(trips)
+        if wait > 0:
+            yield kernel.tick + wait, Priority.ANSWER_END
+        for exchange in opened:
+            learner.masked.remove(exchange)
+            learner.apply_now(exchange)
+        if self._opens is not None:
+            self._opens.fire(kernel.tick, Priority.QUERY_ARRIVES)
+            self._opens = None
+
+    def opening_of(self, owner: int) -> Signal | None:
+        """Return the opening of the next sum for an owner whose answer is in one; else None."""
+        if all(owner != exchange.owner for exchange in self._learner.masked):
+            return None
+        if self._opens is None:
+            self._opens = Signal(self._learner.kernel)
+        return self._opens
+
+
+Numbers = Ints
 ATTEMPTS = 10**5
 """Attempts in a row without a released answer after which a run has stalled."""
 
@@ -76,7 +147,7 @@ class Learner(Exchanges):
     Parameters
     ----------
     kernel, recorder
-        The clock, and who takes notes.
+        The simulation kernel, and the recorder of events and exchanges.
     updates : int
         T; the run stops with update T.
     answers_allowed : sequence of int
@@ -85,7 +156,7 @@ class Learner(Exchanges):
         B ≥ 1, the answers that make one update; None leaves it to the protocol, which calls
         :meth:`update`.
     answers_once : bool
-        Whether an owner's first answer is its only one, and what follows is worked out of it.
+        Whether an owner's first answer is its only one, from which all that it sends later follows.
     apart : int, optional
         s ≥ 1: an owner that was asked at update k may be asked again from update k + s on; absent,
         at any time.
@@ -109,11 +180,11 @@ class Learner(Exchanges):
     sums : Sums or None
         Where answers that have arrived are masked; they are used when their sum is opened.
     reached : bool
-        Whether the run was ended since the model is as it was wanted.
+        Whether the run ended because the model reached its target.
     presence_changes : int
-        How often an owner went or came, within an absence of another cause too.
+        How often an owner gained or lost a reason to be offline.
     stalled : bool
-        Whether the run was ended since nothing was released for too long.
+        Whether the run ended because no answer was released for too long.
     """
 
     def __init__(
@@ -144,7 +215,6 @@ class Learner(Exchanges):
         self.sums: Sums | None = None
         if aggregation is not None:
             self.sums = Sums(self, aggregation, self._per_update)
-        self._take = self.apply_now if self.sums is None else self.sums.gather
         self.reached = False
         self.presence_changes = 0
         self.stalled = False
@@ -152,7 +222,6 @@ class Learner(Exchanges):
         self._awaited = np.arange(len(answers_allowed) + 1) > 0  # by owner number
         self._n_awaited = len(answers_allowed)
         self._apart = apart or 0
-        self._nobody = self._none_awaited if apart is None else self._none_askable
         self._due = np.zeros(len(answers_allowed) + 1, dtype=np.int64)
         self._found = 0
         self._pending = 0
@@ -169,8 +238,7 @@ class Learner(Exchanges):
         self._pending += 1
         self.messages = message = self.messages + 1
         self._attempts[owner] += 1
-        if self.keeps_events:
-            self.event(REQUEST_SENT, owner, message)
+        self.event(REQUEST_SENT, owner, message)
         return message
 
     def refuse(self, owner: int, message: int) -> None:
@@ -180,7 +248,7 @@ class Learner(Exchanges):
             self.event(REQUEST_REFUSED, owner, message, 0, self.refusal(owner))
 
     def refusal(self, owner: int, locked: Detail = Detail.none) -> Detail:
-        """Return the detail of a refused request: too soon, or what says that this is locked."""
+        """Return why a request is refused: it came too soon, or ``locked``."""
         return locked if self.due(owner) else TOO_SOON
 
     def refuse_at_once(self, owner: int) -> None:
@@ -207,8 +275,7 @@ class Learner(Exchanges):
         self._due[owner] = self.updates + self._apart
         exchange = Exchange(message, owner, request_tick, self.kernel.tick, self.updates, peer)
         self.open[message] = exchange
-        if self.keeps_events:
-            self.event(QUERY_SENT, owner, message)
+        self.event(QUERY_SENT, owner, message)
         return exchange
 
     def release(self, exchange: Exchange) -> None:
@@ -223,8 +290,7 @@ class Learner(Exchanges):
                 self.event(EventKind.answer_resent, owner, exchange.message, 1)
                 return
             self._answered.add(owner)
-        if self.keeps_events:
-            self.event(ANSWER_RELEASED, owner, exchange.message, 1)
+        self.event(ANSWER_RELEASED, owner, exchange.message, 1)
         self.answers_left[owner] -= 1
         if self.answers_left[owner] == 0:
             self.event(EventKind.budget_exhausted, owner)
@@ -243,24 +309,18 @@ class Learner(Exchanges):
         """Note that one of several servers (from 1) makes its next step."""
         self._learning.server_step(server)
 
-    def withholds(self, exchange: Exchange) -> bool:
-        """Return whether an answer that is ready is kept by its owner, and note it."""
-        owner, message = exchange.owner, exchange.message
-        if not self._learning.withholds(owner, message):
-            return False
-        self.event(EventKind.answer_withheld, owner, message)
-        return True
-
     def apply(self, exchange: Exchange) -> None:
-        """Take the answer that has arrived: now, or when the sum that it is in is opened."""
-        self._take(exchange)
+        """Use an answer that has arrived: now, or when the sum that it is in is opened."""
+        if self.sums is None:
+            self.apply_now(exchange)
+        else:
+            self.sums.gather(exchange)
 
     def apply_now(self, exchange: Exchange) -> None:
         """Use an answer; the last of B makes one more update."""
         owner, message = exchange.owner, exchange.message
         self._learning.apply(owner, message, exchange.peer)
-        if self.keeps_events:
-            self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
+        self.event(ANSWER_DELIVERED, owner, message, exchange.transmissions)
         del self.open[message]
         exchange.outcome = APPLIED
         self._note(exchange, self.kernel.tick, self.updates)
@@ -277,8 +337,7 @@ class Learner(Exchanges):
         self.recorder.in_flight_total += len(self.open)
         self.updates += 1
         self._tick(self.kernel.tick)
-        if self.keeps_events:
-            self.event(UPDATE_APPLIED, owner, message)
+        self.event(UPDATE_APPLIED, owner, message)
         if self.updates == self.horizon:
             self.kernel.stop()
         if self._stops and self._learning.reached():
@@ -297,7 +356,7 @@ class Learner(Exchanges):
     def finish(self) -> None:
         """Note that what a message began is over; end the run where nothing can follow."""
         self._pending -= 1
-        if self._pending == 0 and self._nobody():
+        if self._pending == 0 and self._nobody_left():
             self.kernel.stop()
 
     def leave(self, owner: int) -> None:
@@ -309,7 +368,7 @@ class Learner(Exchanges):
         """Note that an owner can never ask, though its clock ticks; end the run if all are such."""
         self._forgo(owner)
         self.absences.over(owner)
-        if self._pending == 0 and self._nobody():
+        if self._pending == 0 and self._nobody_left():
             self.kernel.stop()
 
     def awaits(self, owner: int) -> bool:
@@ -321,7 +380,7 @@ class Learner(Exchanges):
         return bool(self._due[owner] <= self.updates)
 
     def refuses(self, owner: int) -> bool:
-        """Return whether an owner is served, or this one was asked too few updates ago."""
+        """Return whether a request of an owner is refused: it is locked out, or came too soon."""
         return self.lock.held or not self.due(owner)
 
     def askable(self) -> Numbers:
@@ -333,12 +392,13 @@ class Learner(Exchanges):
         self._n_awaited -= int(self._awaited[owner])
         self._awaited[owner] = False
 
-    def _none_awaited(self) -> bool:
-        """Return whether no owner may be asked ever again."""
-        return self._n_awaited == 0
+    def _nobody_left(self) -> bool:
+        """Return whether no owner may be asked any more, so that no further update can occur.
 
-    def _none_askable(self) -> bool:
-        """Return whether no owner may be asked before another update, which nobody then makes."""
+        Owners that rest until a later update count among them: nobody makes that update.
+        """
+        if self._apart == 0:
+            return self._n_awaited == 0
         if not (self.awaits(self._found) and self.due(self._found)):
             self._found = next(iter(self.askable().tolist()), 0)
         return self._found == 0
@@ -366,18 +426,24 @@ class Learner(Exchanges):
 
 
 _COMINGS = 10**5
-"""Comings and goings of owners in a row without one after which it has, hidden ones among them:
-an owner in several outages at once goes in each."""
+"""Changes of owners' presence in a row without a released answer after which a run has stalled.
+An owner in several outages at once counts for each."""
 _SILENT = 100
-"""Looks in a row without one after which it has, if no owner has come or gone meanwhile."""
+"""Checks in a row without a released answer after which a run has stalled, if no owner's presence
+has changed meanwhile."""
 _BETWEEN = 10**4
-"""Clock ticks (or queries) between two looks, at least one per owner."""
+"""Clock ticks (or queries) between two checks, at least one per owner."""
 
 
 def watch(learner: Learner, period_of: Callable[[int], int | None]) -> Activity:
-    """Look now and then whether answers are still released; stop the run if they are not.
+    """Check at intervals that answers are still released; stop the run if none is.
 
-    ``period_of`` returns in how many ticks so many things happen that may begin an exchange.
+    Parameters
+    ----------
+    learner : Learner
+    period_of : callable
+        From a number of clock ticks (or queries) to the ticks of time that they take on average;
+        None where owners cannot idle for ever.
     """
     period = period_of(_BETWEEN)
     if period is None:  # owners cannot idle for ever

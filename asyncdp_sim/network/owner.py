@@ -1,89 +1,29 @@
-"""An owner: a clock that ticks, the durations that are its own, and its processor."""
+"""An owner's place in the network, and its link: messages that wait, collide, or are lost."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import partial
 
-from asyncdp_sim.core.kernel import AT_TICK, Activity, Kernel, Priority, Signal
+from typing_extensions import override
+
+from asyncdp_sim.core.kernel import (
+    ANSWER_END,
+    GRADIENT_READY,
+    QUERY_ARRIVES,
+    REQUEST_ARRIVES,
+    TRANSMISSION_BEGINS,
+    Activity,
+    Moment,
+    Priority,
+    Waiting,
+)
+from asyncdp_sim.network.channels.air import Fate, Port
+from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.exchanges import BroadcastQuery
-from asyncdp_sim.network.learner import ATTEMPTS, Learner
-from asyncdp_sim.trace.vocabulary import BUSY, CLOCK_DROPPED, CLOCK_TICK, OFFLINE
-
-if TYPE_CHECKING:
-    from asyncdp_sim.network.channels.uplink import Link
-
-
-class Processor:
-    """Works at all jobs that it has, a tick at each in turn, in the order in which they came.
-
-    So n jobs go at 1/n of its speed, to within a tick, and no work is lost or made: while it has
-    any, it does a tick of work in each tick of time.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self._numbers: list[int] = []
-        """Of jobs, in their order."""
-        self._ends: list[tuple[int, int, Signal]] = []
-        """Of each job: the turn in which it ends, its number, whom to tell; a heap."""
-        self._came = 0
-        self._turn = 0
-        """Turns that are over; each had a tick for every job."""
-        self._place = 0
-        """Jobs that have had their tick in the turn under way."""
-        self._since = 0
-
-    def work(self, ticks: int) -> Activity:
-        """Do a job that would take so many ticks alone."""
-        if ticks == 0:
-            yield self._kernel.tick, Priority.GRADIENT_READY
-            return
-        self._pass()
-        done = Signal(self._kernel)
-        self._came += 1
-        self._numbers.append(self._came)
-        heappush(self._ends, (self._turn + ticks - 1, self._came, done))
-        self._kernel.start(self._wait())
-        yield done
-
-    def _wait(self) -> Activity:
-        """Wait until the next job ends, and so on, unless another has come or gone before."""
-        while len(self._ends) > 0:
-            yield self._next_end(), Priority.GRADIENT_READY
-            if not self._pass():
-                return
-
-    def _next_end(self) -> int:
-        """Return the tick at which the next job ends if no other comes."""
-        turn, number, _ = self._ends[0]
-        place = bisect_left(self._numbers, number)
-        return self._since + (turn - self._turn) * len(self._numbers) + place + 1 - self._place
-
-    def _pass(self) -> bool:
-        """Do what there is to do up to now; return whether a job has ended at this tick."""
-        tick = self._kernel.tick
-        ended = len(self._ends) > 0 and self._next_end() == tick
-        if len(self._ends) > 0:
-            turns, self._place = divmod(self._place + tick - self._since, len(self._numbers))
-            self._turn += turns
-        self._since = tick
-        if ended:
-            self._leave()
-        return ended
-
-    def _leave(self) -> None:
-        """Let a job go that has just had its last tick."""
-        _, number, done = heappop(self._ends)
-        del self._numbers[bisect_left(self._numbers, number)]
-        self._place = max(self._place - 1, 0)
-        done.fire(self._since, Priority.GRADIENT_READY)
-
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.processor import Processor
+from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
+from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
 
 Durations = Iterator[int] | None
 Attends = Callable[[int], bool]
@@ -101,20 +41,21 @@ class Owner:
         Whether it is sending, waiting or being served; its clock's ticks are dropped meanwhile.
     offline_reasons : int
         For how many reasons it is offline; 0 is online.
-    attends : callable, optional
-        Whether it attends to a tick, drawn for each tick; None attends to all.
-    listens : callable, optional
-        The same for each query that is sent to all owners.
+    online_at_tick : callable, optional
+        Whether it is online at a tick of its clock, drawn for each tick; None where it always is
+        that is not offline for another reason.
+    online_for_query : callable, optional
+        The same for each query of a learner that asks owners itself.
     answers_reserved : int
-        Answers under way that are not released yet, where there may be several.
+        Answers under way that are not released yet, of which its budget allows each.
     unanswered : BroadcastQuery, optional
         The newest query received that it has not begun to answer.
     heard : int
         Message number of the newest query to all owners that it received; 0 is none yet.
     distance : int
         Ticks that each of its messages takes through the network, besides its law.
-    link : Link, optional
-        Carries its messages where they can go wrong; None where all arrive.
+    link : Link
+        Carries its messages; set by whoever builds the owner.
     processor : Processor, optional
         Where it computes for several exchanges at once, sharing its speed among them; None where
         one does not slow another.
@@ -136,7 +77,7 @@ class Owner:
     online_at_tick: Attends | None = None
     online_for_query: Attends | None = None
     unanswered: BroadcastQuery | None = None
-    link: "Link | None" = None
+    link: "Link" = field(init=False, repr=False)
     processor: Processor | None = None
     retry: Durations = None
     delay: Durations = None
@@ -157,66 +98,402 @@ class Owner:
             learner.absences.over(self.number)
 
 
-def live(
-    owner: Owner,
-    ticks: Iterator[int],
-    kernel: Kernel,
-    learner: Learner,
-    attempt: Callable[[Owner, Learner], Activity],
-) -> Activity:
-    """Run an owner's clock: each tick that finds the owner free begins an attempt.
+@dataclass(frozen=True, slots=True)
+class DeliveryPolicy:
+    """The way in which all owners of a network deal with losses, absences and delays.
 
-    The owner falls silent when its budget is spent or its clock has no further tick.
+    Attributes
+    ----------
+    attempts : int
+        Transmissions that an answer may have, ≥ 1.
+    fresh : bool
+        Whether each further one sends an answer computed anew.
+    timeout_ticks : int or None
+        How long the learner waits for a transmission of an answer.
+    vanishes : bool
+        Whether an owner that is offline when it should listen or send does not.
+    locks : bool
+        Whether the learner is locked until the exchange ends.
+    newest_only : bool
+        Whether answers to queries that are not the newest are discarded.
+    answer_ticks, request_ticks : int or None
+        Airtime of an answer and of a request; None does not use the channel.
+    sure : bool
+        Whether every message arrives and is used: nothing is lost, late, or acknowledged.
     """
-    number = owner.number
-    event, active, start = learner.event, learner.active, kernel.start
-    keeps_events = learner.keeps_events
-    for tick in ticks:
-        yield tick, AT_TICK
-        if number not in active:
+
+    attempts: int = 1
+    fresh: bool = False
+    timeout_ticks: int | None = None
+    vanishes: bool = False
+    locks: bool = False
+    newest_only: bool = False
+    answer_ticks: int | None = None
+    request_ticks: int | None = None
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LostMessages:
+    """For each message of a kind in turn, whether it is lost; None where none ever is."""
+
+    request: Iterator[bool] | None = None
+    query: Iterator[bool] | None = None
+    answer: Iterator[bool] | None = None
+    acknowledgement: Iterator[bool] | None = None
+
+
+class Patience:
+    """The learner's timer: it starts with the lock, and again with every further transmission.
+
+    When it ends, a sender whose answer was lost is informed and may send again; otherwise the
+    learner gives the exchange up and frees its lock.
+
+    Parameters
+    ----------
+    learner : Learner
+    exchange : Exchange
+        What is waited for.
+    ticks : int
+        For how long, ≥ 1.
+
+    Attributes
+    ----------
+    moment : Moment
+        When it ends.
+    """
+
+    def __init__(self, learner: Learner, exchange: Exchange, ticks: int) -> None:
+        self.exchange = exchange
+        self._learner = learner
+        self._ticks = ticks
+        self._extends = False
+        self._running = True
+        self.moment = self._start()
+
+    def learnt(self) -> Activity:
+        """Wait until the timer ends and the sender detects a loss; the exchange continues."""
+        self._extends = True
+        yield self.moment
+        self._extends = False
+
+    def restart(self) -> None:
+        """Start the timer again, for a further transmission."""
+        self.moment = self._start()
+
+    def end(self) -> None:
+        """Stop the timer: the exchange has ended."""
+        self._running = False
+
+    def _start(self) -> Moment:
+        moment = self._learner.kernel.after(self._ticks, Priority.TIMEOUT)
+        moment.callbacks.append(self._rings)
+        return moment
+
+    def _rings(self, event: object) -> None:
+        if not self._running or event is not self.moment:
             return
-        if owner.offline_reasons > 0 or (
-            owner.online_at_tick is not None and not owner.online_at_tick(tick)
-        ):
-            event(CLOCK_DROPPED, number, detail=OFFLINE)
-        elif owner.busy:
-            event(CLOCK_DROPPED, number, detail=BUSY)
+        owner, message = self.exchange.owner, self.exchange.message
+        self._learner.event(EventKind.timeout, owner, message)
+        if not self._extends:
+            self._learner.expire(self.exchange)
+            self._learner.lock.release()
+
+
+class Link:
+    """Carries one owner's messages.
+
+    Parameters
+    ----------
+    owner, learner
+        The two ends.
+    policy : DeliveryPolicy
+    losses : LostMessages
+    port : Port, optional
+        The owner's access to a shared channel.
+    backoff : Backoff, optional
+        Waits before further transmissions; without it they follow at once.
+    """
+
+    def __init__(
+        self,
+        owner: Owner,
+        learner: Learner,
+        policy: DeliveryPolicy,
+        losses: LostMessages,
+        port: Port | None,
+        backoff: Backoff | None,
+    ) -> None:
+        self._owner = owner
+        self._learner = learner
+        self.policy = policy
+        self.losses = losses
+        self._port = port
+        self._backoff = backoff
+        self._vanishes = policy.vanishes
+        self._may_lose_requests = losses.request is not None or policy.request_ticks is not None
+        self.asks_at_once = owner.request is None and not self._may_lose_requests
+        """Whether a request reaches the learner at the tick at which it is sent."""
+        self._acknowledges = owner.acknowledgement is not None or losses.acknowledgement is not None
+
+    def send_request(self, message: int) -> Waiting[bool]:
+        """Send a request; return whether it has reached the learner."""
+        owner = self._owner
+        if self._may_lose_requests and not (yield from self._transmit_request(message)):
+            return False
+        if owner.request is not None:
+            yield self._learner.kernel.tick + next(owner.request), REQUEST_ARRIVES
+        return True
+
+    def _transmit_request(self, message: int) -> Waiting[bool]:
+        """Send a request over the channel, if there is one; return whether it is not lost."""
+        number, learner, fate = self._owner.number, self._learner, None
+        if self._port is not None and self.policy.request_ticks is not None:
+            deferred = partial(self._deferred, message, 0)
+            fate = yield from self._port(self.policy.request_ticks, lambda: True, deferred)
+        if fate is Fate.kept:
+            learner.request_lost(number, message, Detail.channel_busy)
+        elif fate is Fate.collided:
+            learner.request_lost(number, message, Detail.collision)
+        elif _lost(self.losses.request):
+            learner.request_lost(number, message, Detail.noise)
         else:
-            if keeps_events:
-                event(CLOCK_TICK, number)
-            start(attempt(owner, learner))
-            if number not in active:
+            return True
+        return False
+
+    def _patience(self, exchange: Exchange) -> Patience | None:
+        """Return the learner's timer for an exchange that begins now, if it has one."""
+        ticks = self.policy.timeout_ticks
+        return None if ticks is None else Patience(self._learner, exchange, ticks)
+
+    def query_lost(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
+        """End an exchange whose query did not find its owner."""
+        if patience is not None and exchange.ended is None:
+            yield patience.moment
+        self._give_up(exchange, patience)
+
+    def serve(self, exchange: Exchange) -> Activity:
+        """Carry an exchange from its query, which is sent now, to its end."""
+        owner, patience = self._owner, self._patience(exchange)
+        if owner.query is not None:
+            yield self._learner.kernel.tick + next(owner.query), QUERY_ARRIVES
+        if self.query_received(exchange.message, owner.query is not None):
+            yield from self.answer(exchange, patience)
+        else:
+            yield from self.query_lost(exchange, patience)
+
+    def deliver(self, message: int) -> Waiting[bool]:
+        """Carry a query to its owner; return whether it is not lost and its owner listens."""
+        owner, learner = self._owner, self._learner
+        if owner.query is not None:
+            yield learner.kernel.tick + next(owner.query), QUERY_ARRIVES
+        if owner.online_for_query is not None and not owner.online_for_query(learner.kernel.tick):
+            learner.event(EventKind.query_lost, owner.number, message, detail=OFFLINE)
+            return False
+        return self.query_received(message, owner.query is not None)
+
+    def query_received(self, message: int, travelled: bool) -> bool:
+        """Return whether a query that arrives now finds its owner, and note it."""
+        number, event = self._owner.number, self._learner.event
+        lost = self.losses.query
+        if lost is not None and next(lost):
+            event(EventKind.query_lost, number, message, detail=Detail.noise)
+        elif self._vanishes and self._owner.offline_reasons > 0:
+            event(EventKind.query_lost, number, message, detail=OFFLINE)
+        else:
+            if travelled:
+                event(QUERY_RECEIVED, number, message)
+            return True
+        return False
+
+    def answer(self, exchange: Exchange, patience: Patience | None = None) -> Activity:
+        """Compute and send until the answer has arrived or nothing is left to try."""
+        owner, learner, policy = self._owner, self._learner, self.policy
+        kernel, outcome, compute = learner.kernel, ABANDONED, True
+        for tries in range(1, policy.attempts + 1):
+            if compute and owner.compute is not None:
+                if owner.processor is None:
+                    yield kernel.tick + next(owner.compute), GRADIENT_READY
+                else:
+                    yield from owner.processor.work(next(owner.compute))
+            came = yield from self._send(exchange)
+            if came is APPLIED or came is DISCARDED:
+                self._settle(exchange, patience)
+                if came is APPLIED and self._acknowledges:
+                    yield from self._acknowledged(exchange, tries)
                 return
-    learner.leave(number)
+            outcome = outcome if came is None else came
+            if came is None or tries == policy.attempts:
+                break
+            if patience is not None:
+                if exchange.ended is not None:
+                    break
+                yield from patience.learnt()
+            if self._backoff is not None:
+                yield kernel.tick + self._backoff(tries), TRANSMISSION_BEGINS
+            if patience is not None:
+                patience.restart()
+            compute = policy.fresh
+            if compute:
+                left = learner.answers_left[owner.number]
+                if exchange.ended is not None or left <= owner.answers_reserved:
+                    break
+                exchange = self._anew(exchange, outcome, patience)
+                outcome = ABANDONED
+        if patience is not None and exchange.ended is None:
+            yield patience.moment
+        self._give_up(exchange, patience, outcome)
+
+    def _send(self, exchange: Exchange) -> Waiting[ExchangeOutcome | None]:
+        """Send the answer once; return what came of it, None if it was not sent."""
+        owner, learner = self._owner, self._learner
+        if self._port is None:
+            if not self._begun(exchange):
+                return None
+            if owner.answer is not None:  # without a channel, this is the sending
+                yield learner.kernel.tick + next(owner.answer), ANSWER_END
+            return self._arrive(exchange) if self._survives(exchange) else ExchangeOutcome.lost
+        deferred = partial(self._deferred, exchange.message, exchange.transmissions + 1)
+        begun = partial(self._begun, exchange)
+        fate = yield from self._port(self.policy.answer_ticks or 1, begun, deferred)
+        if fate is Fate.kept:
+            return None
+        if fate is Fate.collided:
+            transmission = (owner.number, exchange.message, exchange.transmissions)
+            learner.event(EventKind.answer_collided, *transmission)
+            return ExchangeOutcome.collided
+        if not self._survives(exchange):
+            return ExchangeOutcome.lost
+        if owner.answer is not None:
+            yield learner.kernel.tick + next(owner.answer), ANSWER_END
+        return self._arrive(exchange)
+
+    def _survives(self, exchange: Exchange) -> bool:
+        """Return whether a transmission that ends now is not lost on the way."""
+        lost = self.losses.answer
+        if lost is None or not next(lost):
+            return True
+        transmission = (exchange.owner, exchange.message, exchange.transmissions, Detail.noise)
+        self._learner.event(EventKind.answer_lost, *transmission)
+        return False
+
+    def _begun(self, exchange: Exchange) -> bool:
+        """Note that a transmission begins; return False if it would be of no use, or cannot."""
+        if exchange.ended is not None or (self._vanishes and self._owner.offline_reasons > 0):
+            return False
+        if exchange.transmissions == 0:
+            self._owner.answers_reserved -= 1
+            self._learner.release(exchange)
+        else:
+            exchange.transmissions += 1
+            sent = (exchange.owner, exchange.message, exchange.transmissions)
+            self._learner.event(EventKind.answer_resent, *sent)
+        return True
+
+    def _arrive(self, exchange: Exchange) -> ExchangeOutcome:
+        """Hand an answer to the learner, which uses it or turns it away."""
+        learner = self._learner
+        if exchange.outcome is APPLIED or exchange.outcome is DISCARDED:  # as part of a sum
+            transmission = (
+                exchange.owner,
+                exchange.message,
+                exchange.transmissions,
+                Detail.duplicate,
+            )
+            learner.event(EventKind.answer_discarded, *transmission)
+        elif exchange.ended is not None:
+            learner.discard(exchange, exchange.transmissions, Detail.late)
+        elif learner.newest is not None and self._superseded(exchange, learner.newest):
+            learner.discard(exchange, exchange.transmissions, Detail.superseded)
+        else:
+            learner.apply(exchange)
+        return exchange.outcome
+
+    def _superseded(self, exchange: Exchange, newest: BroadcastQuery) -> bool:
+        return self.policy.newest_only and exchange.read_tick < newest.read_tick
+
+    def _acknowledged(self, exchange: Exchange, tries: int) -> Activity:
+        """Wait for the acknowledgement; send the answer again while that is lost."""
+        owner, learner = self._owner, self._learner
+        arrived = True
+        while True:
+            if arrived:
+                if owner.acknowledgement is not None:
+                    wait = next(owner.acknowledgement)
+                    yield learner.kernel.tick + wait, QUERY_ARRIVES
+                if not _lost(self.losses.acknowledgement):
+                    return
+                number, message = owner.number, exchange.message
+                learner.event(EventKind.acknowledgement_lost, number, message)
+            if tries == self.policy.attempts:
+                return
+            if self._backoff is not None:
+                yield learner.kernel.tick + self._backoff(tries), TRANSMISSION_BEGINS
+            tries += 1
+            came = yield from self._send(exchange)
+            if came is None:
+                return
+            arrived = came is APPLIED
+
+    def _anew(
+        self, former: Exchange, outcome: ExchangeOutcome, patience: Patience | None
+    ) -> Exchange:
+        """End an exchange whose answer was not delivered, and open one for a fresh answer."""
+        self._owner.answers_reserved += 1
+        exchange = self._learner.repeat(former)
+        self._learner.drop(former, outcome)
+        if patience is not None:
+            patience.exchange = exchange
+        return exchange
+
+    def _give_up(
+        self,
+        exchange: Exchange,
+        patience: Patience | None,
+        outcome: ExchangeOutcome = ABANDONED,
+    ) -> None:
+        if exchange.transmissions == 0:
+            self._owner.answers_reserved -= 1
+        self._learner.drop(exchange, outcome)
+        self._settle(exchange, patience)
+
+    def _settle(self, exchange: Exchange, patience: Patience | None) -> None:
+        """Free the learner, unless it has freed itself."""
+        if patience is not None:
+            patience.end()
+        if self.policy.locks and exchange.ended is None:
+            self._learner.lock.release()
+
+    def _deferred(self, message: int, attempt: int) -> None:
+        attempted = (self._owner.number, message, attempt, Detail.channel_busy)
+        self._learner.event(EventKind.retry, *attempted)
 
 
-def one_answer_per_sum(attempt: Callable[[Owner, Learner], Activity]) -> Callable[..., Activity]:
-    """Return attempts of owners that begin no other while an answer of theirs is in a sum.
+class SureLink(Link):
+    """A link on which nothing can go wrong: every query is received, every answer is used.
 
-    So no sum has two answers of one owner.
+    An exchange takes the course of :meth:`Link.serve`, in three quarters of the time.
     """
 
-    def begun(owner: Owner, learner: Learner) -> Activity:
-        yield from attempt(owner, learner)
-        while learner.sums is not None and (opens := learner.sums.of(owner.number)) is not None:
-            owner.busy = True
-            yield opens
-        owner.busy = False
+    def __init__(self, owner: Owner, learner: Learner, policy: DeliveryPolicy) -> None:
+        super().__init__(owner, learner, policy, LostMessages(), None, None)
 
-    return begun
+    @override
+    def serve(self, exchange: Exchange) -> Activity:
+        owner, learner, kernel = self._owner, self._learner, self._learner.kernel
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), QUERY_ARRIVES
+            learner.event(QUERY_RECEIVED, owner.number, exchange.message)
+        if owner.compute is not None:
+            yield kernel.tick + next(owner.compute), GRADIENT_READY
+        owner.answers_reserved -= 1
+        learner.release(exchange)
+        if owner.answer is not None:
+            yield kernel.tick + next(owner.answer), ANSWER_END
+        learner.apply(exchange)
+        if self.policy.locks:
+            learner.lock.release()
 
 
-def saturate(
-    owner: Owner, learner: Learner, attempt: Callable[[Owner, Learner], Activity]
-) -> Activity:
-    """Run an owner that begins its next job the moment the last one ends.
-
-    A query that is lost may take no time: so many in a row that the run has stalled end it.
-    """
-    at_once = 0
-    while owner.number in learner.active and not learner.done and at_once < ATTEMPTS:
-        tick = learner.kernel.tick
-        yield from attempt(owner, learner)
-        at_once = at_once + 1 if learner.kernel.tick == tick else 0
-    if at_once == ATTEMPTS:
-        learner.stall()
+def _lost(losses: Iterator[bool] | None) -> bool:
+    return losses is not None and next(losses)

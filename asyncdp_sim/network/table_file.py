@@ -15,13 +15,11 @@ from pydantic import SerializationInfo, SerializerFunctionWrapHandler, model_ser
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.files import file_bytes, not_parquet, unreadable
-from asyncdp_sim.spec.base import CachedSpec
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.core.specification import LONGEST, CachedSpec
+from asyncdp_sim.core.validation import show
 
 EXAMPLES = Path(__file__).parent / "examples"
 """Small files, one of each kind that is read, for three owners."""
-LONGEST = 1e9
-"""Time units: what the integer clock can count."""
 MOST_FAULTS = 10
 """A long file repeats its faults; this many are enough to tell."""
 
@@ -287,7 +285,7 @@ def by_line(found: Sequence[tuple[int, Fault]], name: str) -> list[Fault]:
 
 
 UNDIRECTED = 'allowed is an undirected one: edgedefault="undirected", no directed="true"'
-CONVERT = "for a topology, convert it: asyncdp import topology {name} -o NEW.graphml"
+CONVERT = "for a topology, convert it with NetworkX: asyncdp docs own-network"
 
 Edge = tuple[str, str, str | None, str]
 """Two nodes, the text of the latency between them, and where that stands in the file."""
@@ -314,7 +312,7 @@ def graphml_of(text: str, name: str, key: str) -> tuple[list[str], list[Edge]]:
     edge_elements = list(within(graph, "edge"))
     directed = graph.get("edgedefault") == "directed"
     if any(edge.get("directed", str(directed).lower()) == "true" for edge in edge_elements):
-        rule = f"{UNDIRECTED}; {CONVERT.format(name=name)}"
+        rule = f"{UNDIRECTED}; {CONVERT}"
         raise SpecError([Fault(key, f"a directed graph ({name})", rule)])
     keys: dict[str | None, str | None] = {}
     for declared in within(root, "key"):

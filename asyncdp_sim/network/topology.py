@@ -13,13 +13,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority
-from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
-from asyncdp_sim.network.laws import LastingLaw, Law
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.network.table_file import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
+    FAMILY,
     CachedSpec,
     Count,
     Duration,
@@ -31,8 +26,13 @@ from asyncdp_sim.spec.base import (
     trait,
     wrong_length,
 )
-from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.core.validation import show
+from asyncdp_sim.network.laws import LastingLaw
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.table_file import CONVERT, FromFile, LinkFile, links_of, shortened, time_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -205,7 +205,7 @@ class RandomGraph(TopologyKind):
     """
 
     remedy: ClassVar[str]
-    """What may be raised to link more nodes; empty where all are linked anyway."""
+    """The field to raise for more links, for messages; empty where all nodes are linked anyway."""
 
     graph: Count = 1
 
@@ -222,7 +222,7 @@ class RandomGraph(TopologyKind):
 
     @property
     def source(self) -> random.Random:
-        """What the graph is drawn from: a generator of its own, decided by ``graph`` and kind."""
+        """Random generator of the graph, seeded by ``graph`` and the kind alone."""
         start = Streams(self.graph).generator("topology", self.kind)
         return random.Random(int(start.integers(2**63)))
 
@@ -306,7 +306,7 @@ class Waxman(RandomGraph):
     remedy = "alpha or beta"
 
     kind: Literal["waxman"] = "waxman"
-    alpha: Share
+    alpha: Annotated[float, Field(ge=1e-6, le=1)]  # αL below the least float would divide by 0
     beta: Share
     latency_per_distance: Duration
 
@@ -316,38 +316,6 @@ class Waxman(RandomGraph):
 
         graph = nx.waxman_graph(n_owners + 1, beta=self.beta, alpha=self.alpha, seed=self.source)
         return stretched(graph, self.latency_per_distance)
-
-
-class ScaleFree(RandomGraph):
-    """A Barabási–Albert graph (Science 286, 1999), which is always connected.
-
-    It starts as a star of m links around node 0, the learner; each further node links to m
-    others, chosen with probabilities in proportion to their degrees.
-    """
-
-    remedy = ""
-
-    kind: Literal["scale-free"] = "scale-free"
-    edges: Count
-    latency: Law
-
-    @override
-    def draw(self, n_owners: int) -> "nx.Graph":
-        import networkx as nx
-
-        graph = nx.barabasi_albert_graph(n_owners + 1, self.edges, seed=self.source)
-        streams = Streams(self.graph).within("topology", self.kind)
-        ticks = self.latency.durations(lambda: streams.generator("latency"), 16)
-        for link in links(graph):
-            graph.edges[link]["latency"] = 0.0 if ticks is None else next(ticks) / TICKS_PER_UNIT
-        return graph
-
-    @override
-    def faults(self, n_owners: int) -> list[Fault]:
-        if self.edges <= n_owners:
-            return []
-        rule = f"allowed is a whole number from 1 to the number of owners, {n_owners}"
-        return [Fault("topology.edges", str(self.edges), rule)]
 
 
 KEY = "topology.path"
@@ -403,7 +371,7 @@ class GraphFile(FromFile, TopologyKind):
                 owners = "1" if n_owners == 1 else f"1 to {n_owners}"
                 rule = f"allowed is a graph with the nodes {NAME} and {owners}"
                 if name.lower().endswith(".graphml"):
-                    rule = f"{rule}; {CONVERT.format(name=name)}"
+                    rule = f"{rule}; {CONVERT}"
                 faults.insert(0, Fault(KEY, shown, rule))
         if len(faults) == 0 and (subject := self.stranded(n_owners)) != "":
             rule = "allowed is a graph in which every owner has one"
@@ -450,5 +418,5 @@ class GraphFile(FromFile, TopologyKind):
         return latencies, wrong
 
 
-Topology = Annotated[Star | Waxman | Geometric | ScaleFree | GraphFile, FAMILY]
+Topology = Annotated[Star | Waxman | Geometric | GraphFile, FAMILY]
 """Every kind of topology; a new one joins by its line here."""

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
+    FAMILY_IN_TABLES,
     Count,
     Finite,
     PerOwner,
@@ -25,8 +25,7 @@ from asyncdp_sim.spec.base import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.spec.registry import FAMILY_IN_TABLES
-from asyncdp_sim.spec.validation import faults_of, show
+from asyncdp_sim.core.validation import faults_of, show
 
 RARE = 1e-3
 """Accepted probability that any owner stops before the end."""
@@ -67,16 +66,6 @@ def pure_part(epsilon: float, parts: int) -> float:
 def pure_total(per_answer: float, answers: int) -> float:
     """Return ε of K answers of ε₀ each, in decimals; at most ε if K is within the budget."""
     return float(_decimal(per_answer) * answers)
-
-
-def gaussian_answers(multiplier: float, epsilon: float, delta: float) -> int:
-    """Return how many answers of noise multiplier z are within (ε, δ).
-
-    m answers cost as much as one of z/√m, which must be at least the multiplier of (ε, δ).
-    """
-    least = gaussian_multiplier(epsilon, delta)
-    fits = int((multiplier / least) ** 2)
-    return fits + 1 if multiplier / np.sqrt(fits + 1) >= least else fits
 
 
 def _decimal(number: float) -> Decimal:

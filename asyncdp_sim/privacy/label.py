@@ -6,12 +6,12 @@ from dataclasses import dataclass, fields, replace
 from math import inf, isclose, isfinite
 from typing import Any
 
+from asyncdp_sim.core.specification import kind_of, member
 from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
+from asyncdp_sim.privacy.participation import OwnLearner, Participation
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.privacy.spec import OwnLearner, Participation
-from asyncdp_sim.spec.base import kind_of, member
 
 Manifest = Mapping[str, Any]
 PLAIN = kind_of(LaplaceMechanism)

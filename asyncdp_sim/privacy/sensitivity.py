@@ -17,10 +17,9 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.specification import FAMILY, Positive, Variant, trait
 from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
-from asyncdp_sim.spec.base import Positive, Variant, trait
-from asyncdp_sim.spec.registry import FAMILY
 
 NormChoice = Literal["l1", "l2", "l2-as-published"]
 
@@ -164,7 +163,7 @@ class Domain(SensitivityKind):
     Rows are scaled down to ‖x‖ ≤ ``row_norm``, targets are clipped to |y| ≤ ``target_max``, and Θ
     is the box of ``model.theta_max``; for the ridge loss Ξ = 2 (target_max + θ_max · max‖x‖₁) ·
     row_norm. In L1, max‖x‖₁ = row_norm; in L2 it is √p row_norm. Losses of bounded slope need no
-    box: Ξ = row_norm for the logistic loss, δ row_norm for Huber's, and row_norm + 1 (in L2
+    box: Ξ = row_norm for the logistic loss, and row_norm + 1 (in L2
     √(row_norm² + 1)) for the SVM, whose rows are augmented by 1 after they were scaled. The neural
     network needs the box with any loss. Labels need ``target_max`` ≥ 1.
     """

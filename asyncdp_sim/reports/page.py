@@ -1,34 +1,234 @@
-"""The page: all its parts put into one template, and written whole."""
+"""The page: its parts and its pictures as inline SVG, put into one template, written whole."""
 
 import shlex
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from asyncdp_sim.columns import summary as dictionary
-from asyncdp_sim.columns import tables
-from asyncdp_sim.comparisons import compare
+from asyncdp_sim.comparisons import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.evidence import named
-from asyncdp_sim.figures.kit.picture import write
+from asyncdp_sim.figures import convergence, forecast
+from asyncdp_sim.figures.draw import pictures
+from asyncdp_sim.figures.kit.layout import fit
+from asyncdp_sim.figures.kit.picture import Picture, inline, write
+from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.spacetime import diagram
+from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer
-from asyncdp_sim.reports.drawn import figures, spacetime
-from asyncdp_sim.reports.numbers import cells, key_numbers, owners
-from asyncdp_sim.reports.tables import of_comparison, of_forecast
-from asyncdp_sim.results import Result, Sweep, column_names, open_directory, read_manifest
+from asyncdp_sim.reports.answer import cells, key_numbers, owners, shown
+from asyncdp_sim.results import (
+    Result,
+    Sweep,
+    column_names,
+    not_a_result,
+    open_directory,
+    read_manifest,
+)
+from asyncdp_sim.results.columns import summary as dictionary
+from asyncdp_sim.results.columns import tables
 from asyncdp_sim.results.summary import warnings_first
 from asyncdp_sim.scenario import data_files, load
-from asyncdp_sim.theory.predict.plain import plain
+from asyncdp_sim.theory.prediction import Unknown
+
+BUDGET = 3_000_000
+"""Characters of all figures together."""
+WIDTH = 3.4
+"""Inches at which figures are drawn: letters are legible on a phone."""
+
+
+DrawnFigure = dict[str, Any]
+"""The text and the view box of an ``svg`` element, its size in points, and what it shows."""
+
+
+def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], list[str]]:
+    """Return the figures of a directory but for one, and notes on what is not drawn."""
+    entries, notes = pictures(opened)
+    return in_columns([picture for picture, _ in entries if picture.name != without]), notes
+
+
+def in_columns(pictures: Sequence[Picture]) -> list[DrawnFigure]:
+    """Return pictures at the width of a phone, which is that of a column of the page."""
+    share = BUDGET // max(1, len(pictures))
+    for picture in pictures:
+        with style():
+            fit(picture.figure, WIDTH)
+    return [drawn(picture, number, share) for number, picture in enumerate(pictures, start=1)]
+
+
+def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
+    """Return one picture as an element of the page.
+
+    Settings stand once on the page, and the label in the drawing.
+    """
+    inner, (width, height) = inline(picture, f"{prefix}-{number}", largest)
+    return {
+        "inner": inner,
+        "width": width,
+        "height": height,
+        "box": f"0 0 {width:g} {height:g}",
+        "alt": picture.caption,
+        "caption": f"Figure {number}. {picture.caption}",
+    }
+
+
+MESSAGES = 240
+"""Drawn at most."""
+INCHES = 0.16
+"""Of width for each."""
+UPDATES = 240
+"""Simulated at most where a run kept no events: a message each, or more."""
+LARGEST_NETWORK = 2_000
+"""Owners beyond which a run that kept no events is not simulated again."""
+LARGEST_PICTURE = 1_200_000
+"""Characters of the diagram."""
+LONG = 1e9
+
+
+def spacetime(result: Result) -> dict[str, Any]:
+    """Return the diagram of a result's first replicate with where its events are from, or why not.
+
+    The ``figure`` is None where there is none; the ``note`` says the rest.
+    """
+    if result.summary["simulated_time"] == 0:
+        return {"figure": None, "note": "nothing takes time"}
+    happened, origin = None, "as the run kept them"
+    if not result.has_events:
+        traced = _again(result)
+        if isinstance(traced, Unknown):
+            return {"figure": None, "note": traced.reason}
+        happened, origin = traced, "simulated again from the seed, as the run kept none"
+    picture = diagram(result, happened=happened, window=LONG, most=MESSAGES, inches=INCHES)
+    picture.figure.axes[0].yaxis.set_gid("rows")
+    note = f"At most {MESSAGES} messages from the start of the run, {origin}."
+    return {"figure": drawn(picture, 1, LARGEST_PICTURE, "spacetime"), "note": note}
+
+
+def _again(result: Result) -> npt.NDArray[np.void] | Unknown:
+    """Return the first events of a result's first replicate, simulated again, or why not."""
+    network = result.network
+    if isinstance(network, Unknown):
+        return network
+    if network.stops:
+        return Unknown("no events were kept, and when things happen depends on the model")
+    if network.n_owners > LARGEST_NETWORK:
+        return Unknown(f"no events were kept of {network.n_owners:,} owners")
+    window = network.model_copy(update={"updates": min(network.updates, UPDATES)})
+    scope = Streams(int(result.manifest["seed"])).within("replicate", result.replicates[0])
+    events = simulate(window, scope, events=True).events
+    if events is None or len(events) == 0:
+        return Unknown("nothing happened")
+    return events
+
+
+MOST = 20
+"""Owners that are listed without unfolding."""
+
+
+class PageTable(NamedTuple):
+    """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
+
+    title: str
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+    folded: bool = False
+
+
+def of_forecast(file: Path) -> dict[str, Any]:
+    """Return what the page of a forecast shows.
+
+    Raises
+    ------
+    ResultError
+        If the file is none.
+    """
+    found = forecast.read(file)
+    if not isinstance(found.get("decision"), dict):
+        raise not_a_result(
+            file, "a forecast of an older version; run asyncdp forecast --json again"
+        )
+    drawn = forecast.pictures(found)
+    tone = "withheld" if found["not_for_release"] else "kept"
+    return {
+        "title": f"Forecast: {file.stem}",
+        "answer": answer.of_forecast(found),
+        "banner": answer.Banner(drawn[0].label.text, tone, ()),
+        "figures": in_columns(drawn),
+        "tables": tuple(_forecast_tables(found)),
+    }
+
+
+def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
+    rows = [
+        [
+            str(owner["owner"]) + (f" ({owner['name']})" if owner.get("name") is not None else ""),
+            shown(owner["records"]),
+            shown(owner["alone"]),
+            _GAINS[owner["profits"]],
+            shown(owner["epsilon_needed"]),
+        ]
+        for owner in found["owners"]
+    ]
+    head = ["owner", "records", "ψ alone", "gains by joining", "break-even ε"]
+    if len(rows) > 0:
+        yield PageTable("Owners", [head, *rows[:MOST]])
+    if len(rows) > MOST:
+        yield PageTable(f"{len(rows) - MOST} more owners", [head, *rows[MOST:]], folded=True)
+    figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
+    texts = [["method", str(found["method"])], ["data", str(found["data"])]]
+    yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)
+
+
+_GAINS = {True: "yes", False: "no", None: "undecided"}
+_FIGURES = {
+    "psi": "expected ψ",
+    "noise_free": "ψ without noise",
+    "cost_of_privacy": "ψ that noise adds",
+    "time": "time of the last update",
+    "target": "target ψ",
+    "target_time": "time at which the expected ψ reaches it",
+    "target_probability": "probability to reach it",
+}
+
+
+def of_comparison(compared: Comparison) -> dict[str, Any]:
+    """Return what the page of a comparison shows."""
+    return {
+        "title": "Comparison: " + ", ".join(compared.results),
+        "answer": answer.of_comparison(compared),
+        "banner": answer.banner([result.manifest for result in compared.results.values()]),
+        "figures": in_columns(convergence.comparison(compared.results)),
+        "tables": tuple(_comparison_tables(compared)),
+    }
+
+
+def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
+    for pair in compared.others:
+        name = f"{pair.name} against {compared.name}"
+        head, *rows = compared.figures(pair)
+        yield PageTable(name, [["figure", *head[1:]], *rows], _sentence(pair.pairing))
+        settings = [["field", compared.name, pair.name], *(s.describe() for s in pair.settings)]
+        if len(pair.settings) > 0:
+            yield PageTable(f"Settings that differ: {name}", settings)
+        yield PageTable(f"Publishing both: {name}", [], _sentence(pair.together))
+    labels = [[name, text] for name, text in compared.labels.items()]
+    yield PageTable("Privacy of each result", [["result", "label"], *labels])
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
 
 _ELSEWHERE = ("predicted", "budget")
 """Beginnings of description lines that a table of the page contains."""
@@ -108,48 +308,6 @@ def tables_of(directory: Path) -> list[dict[str, Any]]:
             file = f"{name}.parquet"
             described.append({"file": file, "meaning": table.meaning, "columns": columns})
     return described
-
-
-Rows = list[dict[str, Any]]
-
-
-def foundation(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Rows]:
-    """Return what the numbers of one run, or of all cells of a sweep, rest on.
-
-    ``kinds`` has a row for each kind and ``together`` one for each figure; neither has any where
-    manifests are too old to say. A row has the ``name`` (key paths, or the figure), the ``detail``
-    (the kind, or why the figure rests on that), the ``basis``, ``oracles``, which are None where
-    another version's name alone is known, and ``where``: in which cells, empty where in all.
-    """
-    bases = [manifest["rests_on"] for manifest in manifests if "rests_on" in manifest]
-    kinds: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in _rows([basis["kinds"] for basis in bases], "at", "kind"):
-        alike = (row["detail"], row["basis"], row["where"], *(o["name"] for o in row["oracles"]))
-        paths = f"{kinds[alike]['name']}, {row['name']}" if alike in kinds else row["name"]
-        kinds[alike] = row | {"name": paths}
-    together = _rows([basis["together"] for basis in bases], "figure", "why")
-    return {"kinds": list(kinds.values()), "together": together}
-
-
-def _rows(cells: Sequence[Sequence[Mapping[str, Any]]], name: str, detail: str) -> Rows:
-    """Return a row for each that differs, by first cell, alike ones together."""
-    counts: Counter[tuple[str, str, str]] = Counter()
-    oracles: dict[tuple[str, str, str], Sequence[str]] = {}
-    for row in (row for cell in cells for row in cell):
-        key = (str(row[name]), str(row[detail]), str(row["basis"]))
-        counts[key] += 1
-        oracles[key] = row.get("oracles", ())
-    first = list(dict.fromkeys(key[0] for key in counts))
-    return [
-        {
-            "name": key[0],
-            "detail": plain(key[1]),
-            "basis": key[2],
-            "oracles": [{"name": oracle, "oracle": named(oracle)} for oracle in oracles[key]],
-            "where": "" if counts[key] == len(cells) else f"in {counts[key]} of {len(cells)} cells",
-        }
-        for key in sorted(counts, key=lambda key: first.index(key[0]))
-    ]
 
 
 def meaning(figure: str) -> str:
@@ -248,7 +406,6 @@ def _of_directory(opened: Result | Sweep) -> dict[str, Any]:
         "banner": answer.banner(manifests),
         "figures": drawn,
         "undrawn": undrawn,
-        "foundation": foundation(manifests),
         "meaning": meaning,
         "warned": dict(zip(("Warnings", "Notes"), warnings_first(directory), strict=True)),
         "reproduction": reproduction(directory.absolute().name, manifest),

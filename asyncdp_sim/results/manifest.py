@@ -1,23 +1,35 @@
-"""Manifest of a result or a sweep: its shape, and its reading, whole or refused in one line.
+"""Manifest of a result or a sweep: its shape, reading and provenance.
 
 A key is required where the first results had it already; one that came later is not, so that older
 results are still read. Of a summary's figures the dictionary of columns says what they may be.
 """
 
+import hashlib
 import json
-from collections.abc import Mapping
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from math import prod
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any, Literal, NotRequired
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import Field, GetCoreSchemaHandler, GetPydanticSchema, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema
 from typing_extensions import TypedDict
 
-from asyncdp_sim.columns import Column, summary
-from asyncdp_sim.columns.dictionary import (
+import asyncdp_sim
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.files import file_bytes, from_json, from_toml
+from asyncdp_sim.core.specification import Count, Finite, NonNegative
+from asyncdp_sim.data.tables.read import source_of
+from asyncdp_sim.results.columns import (
     ANY,
     COUNT,
     NEVER,
@@ -26,11 +38,11 @@ from asyncdp_sim.columns.dictionary import (
     SPREAD,
     TEXT,
     YES,
+    Column,
+    summary,
 )
-from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.core.files import file_bytes, from_json, from_toml
-from asyncdp_sim.results.provenance import digest
-from asyncdp_sim.spec.base import Count, Finite, NonNegative
+from asyncdp_sim.scenario import Scenario, jsonable, unplaced, unplaced_json
+from asyncdp_sim.trace import Trace
 
 
 def not_a_result(
@@ -87,48 +99,6 @@ class Expected(TypedDict):
     high: NotRequired[Number | None]
 
 
-class OfKind(TypedDict):
-    """The basis of one kind in a scenario."""
-
-    at: str
-    kind: str
-    basis: str
-    oracles: list[str]
-
-
-class OfFigure(TypedDict):
-    """The basis of one figure."""
-
-    figure: str
-    basis: str
-    why: str
-
-
-class Grounds(TypedDict):
-    """The basis of a run's numbers: of its kinds, and of what they make together."""
-
-    kinds: list[OfKind]
-    together: list[OfFigure]
-
-
-class Excess(TypedDict):
-    """The time by which exchanges of a rehearsal outlasted their sleep, in milliseconds."""
-
-    mean: Finite | None
-    median: Finite | None
-    q90: Finite | None
-    largest: Finite | None
-
-
-class Machine(TypedDict):
-    """The machine on which a rehearsal ran."""
-
-    unit_seconds: Finite
-    null_excess_ms: Finite
-    excess_ms: Excess
-    restarts: NotRequired[Whole]  # of versions that started killed owners again
-
-
 def _summary(_: object, to_schema: GetCoreSchemaHandler) -> CoreSchema:
     """Return the shape of a summary: a table of figures, of which some are tables of their own."""
     flat: dict[str, Any] = {"intervals": dict[str, Span | None]}
@@ -161,6 +131,34 @@ def _table(keys: Mapping[str, tuple[Any, bool]]) -> Any:
     return TypedDict("_Table", types)  # type: ignore[operator]
 
 
+class Ends(TypedDict):
+    """A mean gain, and its 95 % interval."""
+
+    gain: Number
+    low: Number
+    high: Number
+
+
+class OfRecords(Ends):
+    """A mean gain in which every record counts once."""
+
+    verdict: str
+
+
+class OfAll(Ends):
+    """The gain of all owners."""
+
+    by_records: OfRecords
+    verdict: str
+    assumes: str
+    owners: Whole
+    own: Number
+    verdicts: dict[str, Whole]
+    no_better_than_guessing: Whole
+    runs: Count
+    judged_on: str
+
+
 class KeptOfRun(Kept):
     """Keys of the manifest of a run, or of a sweep's cell."""
 
@@ -174,10 +172,13 @@ class KeptOfRun(Kept):
     owner_names: NotRequired[list[str]]
     constants: NotRequired[dict[str, Number | None]]
     loop: NotRequired[str | None]  # of older versions alone
-    measured: NotRequired[Machine]
+    measured: NotRequired[dict[str, Any]]  # of older versions alone
     predictions: NotRequired[list[Expected]]
-    rests_on: NotRequired[Grounds]
+    rests_on: NotRequired[object]  # of older versions alone, and not read
     target_unit: NotRequired[str]
+    score: NotRequired[str]
+    unit: NotRequired[str | None]
+    consortium: NotRequired[OfAll]
 
 
 class Part(TypedDict):
@@ -306,3 +307,170 @@ def _told(path: str, value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
     return f"{path} = {short}" if path else short
+
+
+JUDGES = "scikit-learn"
+"""Whose version decides gains alone, and stands in no older manifest."""
+VERSIONS = "versions.json"
+"""File with the versions that made a directory without a manifest."""
+CIRCUMSTANCES = ("versions", "mixed_versions", "git_commit", "cpu_features", "blas_kernel")
+"""Keys of a manifest that say what a result was made with, and not what was made."""
+LATER = ("warning_fields", "rests_on", "loop", "blas_kernel", "end_ticks")
+"""Keys that not every version of the package writes, and that no number depends on: what replay
+compares are the others. Of older manifests, ``loop`` names the event loop that was used, and
+``rests_on`` the tests that checked kinds and figures."""
+
+
+def placeless(scenario: Scenario) -> dict[str, Any]:
+    """Return the scenario as plain tables that name every data file by name and SHA-256.
+
+    Raises
+    ------
+    DataError
+        If a data file cannot be read.
+    """
+    return unplaced(scenario, cache(lambda path: source_of(path).sha256))
+
+
+def described(scenario: Scenario) -> dict[str, Any]:
+    """Return the resolved scenario for a manifest: a data file by name and digest, not by path.
+
+    Raises
+    ------
+    DataError
+        If the data file cannot be read.
+    """
+    if len(scenario.sweep) > 0:
+        return dict(jsonable(placeless(scenario)))
+    return unplaced_json(scenario, cache(lambda path: source_of(path).sha256))
+
+
+def digest(described_scenario: Mapping[str, Any]) -> str:
+    """Return the digest of a described scenario: 64 hex digits that name the experiment."""
+    content = json.dumps(described_scenario, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def network_digest(scenario: Scenario, replicates: int) -> str:
+    """Return the name under which a scenario's traces can be shared (16 hex digits).
+
+    Where their timing depends on the model, they are shared with nobody: the whole scenario counts.
+    """
+    result = scenario.network.digest(scenario.run.seed, replicates)
+    if scenario.timing_unaccounted is None:
+        return result
+    content = result + digest(described(scenario))
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def default_directory(scenario: Scenario) -> Path:
+    """Return the default directory of a scenario's result: results/<id>-<digest>."""
+    return Path("results") / f"{scenario.id}-{digest(described(scenario))[:8]}"
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions that decide a result's bits, of the packages that are installed."""
+    found = {"asyncdp_sim": asyncdp_sim.__version__, "python": platform.python_version()}
+    for name in ("numpy", "simpy", "networkx", JUDGES):
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+@cache
+def sources() -> str:
+    """Return the digest of the package's own modules (16 hex digits): versions may lag behind."""
+    root, result = Path(asyncdp_sim.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        result.update(f"{file.relative_to(root).as_posix()}\n".encode() + file.read_bytes())
+    return result.hexdigest()[:16]
+
+
+def other_versions(said: object) -> dict[str, str]:
+    """Return those that differ from the versions here, each as ``theirs, here ours``.
+
+    Parameters
+    ----------
+    said : object
+        The versions in a manifest; anything but a table says nothing.
+    """
+    theirs = said if isinstance(said, Mapping) else {}
+    ours = {name: text for name, text in versions().items() if name != JUDGES or JUDGES in theirs}
+    return {
+        name: f"{theirs.get(name, 'unknown')}, here {ours.get(name, 'none')}"
+        for name in dict.fromkeys((*ours, *theirs))
+        if theirs.get(name) != ours.get(name)
+    }
+
+
+def cpu_features() -> list[str]:
+    """Return the processor features that NumPy uses, sorted."""
+    result = np.show_config(mode="dicts")["SIMD Extensions"]
+    return sorted({*result.get("baseline", []), *result.get("found", [])})
+
+
+@cache
+def blas_kernel() -> str | None:
+    """Return the kernel that NumPy's BLAS has chosen for this processor, such as "SkylakeX".
+
+    None where it does not name one. Another kernel adds in another order, so that the last digits
+    of models differ.
+    """
+    from threadpoolctl import threadpool_info
+
+    numpy = Path(np.__file__).parent
+    matches = [item for item in threadpool_info() if item["user_api"] == "blas"]
+    beside = (numpy, numpy.with_name("numpy.libs"))  # SciPy has a BLAS of its own
+    own = [item for item in matches if not {*beside}.isdisjoint(Path(item["filepath"]).parents)]
+    named: str | None = (own or matches or [{}])[0].get("architecture")
+    return named
+
+
+@cache
+def git_commit() -> str | None:
+    """Return the commit of the source tree that the package runs from, if it is one."""
+    root = Path(asyncdp_sim.__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+    try:
+        asked = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return asked.stdout.strip()
+
+
+def fingerprints(
+    traces: Sequence[Trace],
+    curve: npt.NDArray[np.void],
+    models: Array,
+) -> dict[str, str]:
+    """Return digests in layers, so that a difference shows the layer it is in.
+
+    ``order``: who updated, in which order; ``time``: when; ``accounts``: what owners sent and
+    released; ``models``: the final models; ``curve``: the fitness on the way.
+    """
+    updates = [trace.updates for trace in traces]
+    return {
+        "order": _fingerprint(
+            np.ascontiguousarray(u[c]) for u in updates for c in ("owner", "message")
+        ),
+        "time": _fingerprint(
+            np.ascontiguousarray(u[c]) for u in updates for c in ("tick", "read_tick")
+        ),
+        "accounts": _fingerprint(
+            array for trace in traces for array in (trace.owners, trace.released)
+        ),
+        "models": _fingerprint([np.ascontiguousarray(models)]),
+        "curve": _fingerprint([np.ascontiguousarray(curve)]),
+    }
+
+
+def _fingerprint(arrays: Any) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(str((array.shape, array.dtype.str)).encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

@@ -1,6 +1,6 @@
 """Results on disk, opened for reading: tables, a result directory, or a sweep of several."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -9,19 +9,28 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.columns.arrow import from_arrow
 from asyncdp_sim.core.errors import InputError, ResultError
 from asyncdp_sim.core.files import file_bytes, is_file
 from asyncdp_sim.core.words import known
 from asyncdp_sim.network import Network
+from asyncdp_sim.results.columns import from_arrow
+from asyncdp_sim.results.keys import require_keys, with_keys
 from asyncdp_sim.results.manifest import not_a_result, read_manifest
 from asyncdp_sim.scenario import Participants, load
 from asyncdp_sim.scenario.labels import words
 from asyncdp_sim.theory.prediction import Unknown
 
 
-def read_table(directory: Path, name: str) -> Any:
+def read_table(directory: Path, name: str, most: Mapping[str, int] | None = None) -> Any:
     """Return a table of a result as a pandas frame.
+
+    Parameters
+    ----------
+    directory : Path
+    name : str
+        The table's.
+    most : mapping, optional
+        The largest values of some columns of keys; without it keys may be impossible.
 
     Raises
     ------
@@ -29,26 +38,43 @@ def read_table(directory: Path, name: str) -> Any:
         If it is not there or damaged.
     """
     try:
-        return read_parquet(directory / f"{name}.parquet").to_pandas()
+        table = read_parquet(directory / f"{name}.parquet")
+        frame = table.to_pandas()
     except ValueError:
         raise _unreadable(directory, name) from None
+    if most is not None:
+        require_keys(directory, name, table, most)
+    return frame
 
 
-def read_columns(directory: Path, name: str, wanted: Sequence[str]) -> tuple[npt.NDArray[Any], ...]:
+def read_columns(
+    directory: Path, name: str, wanted: Sequence[str], most: Mapping[str, int] | None = None
+) -> tuple[npt.NDArray[Any], ...]:
     """Return columns of a table of a result as arrays, without pandas.
+
+    Parameters
+    ----------
+    directory : Path
+    name : str
+        The table's.
+    wanted : sequence of str
+        Columns.
+    most : mapping, optional
+        The largest values of some columns of keys.
 
     Raises
     ------
     ResultError
-        If it is not there or damaged, or lacks a column.
+        If it is not there or damaged, lacks a column, or has impossible keys.
     """
     try:
-        table = read_parquet(directory / f"{name}.parquet", wanted)
+        table = read_parquet(directory / f"{name}.parquet", with_keys(name, wanted))
     except ValueError:
         raise _unreadable(directory, name) from None
     missing = [column for column in wanted if column not in table.column_names]
     if missing:
         raise not_a_result(directory, f"{name}.parquet without {', '.join(missing)}")
+    require_keys(directory, name, table, most or {})
     return tuple(from_arrow(table[column]) for column in wanted)
 
 
@@ -166,6 +192,15 @@ class Result:
         return int(self.scenario["run"]["updates"])
 
     @property
+    def _most(self) -> dict[str, int]:
+        """The largest numbers of replicates, owners and updates."""
+        return {
+            "replicate": max(self.replicates),
+            "owner": max(self.participants.numbers),
+            "k": self.updates,
+        }
+
+    @property
     def mean_psi(self) -> float:
         """Mean over replicates of ψ of the last model; infinite where one diverged."""
         return known(self.summary["psi_final"]["mean"], np.inf)
@@ -201,6 +236,11 @@ class Result:
         """Return whether the table was kept."""
         return (self._place(name) / f"{name}.parquet").is_file()
 
+    @property
+    def has_events(self) -> bool:
+        """Whether it has events that can be drawn: those of a trigger, which is gone, cannot."""
+        return self.has("events") and "trigger" not in self.scenario
+
     def names(self, name: str) -> tuple[str, ...]:
         """Return the names of a table's columns.
 
@@ -219,7 +259,7 @@ class Result:
         ResultError
             If the table is absent or damaged.
         """
-        return read_table(self._place(name), name)
+        return read_table(self._place(name), name, self._most)
 
     def columns(self, name: str, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of a table as arrays.
@@ -229,7 +269,7 @@ class Result:
         ResultError
             If the table is absent or damaged, or lacks a column.
         """
-        return read_columns(self._place(name), name, wanted)
+        return read_columns(self._place(name), name, wanted, self._most)
 
     def last(self, *wanted: str) -> tuple[npt.NDArray[Any], ...]:
         """Return columns of the curve at the last record of every replicate, shape (R,) each."""

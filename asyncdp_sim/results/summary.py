@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import aligned, figure, known, number, some_of
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
@@ -33,7 +34,6 @@ from asyncdp_sim.privacy.label import (
 )
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.spec.validation import show
 
 
 def result_lines(directory: Path) -> list[str]:
@@ -90,14 +90,6 @@ def _made(part: Mapping[str, Any]) -> str:
     return f"mixed versions: {some_of(part['made'], 6)} by {which or 'unknown ones'}"
 
 
-def _rehearsed(measured: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
-    """Yield a rehearsal's measured times; nothing for a simulation."""
-    if measured is not None:
-        text = f"with real processes; a time unit took {figure(measured['unit_seconds'])} s"
-        mean = figure(measured["excess_ms"]["mean"])
-        yield "rehearsed", f"{text}, and an exchange {mean} ms beyond its nominal time"
-
-
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return how good, who gains, how soon, at what privacy; the label; then the network."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
@@ -116,12 +108,13 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     unit = unit_of([scenario])
     rounds = [("time unit", ROUNDS)] if counts_rounds(unit, scenario.get("clock", {})) else []
     return [
-        *_rehearsed(manifest.get("measured")),
+        *([("rehearsed", "with real processes")] if "measured" in manifest else []),
         (
             "ψ at the end",
             f"median {figure(psi['median'])}, 25–75 % {figure(psi['q25'])} … "
             f"{figure(psi['q75'])}, mean {figure(psi['mean'])}",
         ),
+        *_gains(manifest),
         *_honest(summary, scenario["owners"]["count"]),
         *_scores(summary, manifest.get("target_unit")),
         (
@@ -214,6 +207,46 @@ def _spent(figures: Mapping[str, Any]) -> str:
     return charged if figures["timing_accounted"] else f"{charged}, for the answers alone"
 
 
+VERDICTS = ("gains", "does worse", "no material difference", "undecided")
+"""In the order in which they are counted."""
+
+
+def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield rows on what owners gain on new cases of their own, or that nobody has judged it."""
+    together = manifest.get("consortium")
+    if together is None:
+        yield "mean gain", "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
+        return
+    owners = sum(together["verdicts"].values())
+    guessing = together["no_better_than_guessing"]
+    if guessing > 0:
+        yield (
+            "worse than guessing",
+            f"{guessing} of {owners} owners: joint and adapted model err as much as one guess for "
+            "all cases",
+        )
+    unit = manifest.get("unit")
+    yield (
+        "mean gain",
+        f"{_with_ends(together)}{'' if unit is None else f' {unit}'}, {manifest['score']}: "
+        f"{together['verdict']}, if {together['assumes']}",
+    )
+    yield (
+        "mean own error",
+        f"{figure(together['own'])}, of owners' best own models, on {together['judged_on']}; "
+        f"a gain counts from 5 % of it on",
+    )
+    weighted = together["by_records"]
+    yield "by records", f"mean gain {_with_ends(weighted)}: {weighted['verdict']}"
+    counts = [f"{name} {together['verdicts'].get(name, 0)}" for name in VERDICTS]
+    yield "verdicts", f"{', '.join(counts)}, of {owners} owners (gains.parquet)"
+
+
+def _with_ends(gain: Mapping[str, Any]) -> str:
+    ends = f"{figure(gain['low'])} … {figure(gain['high'])}"
+    return f"{figure(gain['gain'])}, 95 % {ends}"
+
+
 def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]]:
     """Yield rows on held-out rows, owners alone, and the parts of ψ, where they were asked for."""
     if "held_out_final" in figures:
@@ -226,17 +259,10 @@ def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]
         )
     if "profits_psi" in figures:
         fits = figures["profits_psi"]
-        if "profits_held_out" in figures:
-            text = f"{figures['profits_held_out']} of {owners}, by errors on their held-out rows"
-            yield "owners that gain", text
-            yield (
-                "smaller ψ",
-                f"for {fits} of {owners} owners, the joint model fits all records better",
-            )
-        else:
-            yield "owners that gain", f"{fits} of {owners}, by ψ of all records"
-    else:
-        yield "owners that gain", "not computed; asyncdp forecast computes them"
+        yield (
+            "smaller ψ",
+            f"for {fits} of {owners} owners, the joint model fits all records better",
+        )
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")
@@ -273,8 +299,8 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
             continue
         alone, guess = (figures.get(f"held_out_{score.name}_{by}") for by in ("alone", "guess"))
         if guess is not None:
-            gain = (float(final["median"]) - guess) * (1 if score.more_is_better else -1)
-            (better if gain > 0 else no_better).append(score.words)
+            ahead = (float(final["median"]) - guess) * (1 if score.more_is_better else -1)
+            (better if ahead > 0 else no_better).append(score.words)
         yield (
             f"held-out {score.words}" + (f" ({unit})" if score.in_units and unit else ""),
             f"median {figure(final['median'])}, of θ* "

@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from pydantic_core import to_json
 
-from asyncdp_sim.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.core.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
 from asyncdp_sim.core.files import synchronise
 from asyncdp_sim.privacy.label import Label
+from asyncdp_sim.results.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.scenario import Scenario, dump, jsonable
 
 Content = str | Mapping[str, Any] | Iterator[Mapping[str, Any]]

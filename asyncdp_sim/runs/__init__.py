@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.core.gone import COMMANDS
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
+from asyncdp_sim.runs.gains import judged
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
-from asyncdp_sim.runs.replicates import learn_all, live_all, simulate_all
-from asyncdp_sim.runs.traces import relearned
-from asyncdp_sim.runs.workers import Map, processes
+from asyncdp_sim.runs.replicates import Map, learn_all, live_all, processes, simulate_all
 from asyncdp_sim.runs.writing import build, finished, manifest, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.size import require_room
@@ -34,6 +36,7 @@ def run(
     traces: Sequence[Trace] | None = None,
     run_map: Map | None = None,
     progress: Progress | None = None,
+    gains: bool = False,
 ) -> RunResult:
     """Simulate, learn and account; nothing is written.
 
@@ -51,9 +54,11 @@ def run(
         The scenario's own data and traces where they are at hand already, as in a sweep.
     run_map : callable, optional
         A ``map`` over so many processes that are there already; see
-        :func:`~asyncdp_sim.runs.workers.processes`.
+        :func:`~asyncdp_sim.runs.replicates.processes`.
     progress : Progress, optional
         Told how far it has come.
+    gains : bool
+        Whether to judge what owners gain, where rows are apart from training.
 
     Raises
     ------
@@ -89,7 +94,11 @@ def run(
             [learned] = learn_all([task], seed, chosen, traces, **options, **pool)
         beginning(progress, "judging what was learned")
         behaved = summarise(traces, scenario.network.airtime)
-        return ready.outcome(chosen, traces, behaved, learned, **pool)
+        outcome = ready.outcome(chosen, traces, behaved, learned, **pool)
+        if not gains:
+            return outcome
+        beginning(progress, "judging what owners gain")
+        return replace(outcome, gains=judged(scenario, ready.dataset, learned.models))
 
 
 def run_together(
@@ -134,8 +143,6 @@ def reproduce(
 ) -> RunResult:
     """Make a result again from its manifest, and compare all of it with what lies on disk.
 
-    A rehearsal's processes do not come again: what is learned over its trace is.
-
     Parameters
     ----------
     directory : Path
@@ -155,21 +162,22 @@ def reproduce(
     Raises
     ------
     ResultError
-        If the directory is not a result.
+        If the directory is not a result, or was not simulated.
     DataError
         If a data file is nowhere.
     ReplayError
         If the data file, the manifest, ``scenario.toml`` or a table differs, naming what does.
     """
     before = read_manifest(directory, "summary")
+    if "measured" in before:
+        fault = Fault("", "a result of real processes", f"rehearse is gone: {COMMANDS['rehearse']}")
+        raise ResultError([fault], str(directory))
     with made_again(directory, settings, allow_code=allow_code) as (scenario, again):
         numbers = numbers_of(directory, scenario)
-        if "measured" in before:
-            outcome = relearned(scenario, directory, before["measured"], numbers)
-        else:
-            kept_events = before.get("events") is True
-            options: Any = {"workers": workers, "events": kept_events, "progress": progress}
-            outcome = run(scenario, **options, numbers=numbers)
+        kept_events = before.get("events") is True
+        options: Any = {"workers": workers, "events": kept_events, "progress": progress}
+        options["gains"] = (directory / "gains.parquet").exists()
+        outcome = run(scenario, **options, numbers=numbers)
         kept = (directory / "updates.parquet").exists()
         write(outcome, again, updates=kept)
         for note in require_same(directory, again):

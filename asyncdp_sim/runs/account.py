@@ -10,24 +10,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.columns import arrow_texts
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import blank, outlying
 from asyncdp_sim.learning.objectives import Model, Objective, Records
-from asyncdp_sim.learning.objectives.rows import largest_of_all
-from asyncdp_sim.learning.watch import ANSWERED, Observed
+from asyncdp_sim.learning.recording import Observed, largest_of_all
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
 from asyncdp_sim.privacy.accountants.attacker import mu_of, of_gaussian, of_pure
+from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.trace import ExchangeOutcome, Trace
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
+from asyncdp_sim.trace.vocabulary import State
 
 Columns = dict[str, Any]
 
@@ -84,7 +83,7 @@ def _look(problem: Problem, traces: Sequence[Trace], learned: Learned) -> Observ
     value = models[np.isfinite(models).all(axis=1)]  # of diverged ones there is a count
     least = np.maximum(met.largest, problem.posed.longest_from(starts))
     values = largest_of_all(records, value, least)
-    answered = sum(int(np.count_nonzero(trace.came_to(*ANSWERED))) for trace in traces)
+    answered = sum(int(np.count_nonzero(trace.came_to(*RELEASED))) for trace in traces)
     return ObservedMax(values, met.queries, answered - met.queries)
 
 
@@ -115,10 +114,6 @@ def owner_columns(
     median, attacker = ledger.median, ledger.attacker(sharers, judged.times)
     bare = np.isinf(judged.times) | np.isinf(ledger.spent.ravel())
     bounded = hidden & (judged.is_upper | bare)
-    withheld = {}
-    if problem.task.trigger is not None:
-        values = np.concatenate([trace.ended(ExchangeOutcome.withheld) for trace in traces])
-        withheld = {"withheld": values.astype(np.int32)}
     return {
         **owner_keys(traces, numbers),
         **({} if len(names) == 0 else {"name": arrow_texts(names * replicates)}),
@@ -130,7 +125,6 @@ def owner_columns(
         "attacker_power": np.where(bounded, attacker.power.ravel(), np.nan),
         "attacker_advantage": np.where(bounded, attacker.advantage.ravel(), np.nan),
         **owner_counts(traces),
-        **withheld,
     }
 
 

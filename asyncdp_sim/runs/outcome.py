@@ -1,6 +1,6 @@
 """Inputs and results of a run, in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,13 +10,13 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
 from asyncdp_sim.measures.energy import energy_figures
 from asyncdp_sim.privacy import Guarantee, Ledger
-from asyncdp_sim.results.provenance import fingerprints
+from asyncdp_sim.results.manifest import fingerprints
 from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
+from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.runs.problem import Problem, prepare
-from asyncdp_sim.runs.replicates import Learned
+from asyncdp_sim.runs.replicates import Learned, Map
 from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.runs.warnings import warnings
-from asyncdp_sim.runs.workers import Map
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.trace import Trace
 
@@ -46,8 +46,8 @@ class RunResult:
         What a reader must know.
     alone : array (N, p), optional
         Each owner's own optimum, where ``run.alone`` asks for it.
-    measured : mapping, optional
-        Of a rehearsal, by real processes: how long a unit of time took, and what the machine cost.
+    gains : Gains, optional
+        What owners gain, where it was judged.
     """
 
     scenario: Scenario
@@ -61,7 +61,7 @@ class RunResult:
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
     alone: Array | None = None
-    measured: Mapping[str, Any] | None = None
+    gains: Gains | None = None
 
     @property
     def participants(self) -> Participants:
@@ -75,7 +75,7 @@ class RunResult:
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Digests in layers; see :func:`asyncdp_sim.results.provenance.fingerprints`."""
+        """Digests in layers; see :func:`asyncdp_sim.results.manifest.fingerprints`."""
         return fingerprints(self.traces, self.learned.curve, self.learned.models)
 
 

@@ -20,15 +20,16 @@ from asyncdp_sim.learning.algorithms import (
     Gradients,
     Setting,
 )
-from asyncdp_sim.learning.live import Target, TriggerKind
+from asyncdp_sim.learning.answers import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
+from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records
-from asyncdp_sim.learning.reply import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
 from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.scored import LearningProblem, prepared
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
@@ -53,8 +54,6 @@ class Task:
         Where gradients are taken.
     held_out : HeldOut, optional
         Judges models on the held-out rows of all owners, where there are any.
-    trigger : TriggerKind, optional
-        What makes owners answer; absent, they always do.
     target : Target, optional
         How good a model has to be for its run to end.
     watched : Records, optional
@@ -69,7 +68,6 @@ class Task:
     record_every: int
     asks: Asks = "average"
     held_out: HeldOut | None = None
-    trigger: TriggerKind | None = None
     target: Target | None = None
     watched: Records | None = None
     owner_numbers: tuple[int, ...] | None = None
@@ -214,11 +212,10 @@ def prepare(
     task = Task(
         objective=posed.judge,
         steps=steps,
-        reply=_reply(scenario, gradients, noise, allotment, records, steps.answer_size),
+        reply=_reply(scenario, gradients, noise, allotment, records),
         record_every=scenario.run.record_every,
         asks=scenario.protocol.asks,
         held_out=posed.all_held_out,
-        trigger=scenario.trigger,
         target=None if scenario.run.target is None else Target(posed.judge, scenario.run.target),
         watched=records if privacy.on_trust else None,
         owner_numbers=scenario.owners.numbers,
@@ -288,18 +285,12 @@ def _reply(
     noise: AnswerNoise,
     allotment: BudgetSchedule | None,
     records: Records,
-    size: int,
 ) -> AnswerModel:
-    """Return how owners answer with ``size`` numbers, and what the learner takes of it."""
-    adversary, acceptance = scenario.adversary, scenario.acceptance
+    """Return how owners answer."""
     return AnswerModel(
         gradients,
         noise,
         sample=_sample(scenario, records),
-        factors=None if adversary is None else adversary.factors(scenario.owners.count),
-        acceptance=(
-            None if acceptance is None else acceptance.rule(scenario.honest_answers(noise, size))
-        ),
         allotment=allotment,
         copy=scenario.privacy.copy_number,
         whole=scenario.privacy.per_owner and scenario.privacy.hides,
@@ -344,6 +335,32 @@ def table_lines(scenario: Scenario) -> list[str]:
     if len(faults) > 0:
         raise DataError(dict.fromkeys(faults))
     return lines
+
+
+def require_columns(scenario: Scenario) -> None:
+    """Refuse a synthetic twin whose columns are others than the scenario says, as a run would.
+
+    One row of an owner is drawn, and the public ones: what columns there are depends on no more.
+
+    Raises
+    ------
+    DataError
+        With all that a run, or a cell of the sweep, would refuse.
+    """
+    faults: list[Fault] = []
+    drawn: dict[str, tuple[str, DataKind]] = {}
+    swept = any(path.partition(".")[0] in ("data", VARIANT) for path in scenario.sweep)
+    cells = map(scenario.cell, scenario.grid() if swept else ())
+    for place, cell in [("", scenario.base()), *(("sweep", cell) for cell in cells)]:
+        if cell.data.file is None and cell.data.has_columns and not cell.data.says_records:
+            drawn.setdefault(cell.data.model_dump_json(), (place, cell.read_data))
+    for place, data in drawn.values():
+        try:
+            data.build(1, (1,), Streams(scenario.run.seed))
+        except DataError as error:
+            faults += [fault.under(place) for fault in error.faults]
+    if len(faults) > 0:
+        raise DataError(dict.fromkeys(faults))
 
 
 def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:

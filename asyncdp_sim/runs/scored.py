@@ -18,7 +18,7 @@ from asyncdp_sim.learning.objectives import (
     Records,
     constants,
 )
-from asyncdp_sim.learning.objectives.rows import largest_of_all
+from asyncdp_sim.learning.recording import largest_of_all
 from asyncdp_sim.runs.held_out import HeldOut, held_out
 from asyncdp_sim.scenario import Scenario
 

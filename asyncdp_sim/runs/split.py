@@ -11,8 +11,7 @@ from asyncdp_sim.learning.algorithms import AlgorithmSpec
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask
 from asyncdp_sim.runs.problem import Task
-from asyncdp_sim.runs.replicates import Numbers, blocks, scopes_of
-from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.runs.replicates import Map, Numbers, blocks, scopes_of
 from asyncdp_sim.trace import Trace
 
 REPETITIONS = 200

@@ -1,33 +1,26 @@
-"""Traces on disk, and models learned again over those of a rehearsal.
+"""Traces on disk: a sweep simulates each network once, and its cells learn over the same traces."""
 
-A sweep simulates each network once and keeps its traces; a rehearsal's can be had in no other way.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.columns import Columns, arrow_array, arrow_texts, from_arrow, update_columns
-from asyncdp_sim.core.errors import Fault, InvariantError, ResultError
-from asyncdp_sim.learning.answers import ReleasedAnswers
-from asyncdp_sim.learning.replay import fold
-from asyncdp_sim.learning.replay_cells import CellTask
-from asyncdp_sim.measures import summarise
+from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.results import read_parquet
-from asyncdp_sim.results.provenance import VERSIONS, versions
+from asyncdp_sim.results.columns import (
+    Columns,
+    arrow_array,
+    arrow_texts,
+    from_arrow,
+    update_columns,
+)
+from asyncdp_sim.results.manifest import VERSIONS, versions
 from asyncdp_sim.results.write import Writer
-from asyncdp_sim.runs.outcome import Ready, RunResult
-from asyncdp_sim.runs.problem import Task, build_dataset
-from asyncdp_sim.runs.replicates import Learned, judged, scopes_of, watch_of
-from asyncdp_sim.runs.workers import processes
-from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.scenario import Participants
 from asyncdp_sim.trace import Ending, Trace
-from asyncdp_sim.trace.occupation import OCCUPATION
-from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+from asyncdp_sim.trace.vocabulary import EXCHANGES, OCCUPATION, OWNERS
 
 _ONE_EACH = (
     "end_tick", "in_flight_total", "recomputed", "on_air_ticks", "one_on_one", "one_each",
@@ -141,55 +134,3 @@ def _parts(
     table["owner"] = owners.places(table["owner"])
     ends = np.searchsorted(from_arrow(read["replicate"]), np.arange(1, count), side="right")
     return [part.copy() for part in np.split(table, ends)]
-
-
-def relearned(
-    scenario: Scenario, directory: Path, measured: Mapping[str, Any], numbers: Sequence[int]
-) -> RunResult:
-    """Return a rehearsal with its models recomputed over its recorded trace.
-
-    Raises
-    ------
-    ResultError
-        If the trace is not there, or damaged.
-    """
-    ready = Ready.from_scenario(scenario, build_dataset(scenario))
-    traces = _recorded(directory, scenario, len(numbers))
-    learned = learn_released(ready.problem.task, scenario.run.seed, numbers, traces)
-    return accounted(ready, numbers, traces, learned, measured)
-
-
-def accounted(
-    ready: Ready,
-    numbers: Sequence[int],
-    traces: Sequence[Trace],
-    learned: Learned,
-    measured: Mapping[str, Any],
-) -> RunResult:
-    """Account for what was learned in a rehearsal."""
-    with processes(1) as mapped:
-        behaved = summarise(traces, ready.scenario.network.airtime)
-        outcome = ready.outcome(numbers, traces, behaved, learned, workers=1, run_map=mapped)
-    return replace(outcome, measured=measured)
-
-
-def learn_released(
-    task: Task, seed: int, numbers: Sequence[int], traces: Sequence[Trace]
-) -> Learned:
-    """Learn over traces, each owner's noise being of its own stream, by the order of release."""
-    scopes, watch = scopes_of(seed, numbers, task.owner_numbers), watch_of(task)
-    value = ReleasedAnswers(task.reply, scopes, task.steps.answer_size, traces)
-    cell = CellTask(task.steps, task.reply, task.record_every, watch)
-    [path] = fold(traces, [cell], scopes, task.asks, given=value)
-    return judged(task, path, traces, numbers, watch)
-
-
-def _recorded(directory: Path, scenario: Scenario, count: int) -> tuple[Trace, ...]:
-    try:
-        traces = read_traces(directory / "traces", scenario.participants(()))
-    except (ResultError, InvariantError):
-        traces = ()
-    if len(traces) != count:
-        fault = Fault("", "no readable traces", "allowed is a result directory")
-        raise ResultError([fault], str(directory))
-    return traces

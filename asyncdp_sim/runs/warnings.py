@@ -10,7 +10,7 @@ import numpy as np
 
 from asyncdp_sim.core.messages import Ends, Listed, Noted, Notice, Number, over, plain
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.network.compatibility import NOTICED, meeting
+from asyncdp_sim.network.spec import NOTICED, meeting
 from asyncdp_sim.privacy import Guarantee
 from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
 from asyncdp_sim.runs.problem import Problem
@@ -71,8 +71,6 @@ class EndedEarly(Notice):
         Those that they have.
     why : str
         Every reason once, the most frequent first.
-    withheld : Number or None
-        Answers that owners kept to themselves.
     released : Number or None
         Answers released; None where ``fates`` are percentages of them.
     fates : tuple
@@ -84,7 +82,6 @@ class EndedEarly(Notice):
     horizon: Number
     updates: Number
     why: str
-    withheld: Number | None
     released: Number | None
     fates: tuple[tuple[str, Number], ...]
     counted: ClassVar[bool] = True
@@ -107,15 +104,13 @@ class EndedEarly(Notice):
             horizon,
             Ends(min(short), max(short)),
             " or ".join(ending.value for ending, _ in endings.most_common()),
-            _count(ended, ExchangeOutcome.withheld) or None,
             sum(int(trace.released.sum()) for trace in ended),
             tuple((fate, number) for fate, number in fates if number > 0),
         )
 
     def describe(self) -> str:
         """Return the sentence, with what became of answers."""
-        kept = "" if self.withheld is None else f" ({self.withheld} answers were withheld)"
-        text = f"{super().describe()}{kept}"
+        text = super().describe()
         if len(self.fates) == 0:
             return text
         if self.released is None:
@@ -126,7 +121,7 @@ class EndedEarly(Notice):
 
     def alike(self) -> tuple[Any, ...]:
         """Return the reason, whatever became of answers."""
-        return EndedEarly, self.why, self.withheld is None
+        return EndedEarly, self.why
 
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one record, in which fates are percentages of the answers released."""
@@ -142,9 +137,10 @@ class EndedEarly(Notice):
 
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
-        """Return the record that a result's manifest holds."""
+        """Return the record that a result's manifest holds; older ones have a field more."""
         fates = tuple(content["fates"].items())
-        return replace(super().revived({**content, "fates": None}), fates=fates)
+        kept = {name: value for name, value in content.items() if name != "withheld"}
+        return replace(super().revived({**kept, "fates": None}), fates=fates)
 
 
 def _shares(fates: Any, released: Any) -> Iterator[tuple[str, float]]:
@@ -255,7 +251,7 @@ def warnings(
 
 def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     """Yield what the scenario asks for that a reader may overlook."""
-    privacy, adversary, acceptance = scenario.privacy, scenario.adversary, scenario.acceptance
+    privacy = scenario.privacy
     yield from TicksMeet.from_scenario(scenario)
     if not privacy.hides and privacy.epsilon is not None:
         yield EpsilonNotUsed()
@@ -264,11 +260,6 @@ def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
     if scenario.model.classifies and scenario.data.uncentred is not None:
         text = "neither centres nor scales columns, so that classes are predicted worse; use pca"
         yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {text}")
-    if adversary is not None and len(adversary.owners) > 0:
-        text = adversary.describe(scenario.owners.participants)
-        yield Noted.from_sentence(text, "{}; f and θ* are of all owners' records")
-    if acceptance is not None and not acceptance.takes_all:
-        yield Noted.from_sentence(acceptance.describe(), "the learner's acceptance: {}")
 
 
 def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:

@@ -4,7 +4,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.columns import (
+from asyncdp_sim.comparisons.differences import between, in_words
+from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.measures.energy import energy_predictions
+from asyncdp_sim.privacy.accountants.by_losses import spending_columns
+from asyncdp_sim.privacy.label import Label, label
+from asyncdp_sim.results import SCHEMA, read_manifest
+from asyncdp_sim.results.columns import (
     README,
     alone_columns,
     event_groups,
@@ -13,13 +19,7 @@ from asyncdp_sim.columns import (
     readme,
     update_columns,
 )
-from asyncdp_sim.core.errors import Fault, ResultError
-from asyncdp_sim.evidence import rests_on
-from asyncdp_sim.measures.energy import energy_predictions
-from asyncdp_sim.privacy.accountants.by_losses import spending_columns
-from asyncdp_sim.privacy.label import Label, label
-from asyncdp_sim.results import SCHEMA, read_manifest
-from asyncdp_sim.results.provenance import (
+from asyncdp_sim.results.manifest import (
     blas_kernel,
     cpu_features,
     described,
@@ -30,10 +30,7 @@ from asyncdp_sim.results.provenance import (
 )
 from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
-from asyncdp_sim.runs.differences import between, in_words
 from asyncdp_sim.runs.outcome import RunResult, all_numbers
-from asyncdp_sim.runs.problem import Problem
-from asyncdp_sim.runs.traces import write_traces
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.prediction import Prediction
@@ -42,7 +39,7 @@ _TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "mo
 _ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
 
 
-def finished(scenario: Scenario, directory: Path, *, events: bool, measured: bool = False) -> bool:
+def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     """Return whether the result of a scenario is in a directory; if not, the directory is free.
 
     The same scenario is the same as resolved: every field, the seed and the replicates among them,
@@ -56,8 +53,6 @@ def finished(scenario: Scenario, directory: Path, *, events: bool, measured: boo
     directory : Path
     events : bool
         Whether every event is to be there.
-    measured : bool
-        Whether it is to be a rehearsal, and not a simulation.
 
     Raises
     ------
@@ -73,9 +68,9 @@ def finished(scenario: Scenario, directory: Path, *, events: bool, measured: boo
     manifest, asked = read_manifest(directory), described(scenario)
     if "summary" not in manifest:
         require_free(directory)
-    if ("measured" in manifest) is not measured:
-        which = "a simulation" if measured else "a rehearsal, not a simulation"
-        raise ResultError([Fault("--out", f"an existing path, {which}", _ALLOWED)], str(directory))
+    if "measured" in manifest:
+        which = "an existing path, of real processes, not of a simulation"
+        raise ResultError([Fault("--out", which, _ALLOWED)], str(directory))
     differ = list(between("manifest.json", manifest["scenario"], asked, "asked"))
     complete = manifest.get("replicates") == list(all_numbers(scenario))
     if len(differ) > 0 or not complete:
@@ -147,11 +142,12 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
         writer.table("spending.parquet", participants.numbered(spending))
     if outcome.alone is not None:
         writer.table("alone.parquet", participants.numbered(alone_columns(outcome.alone)))
+    if outcome.gains is not None:
+        gains = outcome.gains.columns(participants.names)
+        writer.table("gains.parquet", participants.numbered(gains))
     if all(trace.events is not None for trace in traces):
         groups = event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(participants.numbered, groups))
-    if outcome.measured is not None:  # no simulation makes it again
-        write_traces(traces, writer.building / "traces", {}, participants, whole=True)
     writer.scenario(outcome.scenario)
     writer.put("manifest.json", said)
     writer.put(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
@@ -186,17 +182,15 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
         "git_commit": git_commit(),
         "cpu_features": cpu_features(),
         "blas_kernel": blas_kernel(),
-        **({} if outcome.measured is None else {"measured": dict(outcome.measured)}),
         "fingerprints": outcome.fingerprints,
         "predictions": [dict(vars(item)) for item in _predictions(outcome.scenario)],
-        "rests_on": rests_on(
-            outcome.scenario, interior=_interior(problem), projected=outcome.summary["clip_count"]
-        ),
         "warnings": list(outcome.warnings),
         "warning_fields": [item.content() for item in outcome.notices],
         "summary": outcome.summary,
     }
     unit = outcome.scenario.data.target_unit
+    if outcome.gains is not None:
+        content |= outcome.gains.content(unit)
     if problem.task.held_out is not None and unit is not None:
         content["target_unit"] = unit
     labelled = label([content])
@@ -207,9 +201,3 @@ def _predictions(scenario: Scenario) -> list[Prediction]:
     """Return predictions for a scenario's network, and for its energy if it has [energy]."""
     of_energy = energy_predictions(scenario.energy, scenario.network)
     return [*predict(scenario.network), *of_energy]
-
-
-def _interior(problem: Problem) -> bool:
-    """Return whether the optimum without bounds lies in Θ, of losses that are quadratic."""
-    moments = problem.task.objective.second_moments
-    return moments is None or moments.interior

@@ -1,9 +1,11 @@
 """A scenario: everything that decides a run's result, read from and written to TOML."""
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.scenario.files import (
     SCHEMA_LINE,
     data_files,
     dump,
+    from_tables,
     load,
     read_tables,
     require_new,
@@ -20,7 +22,6 @@ from asyncdp_sim.scenario.owners import Participants
 from asyncdp_sim.scenario.paths import Raw, leaves, spoken
 from asyncdp_sim.scenario.spec import Scenario
 from asyncdp_sim.scenario.toml import jsonable
-from asyncdp_sim.spec.base import parse
 
 __all__ = [
     "SCHEMA_LINE",
@@ -29,6 +30,7 @@ __all__ = [
     "Scenario",
     "data_files",
     "dump",
+    "from_tables",
     "jsonable",
     "leaves",
     "load",

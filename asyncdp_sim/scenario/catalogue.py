@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.gone import ENTRIES
+from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.core.words import did_you_mean
 from asyncdp_sim.privacy.guarantee import foreseen
 from asyncdp_sim.scenario.files import load
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.spec.base import Spec
 
 _NEAR = 3
 """Names that are proposed for one that there is not."""
@@ -111,6 +112,9 @@ def entry(name: str) -> Entry:
         If there is none, naming the nearest that there are.
     """
     entries = {item.name: item for item in catalogue()}
+    if name in ENTRIES:
+        remedy = f"this scenario is gone: {ENTRIES[name]}"
+        raise SpecError([Fault("", repr(name), remedy)])
     if name not in entries:
         hint = did_you_mean(name.casefold(), entries, _NEAR)
         problem = "neither a file nor a name of the catalogue"

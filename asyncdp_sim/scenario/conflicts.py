@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import per_owner, wrong_length
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.network.compatibility import conflicts
+from asyncdp_sim.network.laws import in_a_row
+from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.scenario.derived import ScenarioFacts
-from asyncdp_sim.spec.base import wrong_length
-from asyncdp_sim.spec.validation import show
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
@@ -26,7 +27,8 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults = scenario.owners.number_faults()
     if len(faults) > 0:
         return faults
-    faults += conflicts(n_owners, scenario)
+    too_slow = list(_computing_faults(scenario))
+    faults += too_slow if len(too_slow) > 0 else conflicts(n_owners, scenario)
     of_privacy = scenario.privacy.faults(n_owners, scenario.model)
     faults += of_privacy
     for rules in (_label_faults, _timing_faults, _privacy_faults, _meeting_faults):
@@ -36,9 +38,6 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += algorithm.reaches_for_gradients(scenario.numbers)
     if not any(fault.key.startswith(OF_BUDGETS) for fault in of_privacy):
         faults += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
-    faults += [] if scenario.adversary is None else scenario.adversary.faults(n_owners)
-    if scenario.acceptance is not None:
-        faults += scenario.acceptance.faults(scenario.privacy.mechanism.kind)
     faults += wrong_length("owners.records", scenario.owners.records, scenario.owners.whole)
     faults += _part_faults(scenario)
     faults += scenario.owners.name_faults(scenario.data.split_column)
@@ -47,6 +46,19 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     if len(faults) == 0 and algorithm.needs_shares:
         faults += _share_faults(scenario)
     return [*faults, *_record_faults(scenario)]
+
+
+def _computing_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
+    """Yield what keeps gradients from being computed one after another.
+
+    Until it is mended an answer takes an unknown time, and nothing else is known of the network.
+    """
+    count = scenario.algorithm.gradients_per_answer
+    for law in dict.fromkeys(per_owner(scenario.compute, 1) if count > 1 else ()):
+        try:
+            in_a_row(law, count)
+        except SpecError as error:
+            yield from (fault.under("compute") for fault in error.faults)
 
 
 def _energy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
@@ -75,10 +87,17 @@ def _part_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield a fault where it is plain from the scenario that targets are no labels."""
-    count, classes = len(scenario.model.labels), scenario.data.classes
-    if count > 0 and scenario.data.no_labels:
-        remedy = f"allowed is true with model.kind = {scenario.model.kind}, which learns labels ±1"
+    model, data = scenario.model, scenario.data
+    count, classes = len(model.labels), data.classes
+    if count > 0 and data.target_labels == () and "labels" in type(data).model_fields:
+        remedy = f"allowed is true with model.kind = {model.kind}, which learns labels ±1"
         yield Fault("data.labels", "false", remedy)
+    elif count > 0 and data.target_labels == ():
+        remedy = f"targets with data.kind = {data.kind} are numbers: allowed is a model of numbers"
+        yield Fault("model.kind", repr(model.kind), remedy)
+    elif count > 0 and not {*(data.target_labels or ())} <= {*model.labels}:
+        remedy = f"targets with data.kind = {data.kind} are labels −1 and 1: allowed is 2"
+        yield Fault("model.classes", str(count), remedy)
     if count > 0 and len(classes) not in (0, count):
         remedy = f"allowed are {count} classes with model.kind = {scenario.model.kind}"
         yield Fault("data.columns", f"a target of {len(classes)} classes", remedy)
@@ -89,11 +108,8 @@ def _label_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 def _timing_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     """Yield what keeps timing from depending on the model, where it is to."""
-    if scenario.trigger is not None:
-        yield from scenario.trigger.faults(scenario.algorithm)
     if scenario.timing_unaccounted is not None and scenario.run.learning == "replay":
-        asked = "run.target" if scenario.run.target is not None else "[trigger]"
-        remedy = f'{asked} needs "live": there is no timing to replay before the model is known'
+        remedy = 'run.target needs "live": there is no timing to replay before the model is known'
         yield Fault("run.learning", "'replay'", remedy)
 
 
@@ -114,9 +130,6 @@ def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
             yield Fault(key, problem, remedy)
         if read is not None:
             yield Fault(key, problem, by_records)
-        if scenario.acceptance is not None:
-            remedy = f"not allowed with {key}: no length of honest answers is known"
-            yield Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy)
     budget, key = privacy.budget, "privacy.budget.kind"
     if not budget.even and privacy.hides:
         reasons = [
@@ -126,10 +139,6 @@ def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
             ),
             (algorithm.gradients_per_answer > 1, "one gradient in an answer"),
             (algorithm.answers_once, f"nothing with algorithm {algorithm.kind}, which asks once"),
-            (
-                scenario.acceptance is not None,
-                "answers that are taken as they are: all of one length",
-            ),
         ]
         for wrong, why in reasons:
             if wrong:

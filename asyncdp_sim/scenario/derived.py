@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from math import prod
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import numpy.typing as npt
 from numpy import int64
@@ -10,23 +10,30 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import (
+    CachedSpec,
+    Count,
+    Positive,
+    Spec,
+    Variant,
+    outsiders,
+    per_owner,
+)
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.learning.acceptance import Acceptance, Adversary, HonestAnswers
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.clipping import AdaptiveBound
-from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
-from asyncdp_sim.network.latency import Latency, Laws, Payload
-from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.latency import Aggregation, Latency, Laws, Payload
+from asyncdp_sim.network.laws import LawKind, NoTime, in_a_row
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Network
-from asyncdp_sim.network.sums import Aggregation
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.privacy import Accountant, Privacy
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS
@@ -34,8 +41,6 @@ from asyncdp_sim.privacy.guarantee import CHOSEN
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.scenario.owners import Owners
 from asyncdp_sim.scenario.paths import VARIANT, keys, variant_faults
-from asyncdp_sim.spec.base import CachedSpec, Count, Positive, Spec, Variant, outsiders, per_owner
-from asyncdp_sim.spec.validation import faults_of
 
 
 def identifier(text: str) -> str:
@@ -124,9 +129,6 @@ class ScenarioFacts(CachedSpec):
     compute: Laws = NoTime()
     protocol: Protocol = Request()
     algorithm: AnyAlgorithm
-    adversary: Adversary | None = None
-    acceptance: Acceptance | None = None
-    trigger: Trigger | None = None
     privacy: Privacy
     energy: Energy | None = None
     sweep: Annotated[dict[str, list[Any]], AfterValidator(canonical)] = Field(default_factory=dict)
@@ -138,11 +140,6 @@ class ScenarioFacts(CachedSpec):
         return tuple(f"{name}.kind = {part.kind}" for name, part in named if part.of_everybody)
 
     @property
-    def withholds(self) -> bool:
-        """Whether owners may keep answers to themselves."""
-        return self.trigger is not None
-
-    @property
     def apart(self) -> int | None:
         """Updates after which an owner may be asked again; None at any time."""
         rule = self.privacy.participation
@@ -151,12 +148,10 @@ class ScenarioFacts(CachedSpec):
     @property
     def timing_unaccounted(self) -> str | None:
         """Information on private records in timing that no ε accounts for; None if none."""
-        lines = []
-        if self.run.target is not None:
-            lines.append("a run ends when ψ, computed from private records, reaches run.target")
-        if self.trigger is not None:
-            lines.append("owners' exact gradients decide whether they answer ([trigger])")
-        return None if len(lines) == 0 else f"{' and '.join(lines)}; no budget is charged for it"
+        if self.run.target is None:
+            return None
+        ends = "a run ends when ψ, computed from private records, reaches run.target"
+        return f"{ends}; no budget is charged for it"
 
     @property
     def sampled(self) -> bool:
@@ -211,7 +206,6 @@ class ScenarioFacts(CachedSpec):
                 None if self.protocol.makes_updates else self.algorithm.answers_per_update
             ),
             "until": self.run.until,
-            "withholds": self.withholds,
             "stops": self.run.target is not None,
             "answers_once": self.algorithm.answers_once,
             "apart": self.apart,
@@ -242,14 +236,19 @@ class ScenarioFacts(CachedSpec):
         return self.numbers
 
     @property
-    def computing(self) -> Laws:
-        """How long an answer takes: as long as its gradients, one after another."""
+    def computing(self) -> LawKind | tuple[LawKind, ...]:
+        """How long an answer takes: as long as its gradients, one after another.
+
+        Raises
+        ------
+        SpecError
+            If the law of so many durations has no name.
+        """
         count = self.algorithm.gradients_per_answer
         if count == 1:
             return self.compute
-        several = isinstance(self.compute, tuple)
-        laws = [cast("Law", law.in_a_row(count)) for law in per_owner(self.compute, 1)]
-        return tuple(laws) if several else laws[0]
+        laws = tuple(in_a_row(law, count) for law in per_owner(self.compute, 1))
+        return laws if isinstance(self.compute, tuple) else laws[0]
 
     @property
     def _sent_at_most(self) -> tuple[int, ...]:
@@ -326,13 +325,6 @@ class ScenarioFacts(CachedSpec):
     def clip_law(self) -> AdaptiveBound | None:
         """How the clip bound moves from round to round; None where it stays."""
         return self.spending.clip_law(self.owners.count, self.run.updates)
-
-    def honest_answers(self, noise: AnswerNoise, n_features: int) -> HonestAnswers:
-        """Return what is public of honest answers of p numbers with such noise."""
-        reach = 0.0 if self.xi is None else self.xi
-        if self.privacy.norm == "l2":
-            reach *= n_features**0.5
-        return HonestAnswers(reach, noise, n_features)
 
     @property
     def _sizes_matter(self) -> bool:

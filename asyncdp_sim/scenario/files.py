@@ -2,19 +2,19 @@
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
-from asyncdp_sim.core.files import file_bytes, from_toml, is_dir, is_file
+from asyncdp_sim.core.files import MOST_VALUES, TooLongError, file_bytes, from_toml, is_dir, is_file
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.toml import WrittenPart, jsonable, together, toml, written_parts
-from asyncdp_sim.spec import plugins
-from asyncdp_sim.spec.base import parse
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.scenario.toml import WrittenPart, jsonable, listed, together, toml, written_parts
 
 SCHEMA_FILE = "asyncdp.schema.json"
 """Name of the JSON schema that lies beside scenarios, for editors."""
@@ -51,6 +51,26 @@ def load(
     raw, notes = read_tables(file, settings, allow_code=allow_code)
     with blaming(file):
         return scenario_of(raw, allow_code=allow_code), notes
+
+
+def from_tables(
+    tables: Mapping[str, Any], settings: Sequence[str] = (), *, allow_code: bool = False
+) -> tuple[Scenario, list[str]]:
+    """Return the scenario of tables as :func:`load` does that of a file with them.
+
+    Relative paths in them are of the working directory.
+
+    Raises
+    ------
+    SpecError
+        With every fault found.
+    DataError
+        If the owners are in a table that cannot be read.
+    """
+    raw, notes = resolved(listed(dict(tables)), Path.cwd()), list[str]()
+    for setting in settings:
+        notes += _set(raw, setting, allow_code=allow_code)
+    return scenario_of(raw, allow_code=allow_code), notes
 
 
 def read_tables(
@@ -333,6 +353,9 @@ def _read(file: Path) -> Raw:
             f"bytes that are not UTF-8 at offset {error.start}",
             "allowed is UTF-8 text",
         )
+    except TooLongError as error:
+        few = f"allowed are {MOST_VALUES:,}: one value for all owners, or fewer owners"
+        problem, remedy = str(error), few
     except ValueError as error:
         problem, remedy = (
             f"text that is not TOML ({error})",

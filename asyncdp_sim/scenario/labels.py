@@ -166,11 +166,6 @@ def _groups(given: Any) -> str:
     return "offline together: " + " and ".join(ranges(sorted(group)) for group in given)
 
 
-def _liars(given: Any) -> str:
-    count = len(given) if isinstance(given, list) else given
-    return "nobody lies" if count == 0 else f"{count} lie{'s' if count == 1 else ''}"
-
-
 def _resends(given: Any) -> str:
     return f"up to {_plain(given)} retransmission{'' if given == 1 else 's'}"
 
@@ -178,8 +173,6 @@ def _resends(given: Any) -> str:
 PHRASES: Mapping[str, Callable[[Any], str]] = {
     "availability.probability": _online,
     "availability.groups": _groups,
-    "adversary.owners": _liars,
-    "adversary.factor": lambda factor: f"lies × {_plain(factor)}",
     "channel.retransmissions": _resends,
     "channel.airtime": lambda airtime: f"airtime {_plain(airtime)}",
     "channel.slot": lambda slot: f"slot {_plain(slot)}",

@@ -13,12 +13,7 @@ from pydantic import Discriminator, Field, Tag
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import DataSpec
-from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.network.laws import Lognormal
-from asyncdp_sim.scenario.paths import Raw
-from asyncdp_sim.spec.base import (
+from asyncdp_sim.core.specification import (
     Count,
     Several,
     Spec,
@@ -27,7 +22,12 @@ from asyncdp_sim.spec.base import (
     per_owner,
     wrong_length,
 )
-from asyncdp_sim.spec.validation import TAGS, show
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.validation import TAGS, show
+from asyncdp_sim.data import DataSpec
+from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.network.laws import Lognormal
+from asyncdp_sim.scenario.paths import Raw
 
 NamesOf = Callable[[DataKind], tuple[str, ...]]
 

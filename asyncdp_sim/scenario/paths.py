@@ -6,7 +6,7 @@ from typing import Any
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.files import from_toml
-from asyncdp_sim.spec.validation import fields_of_kind, show
+from asyncdp_sim.core.validation import fields_of_kind, show
 
 Raw = dict[str, Any]
 """A scenario as TOML tables."""

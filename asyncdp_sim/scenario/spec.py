@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 from pydantic import ValidationInfo, model_validator
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
+from asyncdp_sim.core.specification import Spec, parse, picked
+from asyncdp_sim.core.validation import faults_of, show
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
@@ -26,8 +28,6 @@ from asyncdp_sim.scenario.paths import (
     variant_settings,
 )
 from asyncdp_sim.scenario.toml import listed
-from asyncdp_sim.spec.base import Spec, parse, picked
-from asyncdp_sim.spec.validation import faults_of, show
 
 _S = TypeVar("_S", bound=Spec)
 _KNOWN_TO_FIT = object()

@@ -11,10 +11,9 @@ from typing import Any
 from asyncdp_sim.core.errors import ReplayError
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.provenance import placeless
+from asyncdp_sim.results.manifest import placeless
 from asyncdp_sim.runs import OnNote, all_numbers, made_again, reproduce, require_same
-from asyncdp_sim.runs.replicates import LEARNING, blocks
-from asyncdp_sim.runs.workers import executor
+from asyncdp_sim.runs.replicates import LEARNING, blocks, executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps.batch import (
     Cell,
@@ -32,6 +31,7 @@ from asyncdp_sim.sweeps.cluster import connected
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.status import (
     Status,
+    close,
     errors,
     is_finished,
     require_same_making,
@@ -39,7 +39,6 @@ from asyncdp_sim.sweeps.status import (
     require_sweep,
     status,
 )
-from asyncdp_sim.sweeps.summary_table import close
 from asyncdp_sim.theory.predict.size import require_room
 
 CELLS = "running cells"

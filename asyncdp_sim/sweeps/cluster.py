@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 from asyncdp_sim.core.errors import Fault, MachineError, SpecError
 from asyncdp_sim.core.files import unreadable
 from asyncdp_sim.core.threads import one_thread
-from asyncdp_sim.results.provenance import sources, versions
-from asyncdp_sim.runs.workers import Carrying
+from asyncdp_sim.results.manifest import sources, versions
+from asyncdp_sim.runs.replicates import Carrying
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asyncdp_sim.columns import README
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import file_bytes
 from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.write import Writer, remove_leftovers, write_into
 from asyncdp_sim.scenario import Scenario
 

@@ -89,7 +89,7 @@ class _Reader:
         self._last: dict[Key, tuple[int, EventKind]] = {}
         self._asked: set[Key] = set()
         self._to_all: dict[int, int] = {}  # by message, when a query to all was sent
-        self._numbers: list[int] = []  # those messages, in order
+        self._broadcasts: list[int] = []  # those messages, in order
         self._heard: dict[int, int] = {}  # by owner, the newest of them that it has received
         self._given_up: dict[Key, int] = {}  # when the learner's patience last ended
         self._delivered: dict[Key, int] = {}  # when its answer last arrived
@@ -117,7 +117,7 @@ class _Reader:
             self._end(OFFLINE, key, tick, kind)
         elif kind is K.broadcast_sent:
             self._to_all[message] = tick
-            self._numbers.append(message)
+            self._broadcasts.append(message)
         elif kind is K.request_sent:
             self._asked.add(key)
             self._begin(REQUEST, key, tick)
@@ -129,10 +129,6 @@ class _Reader:
             self._hear(key, tick, kind)
         elif kind in (K.answer_released, K.answer_resent):
             self._send(key, tick, attempt)
-        elif kind is K.answer_withheld:
-            self._work(key, tick)
-            for name in (COMPUTING, EXCHANGE, LOCK):
-                self._end(name, key, tick, kind)
         elif kind in _LANDED:
             if kind is K.answer_delivered:
                 self._delivered[key] = tick
@@ -197,12 +193,12 @@ class _Reader:
         """Let an owner that has heard a query to all begin on its answer."""
         if owner in self._unanswered:
             self._unanswered.remove(owner)
-            self._starts.setdefault((owner, self._numbers[-1]), []).append(tick)
+            self._starts.setdefault((owner, self._broadcasts[-1]), []).append(tick)
 
     def _drop(self, owner: int) -> None:
         """Take back what a query to all began that has reached an owner at work."""
         self._unanswered.discard(owner)
-        starts = self._starts.get((owner, self._numbers[-1]))
+        starts = self._starts.get((owner, self._broadcasts[-1]))
         if starts:
             starts.pop()
 
@@ -213,8 +209,8 @@ class _Reader:
         """
         owner, message = key
         if key not in self._begun:
-            place = bisect_left(self._numbers, message) - 1
-            starts = self._starts.get((owner, self._numbers[place])) if place >= 0 else None
+            place = bisect_left(self._broadcasts, message) - 1
+            starts = self._starts.get((owner, self._broadcasts[place])) if place >= 0 else None
             former = self._serving.get(owner, key)
             for name in (LOCK, EXCHANGE):
                 if not starts and (name, former) in self._open:

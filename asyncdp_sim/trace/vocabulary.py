@@ -59,8 +59,6 @@ class EventKind(IntEnum):
     """An owner tries again later (see the detail for why), or, without a law for it, gives up."""
     server_stepped = 23
     """One of several servers made its step; its number stands in ``attempt``, the owner is 0."""
-    answer_withheld = 24
-    """The answer was ready and its owner keeps it to itself: nothing is released or charged."""
 
 
 class Detail(IntEnum):
@@ -108,8 +106,6 @@ class ExchangeOutcome(IntEnum):
     """Its answer arrived when the learner had no use for it."""
     buffered = 7
     """Its answer arrived and waited for an update that the run did not reach."""
-    withheld = 8
-    """Its answer was ready and its owner kept it to itself."""
 
 
 class Ending(Enum):
@@ -143,7 +139,6 @@ IN_FLIGHT = ExchangeOutcome.in_flight
 APPLIED = ExchangeOutcome.applied
 DISCARDED = ExchangeOutcome.discarded
 ABANDONED = ExchangeOutcome.abandoned
-
 RELEASED = (
     ExchangeOutcome.in_flight,
     ExchangeOutcome.applied,
@@ -153,7 +148,6 @@ RELEASED = (
     ExchangeOutcome.buffered,
 )
 """Outcomes of exchanges whose answer was released, and charged."""
-
 EXCHANGES = np.dtype(
     [
         ("message", "i8"),
@@ -182,7 +176,6 @@ answer); ``read_k`` and ``end_k`` count the updates applied before the read and 
 of the run cut short (see ``outcome``) is dated to the end of the run; what the learner gave up, to
 that moment.
 """
-
 UPDATES = np.dtype(
     [
         ("k", "i4"),
@@ -199,7 +192,6 @@ UPDATES = np.dtype(
 ``k`` is the update that used it, ``tick`` the tick of that update, not before its last answer
 arrived; ``staleness`` counts the updates between its read and update k, this one not counted.
 """
-
 OWNERS = np.dtype(
     [
         ("owner", "i4"),
@@ -213,7 +205,6 @@ OWNERS = np.dtype(
 
 Where availability is drawn for each tick, the share is that of its ticks; NaN without any.
 """
-
 EVENTS = np.dtype(
     [
         ("tick", "i8"),
@@ -225,3 +216,32 @@ EVENTS = np.dtype(
     ]
 )
 """One row per event, in the order of happening. Message, attempt and detail 0 are none."""
+
+
+class State(IntEnum):
+    """The states of an owner: one of these at a time, the first that holds.
+
+    An owner that has gone offline ends what it computes or sends, and receives nothing.
+    """
+
+    sending = 0
+    """A message of its own is on the air or on the wire."""
+    computing = 1
+    """It works on an answer."""
+    offline = 2
+    """It is not online."""
+    receiving = 3
+    """A message to it is on the air or on the wire."""
+    listening = 4
+    """It has something to send and waits for the channel: carrier sense, slots, backoff."""
+    idle = 5
+    """Nothing of all that."""
+
+
+MESSAGES = ("requests", "answers", "queries", "acknowledgements", "openings")
+"""Counts of messages: requests and transmissions of answers sent, queries and acknowledgements
+heard, and trips by which an owner helped to open a sum."""
+OCCUPATION = np.dtype(
+    [("owner", "i4"), *((state.name, "i8") for state in State), *((n, "i8") for n in MESSAGES)]
+)
+"""One row per owner: ticks in each state, which fill the run, and messages."""

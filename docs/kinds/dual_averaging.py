@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from asyncdp_sim.core.specification import Positive
 from asyncdp_sim.learning.algorithms.central import CentralState, start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
 from asyncdp_sim.learning.algorithms.steps import Algorithm, project
-from asyncdp_sim.spec.base import Positive
 
 
 @dataclass(eq=False)
@@ -55,14 +55,14 @@ class DualAveragingSteps(Algorithm):
         projected = np.zeros(len(centre), dtype=np.int64)
         return DualState(centre.copy(), projected, centre, np.zeros_like(centre))
 
-    def query(self, state, turn):
+    def query(self, state, batch):
         """Return the models that owners are asked about."""
-        return state.central[turn.replicates]
+        return state.central[batch.replicates]
 
-    def apply(self, state, turn, points, answers):  # noqa: ARG002
+    def apply(self, state, batch, points, answers):  # noqa: ARG002
         """Advance every replicate by one answer."""
         state.k += 1
-        state.dual += self.weight[turn.owners, None] * answers
+        state.dual += self.weight[batch.owners, None] * answers
         beta = self.beta(state.k)
         model = (beta * state.centre - state.dual) / (self.sigma * state.k + beta)
         state.move(model, self.theta_max)

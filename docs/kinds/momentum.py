@@ -33,10 +33,10 @@ class MomentumSteps(CentralSteps):
         counts = np.zeros(len(model), dtype=np.int64)
         return MomentumState(model, counts, np.zeros_like(model))
 
-    def apply(self, state, turn, points, answers):
+    def apply(self, state, batch, points, answers):
         """Advance each replicate that has an answer by one update."""
-        rows = turn.replicates
-        push = self.pull * points + self.step[turn.owners, None] * answers
+        rows = batch.replicates
+        push = self.pull * points + self.step[batch.owners, None] * answers
         state.velocity[rows] = self.momentum * state.velocity[rows] + push
         model = state.central.copy()
         model[rows] -= state.velocity[rows]

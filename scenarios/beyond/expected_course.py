@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from analysis.exact.orders import orders
+from analysis.studies.whom_to_ask import TARGET, reached
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.studies.whom_to_ask import TARGET, reached
-from asyncdp_sim.forecasts.by_moments import orders
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Scenario

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.privacy.observers.known import PRIME
+from asyncdp_sim.privacy.observers.knowledge import PRIME
 from asyncdp_sim.privacy.observers.node import Round
 
 Numbers = npt.NDArray[np.int64]

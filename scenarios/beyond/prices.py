@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.studies.whom_to_ask import time_to
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.evidence.exact_moments import ENDLESS
-from asyncdp_sim.figures.studies.whom_to_ask import time_to
 from asyncdp_sim.measures.energy import Energy, expected
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.predict.update_order import ENDLESS
 from asyncdp_sim.theory.prediction import Unknown
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 from scenarios.beyond.expected_course import course
 from scenarios.beyond.problem import scenario
 

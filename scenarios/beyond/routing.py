@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.studies.whom_to_ask import FIGURE as WHOM_TO_ASK
+from analysis.studies.whom_to_ask import TARGET, TASKS, end, time_to
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.studies.whom_to_ask import FIGURE, TARGET, TASKS, end, time_to
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.theory.formulas.closed_network import closed_network
+from asyncdp_sim.theory.formulas.queueing import closed_network
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond.prices import BOARD, EVEN, TIME, WORK
 from scenarios.papers.claims import Range, Reason
@@ -120,7 +121,7 @@ WATTS = Reason(
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw the time to ψ over m."""
-    return [FIGURE.picture(sweep)]
+    return [WHOM_TO_ASK.picture(sweep)]
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

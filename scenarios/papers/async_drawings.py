@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from analysis.papers import stars
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.theory.prediction import Unknown
@@ -169,7 +169,7 @@ def figure_2(sweep: Sweep) -> Sequence[Picture]:
         found = result(sweep, name)
         drawn.append(stars.sequence(found, name=f"sequence-{name}"))
         start, end = WINDOW
-        drawing = diagram.diagram(found, start=start, end=end, happened=happened(found))
+        drawing = spacetime.diagram(found, start=start, end=end, happened=happened(found))
         drawn.append(replace(drawing, name=f"space-time-{name}"))
     return drawn
 

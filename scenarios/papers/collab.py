@@ -15,14 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from analysis.papers.boxes import by_iteration
+from analysis.studies import four_cases
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.studies import four_cases
-from asyncdp_sim.figures.sweeps.psi_lines import markers
-from asyncdp_sim.figures.sweeps.psi_surface import surface
-from asyncdp_sim.figures.sweeps.references import Reference
+from asyncdp_sim.figures.psi_lines import markers, surface
+from asyncdp_sim.figures.references import Reference
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers import collab_readings
 from scenarios.papers.claims import SENTENCES, Reason, private

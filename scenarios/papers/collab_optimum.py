@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from analysis.exact.synchronous import moments
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.figures import convergence
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.runs.convergence import CurveLine
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.theory.moments.synchronous import moments
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import AS_PUBLISHED, read_figures
 

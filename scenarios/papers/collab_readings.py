@@ -5,10 +5,10 @@ from math import isfinite
 
 import numpy as np
 
+from analysis.papers.grids import grid
+from analysis.studies.four_cases import Case, cases
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.studies.four_cases import Case, cases
-from asyncdp_sim.figures.sweeps.psi_lines import series_of
-from asyncdp_sim.figures.sweeps.psi_surface import grid
+from asyncdp_sim.figures.psi_lines import series_of
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import Range, Reason
 from scenarios.papers.exact import flattest, quiet

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.evidence.exact_moments import nonlinear, out_of_order
-from asyncdp_sim.figures.sweeps.psi_lines import series_of, slope
-from asyncdp_sim.figures.sweeps.references import Reference
-from asyncdp_sim.forecasts import grid
-from asyncdp_sim.forecasts.moments import Recursions
+from analysis.exact.assumptions import nonlinear, out_of_order
+from analysis.exact.grid import grid
+from analysis.exact.learning import Recursions
+from asyncdp_sim.figures.psi_lines import series_of, slope
+from asyncdp_sim.figures.references import Reference
 from asyncdp_sim.results import Cell, Result, Sweep, read_manifest
 from asyncdp_sim.scenario import load
 
@@ -115,7 +115,7 @@ def _forecast(directory: Path, settings: tuple[str, ...]) -> tuple[tuple[float, 
     cells = [scenario.cell(values) for values in scenario.grid()]
     if all(len(nonlinear(cell) + out_of_order(cell)) > 0 for cell in cells):
         return ((nan, nan),) * len(cells)  # whatever the records are, which are not drawn
-    points = grid(scenario, moments="own", private=True, shared=_SHARED)
+    points = grid(scenario, shared=_SHARED)
     return tuple(
         (nan if p.psi is None else p.psi, nan if p.noise_free is None else p.noise_free)
         for p in points

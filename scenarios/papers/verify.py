@@ -15,8 +15,8 @@ from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.figures.kit.picture import captions_page, save, write
 from asyncdp_sim.results import Sweep, read_manifest
-from asyncdp_sim.results.provenance import described, digest
-from asyncdp_sim.runs.workers import executor
+from asyncdp_sim.results.manifest import described, digest
+from asyncdp_sim.runs.replicates import executor
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid

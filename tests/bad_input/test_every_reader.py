@@ -45,8 +45,8 @@ def named(section: str) -> Callable[[Path], list[object]]:
     return typed
 
 
-def imported(kind: str, out: str, *options: str) -> Callable[[Path], list[object]]:
-    return lambda file: ["import", kind, file, "-o", file.with_name(out), *options]
+def imported(file: Path) -> list[object]:
+    return ["import", "trace", file, "-o", file.with_name("out.toml"), "--fit"]
 
 
 READERS: dict[str, tuple[str, Callable[[Path], list[object]]]] = {
@@ -63,12 +63,8 @@ READERS: dict[str, tuple[str, Callable[[Path], list[object]]]] = {
     "Parquet durations": ("bad.parquet", named(TIMES)),
     "links": ("bad.csv", named(LINKS)),
     "graph": ("bad.graphml", named(LINKS)),
-    "FLASH": ("bad.json", imported("flash", "out.csv")),
-    "FedScale": ("bad.pkl", imported("fedscale", "out.csv")),
-    "measured trace": ("bad.csv", imported("trace", "out.toml", "--fit")),
-    "measured Parquet trace": ("bad.parquet", imported("trace", "out.toml", "--fit")),
-    "log": ("bad.log", imported("trace", "out.toml", "--fit")),
-    "topology": ("bad.graphml", imported("topology", "out.graphml")),
+    "measured trace": ("bad.csv", imported),
+    "measured Parquet trace": ("bad.parquet", imported),
     "drawn forecast": ("bad.json", lambda file: ["plot", file]),
     "reported forecast": ("bad.json", lambda file: ["report", file]),
     "style sheet": ("bad.mplstyle", lambda file: ["plot", file.parent, "--style", file]),

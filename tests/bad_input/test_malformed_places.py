@@ -220,7 +220,7 @@ FIRST = {"export": ("flower", "-o", "app"), "import": ("trace",), "compare": (LO
 """What stands before a file's name, where that is not its first word."""
 TO_FILES = [
     ("run", "good.toml", "--out"), ("sweep", "sweep.toml", "--out"), ("schema", "--out"),
-    ("rehearse", "good.toml", "--out"), ("audit", "good.toml", "--out"), ("new", "ridge", "--out"),
+    ("audit", "good.toml", "--out"), ("new", "ridge", "--out"),
     ("report", "good.toml", "--out"),
 ]  # fmt: skip
 

@@ -100,8 +100,6 @@ def a_table(draw: random.Random) -> Words:
 def a_graph(draw: random.Random) -> Words:
     """Change a GraphML."""
     Path("g.graphml").write_bytes(damaged(Path("whole.graphml").read_bytes(), draw, text=True))
-    if draw.random() < 0.5:
-        return ("import", "topology", "g.graphml", "-o", f"o-{draw.randrange(10**12)}.graphml")
     return ("check", "topology.toml")
 
 
@@ -117,17 +115,15 @@ def a_trace(draw: random.Random) -> Words:
     name = draw.choice(("whole-online.csv", "whole-pings.csv", "whole.csv", "whole.graphml"))
     Path("t.csv").write_bytes(damaged(Path(name).read_bytes(), draw, text=True))
     out = f"o-{draw.randrange(10**12)}.{draw.choice(('csv', 'toml'))}"
-    return ("import", draw.choice(("fedscale", "flash", "trace", "exchanges")), "t.csv", "-o", out)
+    return ("import", draw.choice(("flash", "trace", "exchanges")), "t.csv", "--fit", "-o", out)
 
 
 def a_command_line(draw: random.Random) -> Words:
     """Put a command line together at random; its results are small."""
     verb = draw.choice([*COMMANDS, "", "nothing", "--version"])
     words = [draw.choice((*OPTIONS, *WORDS)) for _ in range(draw.randrange(6))]
-    briefly = verb in ("run", "sweep", "check", "forecast", "rehearse")
+    briefly = verb in ("run", "sweep", "check", "forecast")
     small = ("small.toml", *FEW)[: draw.choice((0, 1, 5))] if briefly else ()
-    if verb == "rehearse":  # one sleeps for as long as its scenario lasts
-        small = ("small.toml", *FEW)
     if verb == "audit":  # whole attacks on what the catalogue has take minutes
         words = [word for word in words if word != "lending-sound"]
     return (verb, *small, *words)

@@ -14,7 +14,7 @@ import pytest
 from asyncdp_sim.core.errors import DataError, InputError
 from asyncdp_sim.data.tables import limits
 from asyncdp_sim.data.tables.read import read_table
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import processes
 from tests.cli.scenes import ON_A_TABLE
 
 MEMORY = 2_000_000

@@ -6,8 +6,7 @@ import pytest
 
 from asyncdp_sim.runs import all_numbers
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.replicates import learn_all
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import learn_all, processes
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, simulate_some

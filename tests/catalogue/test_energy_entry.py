@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.studies.energy_frontier import FIGURE, frontier
+from asyncdp_sim.figures.studies import ENERGY as FIGURE
+from asyncdp_sim.figures.studies import frontier
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 from scenarios import entry
 
 ENTRY = "joules-against-accuracy"

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.problem import build_dataset
@@ -131,8 +131,8 @@ def test_uneven_spending_pays_where_noise_is_forgotten():
         near = (1.0, 1.12) if name.startswith("one-on-one") else (0.94, 1.0, 1.06, 1.12)
         if growth not in near or (growth == 1.12 and name.endswith("1/k")):
             continue  # models come near the box, or work is saved
-        found = moment_forecast(population(cell, "own", private=False, dataset=dataset))
-        assert isinstance(found, MomentForecast)
+        found = expected_psi(population(cell, private=False, dataset=dataset))
+        assert isinstance(found, ExpectedPsi)
         psi.setdefault(name, {})[growth] = float(found.psi[-1])
     alone, constant, falling = psi.values()
     assert [round(alone[g], 3) for g in (1.0, 1.12)] == [0.038, 0.013]
@@ -142,7 +142,7 @@ def test_uneven_spending_pays_where_noise_is_forgotten():
     assert round(falling[1.0], 3) == 0.011
     rounds = next(c for c in scenario.grid() if c["variant"]["name"] == "rounds, constant step")
     best = scenario.cell(rounds | {"privacy.budget.growth": 1.159})
-    found = moment_forecast(population(best, "own", private=False, dataset=dataset))
-    assert isinstance(found, MomentForecast)
+    found = expected_psi(population(best, private=False, dataset=dataset))
+    assert isinstance(found, ExpectedPsi)
     assert round(float(found.psi[-1]), 4) == 0.0062
     assert round(constant[1.0] / float(found.psi[-1]), 1) == 4.8

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.forecasts import grid
+from analysis.exact.grid import grid
+from asyncdp_sim.forecasts.benefit import value_alone
+from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
 from scenarios import entry
@@ -94,15 +96,12 @@ def test_without_drift_banks_are_alike_and_none_gains(variant):
             f"data.drift={drift}", 'sweep."owners.count"=[2, 8, 64]',
             'sweep."privacy.epsilon"=[2.5, 10.0]',
         )  # fmt: skip
-        points = grid(
-            NAMED["async-07"].scenario(variant, full=True, more=more), moments="own", private=True
-        )
-        for point in points:
+        swept = NAMED["async-07"].scenario(variant, full=True, more=more)
+        for values, point in zip(swept.grid(), grid(swept), strict=True):
             assert point.psi is not None
             assert point.noise_free is not None
-            assert point.alone is not None
-            own, count = point.alone[0], point.values["owners.count"]
-            epsilon = point.values["privacy.epsilon"]
+            own = value_alone(population(swept.cell(values), private=True))[0]
+            count, epsilon = values["owners.count"], values["privacy.epsilon"]
             pays = drift == "true" and epsilon == 10 and count == 8
             assert bool(point.psi < own) is pays, point
             if epsilon == 2.5:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies.whom_to_ask import joules_to, time_to
+from analysis.studies.whom_to_ask import joules_to, time_to
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import expected_course, prices, routing

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies.where_it_ends import (
+from analysis.studies.where_it_ends import (
     DIVIDED,
     FIGURE,
     mean_weights,

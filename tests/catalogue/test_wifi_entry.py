@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.studies.fixed_point import FIGURE
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.studies.fixed_point import FIGURE
-from asyncdp_sim.network.channels.dcf import Dcf
+from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.formulas import dcf

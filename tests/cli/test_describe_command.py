@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.reference import schema_text
+from asyncdp_sim.describe.names import schema_text
 from asyncdp_sim.scenario import SCHEMA_LINE, load
 from tests.cli.scenes import SMALL
 

@@ -1,16 +1,24 @@
-"""Results of version 0.1.0 whose kinds and event loops came to go: they are still opened.
+"""Results of earlier versions whose kinds and event loops came to go: they are still opened.
 
-A directory of ``old_results`` is named by its mechanism, channel or algorithm, or by the event loop
-that its manifest names.
+A directory of ``old_results`` is named by its mechanism, channel, algorithm, model or topology, or
+by the event loop that its manifest names.
 """
 
+import re
 import shutil
+import tomllib
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import tomli_w
 
 import asyncdp_sim as ad
-from asyncdp_sim.runs.differences import directories
+from asyncdp_sim.comparisons.differences import directories
+from asyncdp_sim.results import Result
+from tests.manifests import changed
 from tests.one_in import one_in
 
 OLD = sorted((Path(__file__).parent / "old_results").iterdir())
@@ -81,3 +89,51 @@ def test_a_kind_that_is_gone_is_refused_by_one_line(command, result):
     """In a scenario and where a result is made again; the line names the kind and another."""
     for words in (("replay", result), ("check", result / "scenario.toml")):
         assert f"given {result.name!r}; this kind is gone: allowed is " in command.refused(*words)
+
+
+FIELDS: dict[str, dict[str, Any]] = {
+    "adversary": {"adversary": {"kind": "flip", "owners": [2], "factor": 1.0}},
+    "acceptance": {"acceptance": {"kind": "clip", "bound": 4.0}},
+    "trim": {"algorithm": {"kind": "collab-1", "rho": 10.0, "trim": 1, "initial": "zeros"}},
+    "trigger": {"trigger": {"kind": "large-gradient", "threshold": 0.4}},
+}
+"""Parts of a scenario that are gone."""
+
+
+@pytest.fixture
+def with_field(part: dict[str, Any], tmp_path: Path) -> Path:
+    """Give a result whose scenario has such a part, as an older version wrote it by hand."""
+    result = Path(shutil.copytree(OLD[0].with_name("compiled"), tmp_path / "old"))
+    file = result / "scenario.toml"
+    file.write_text(tomli_w.dumps(tomllib.loads(file.read_text()) | part), encoding="utf-8")
+    with changed(result) as manifest:
+        manifest["scenario"] |= part
+    if "trigger" in part:
+        for table, column, values in (
+            ("events", "kind", lambda kinds: ["answer_withheld", *kinds[1:]]),
+            ("owners", "withheld", lambda _: [0, 1]),
+        ):
+            read = pq.read_table(result / f"{table}.parquet")
+            kept = read[column].to_pylist() if column in read.column_names else None
+            place = read.column_names.index(column) if kept else read.num_columns
+            rest = read.drop_columns([column]) if kept else read
+            pq.write_table(
+                rest.add_column(place, column, pa.array(values(kept))), result / f"{table}.parquet"
+            )
+    return result
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", FIELDS.values(), ids=FIELDS)
+def test_a_result_with_a_part_that_is_gone_is_opened_and_not_made_again(command, with_field):
+    command.done("report", with_field)
+    command.done("plot", with_field)
+    command.done("compare", with_field, OLD[0])
+    [line] = command.refused("replay", with_field).splitlines()
+    assert re.search(r"scenario\.toml: [a-z.]+: given .*; this (table|field) is gone: ", line)
+
+
+@pytest.mark.parametrize("part", FIELDS.values(), ids=FIELDS)
+def test_events_that_are_gone_are_not_drawn(with_field):
+    assert Result.read(with_field).has_events is ("trigger" not in with_field.joinpath(
+        "scenario.toml").read_text())  # fmt: skip

@@ -21,8 +21,8 @@ from tests.manifests import changed
 HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 OF_HELP = (
-    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.starting",
-    ".core.threads", ".core.words",
+    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.gone",
+    ".core.starting", ".core.threads", ".core.words",
 )  # fmt: skip
 
 
@@ -211,7 +211,7 @@ def test_a_lean_installation_neither_plots_nor_reports(here):
         (("--set", "protocol.features=3"), "did you mean 'data.features'? known keys: kind"),
         (("--epsilon", "3"), "; a field is set by --set privacy.epsilon=VALUE"),
         (("--updates", "3"), "; a field is set by --set run.updates=VALUE"),
-        (("--bound", "3"), "VALUE or --set privacy.sensitivity.bound=VALUE"),
+        (("--bound", "3"), "; a field is set by --set privacy.sensitivity.bound=VALUE"),
     ],
 )
 def test_a_field_that_is_named_without_its_table(words, said, command):
@@ -283,7 +283,7 @@ def test_a_broken_invariant_names_the_command_that_shows_it_again(
 ):
     (here / "small.toml").write_text(SMALL, encoding="utf-8")
     if where == "network":
-        monkeypatch.setattr("asyncdp_sim.trace.invariants._rises", lambda _: False)
+        monkeypatch.setattr("asyncdp_sim.trace.tables._rises", lambda _: False)
         rule = "the trace contradicts itself: updates are not numbered one by one "
         rule += "(replicate 1 of seed 3)"
     else:

@@ -12,7 +12,7 @@ import asyncdp_sim as ad
 from asyncdp_sim.audits import audit, first_audit
 from asyncdp_sim.core.progress import Drawn, drawn, figures, rate
 from asyncdp_sim.core.words import SCREEN, duration
-from asyncdp_sim.forecasts import forecast, grid
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.benefit import errors
@@ -118,14 +118,9 @@ def test_a_result_and_a_sweep_made_again_tell_as_they_did_at_first(small, tmp_pa
 
 
 @pytest.mark.long
-def test_forecasts_of_a_grid_and_of_what_may_be_off_tell(tmp_path):
-    """``forecast --sweep``, the redraws of a stand-in, and the trials of what would help."""
-    (tmp_path / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+def test_forecasts_of_what_may_be_off_tell(tmp_path):
+    """The redraws of a stand-in, and the trials of what would help."""
     told = Told()
-    scenario = load(tmp_path / "sweep.toml")[0]
-    assert len(grid(scenario, progress=told)) == 6
-    assert told == [("forecasting: cells", done, 6) for done in range(7)]
-    told.clear()
     rates(tmp_path / "rates.csv")
     (tmp_path / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
     assert forecast(load(tmp_path / "table.toml")[0], redraws=2, progress=told).may_be_off
@@ -133,7 +128,7 @@ def test_forecasts_of_a_grid_and_of_what_may_be_off_tell(tmp_path):
     told.clear()
     settings = ["run.updates=20", "run.replicates=2", "data.public_records=200"]
     banks = load(entry("lending-sound").file, [*settings, "data.held_out=0.2"])[0]
-    known = population(banks, None, private=False)
+    known = population(banks, private=False)
     changes(known, errors(known), progress=told)
     [(total, done)] = told.counts().values()
     assert done == sorted({0, total, *done})
@@ -245,7 +240,6 @@ def test_figures_in_words():
             "nothing is kept, and made is as it was",
         ),
         (["forecast", "small.toml"], "asyncdp_sim.forecasts.forecast", "nothing is kept"),
-        (["forecast", "sweep.toml", "--sweep"], "asyncdp_sim.forecasts.grid", "nothing is kept"),
         (["audit", "small.toml"], "asyncdp_sim.audits.first_audit", "nothing is kept"),
         (
             ["plot", "made"],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from asyncdp_sim.results.provenance import versions
+from asyncdp_sim.results.manifest import versions
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.results.provenance import blas_kernel
+from asyncdp_sim.results.manifest import blas_kernel
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep

@@ -54,14 +54,14 @@ SUMMARY = {
 }  # fmt: skip
 MANIFEST = {
     "schema", "scenario", "seed", "versions", "git_commit", "cpu_features", "blas_kernel",
-    "fingerprints", "warnings", "predictions", "rests_on", "summary",
+    "fingerprints", "warnings", "predictions", "summary",
 }  # fmt: skip
 EVENT_KINDS = {
     "clock_tick", "clock_dropped", "request_sent", "request_refused", "request_queued",
     "request_lost", "query_sent", "query_received", "query_lost", "answer_released",
     "answer_resent", "answer_delivered", "answer_collided", "answer_lost", "answer_discarded",
     "acknowledgement_lost", "update_applied", "broadcast_sent", "timeout", "retry",
-    "went_online", "went_offline", "budget_exhausted", "server_stepped", "answer_withheld",
+    "went_online", "went_offline", "budget_exhausted", "server_stepped",
 }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_says_what_matters_and_where_the_result_is(command, here):
     assert all(line.startswith("note: ") for line in said.lines)
     assert leftovers(here) == []
     names = [line[:19].rstrip() for line in said.out.splitlines()]
-    first = ["ψ at the end", "owners that gain", "simulated time", "budget spent", "updates"]
+    first = ["ψ at the end", "mean gain", "simulated time", "budget spent", "updates"]
     places = [names.index(name) for name in (*first, "private", "throughput")]
     assert places == sorted(places)
     assert names[0] == first[0]
@@ -199,7 +199,7 @@ def test_manifest_names_no_host_no_user_no_path_and_no_arguments(command, here):
     for word in (str(here), str(Path.home()), "--out", "--set", "argv", "table.toml"):
         assert word not in text
     said = json.loads(text)
-    formulas = json.dumps([said.pop("predictions"), said.pop("rests_on")])
+    formulas = json.dumps(said.pop("predictions"))
     assert "/" not in json.dumps(said)
     assert re.search(r"(^|[\s\"])~?/|\.\./", formulas) is None  # a formula divides
     if len(host) > 3:

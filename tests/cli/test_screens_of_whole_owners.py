@@ -38,9 +38,7 @@ def unmeant(text: str) -> list[str]:
     return [text[max(0, m.start() - 60) : m.end() + 40] for m in re.finditer(r"\brecords?\b", text)]
 
 
-SECTIONS = re.compile(
-    r'<details class="part" id="(basis|columns)">.*?(?=<details class="part"|$)', re.S
-)
+SECTIONS = re.compile(r'<details class="part" id="columns">.*?(?=<details class="part"|$)', re.S)
 """Of a report that are the same in all: what the package was tested by, what columns mean."""
 MARKUP = re.compile(r"<(svg|script|style).*?</\1>|<[^>]*>", re.S)
 

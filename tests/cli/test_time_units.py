@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, duration, in_unit
-from asyncdp_sim.figures.runs import convergence
-from asyncdp_sim.figures.sweeps import overview
-from asyncdp_sim.reports.numbers import key_numbers
+from asyncdp_sim.figures import changes, convergence
+from asyncdp_sim.reports.answer import key_numbers
 from asyncdp_sim.results import open_directory
 from asyncdp_sim.scenario import load
 from tests.cli.scenes import SMALL, SWEEP
@@ -135,7 +134,7 @@ def test_axes_of_a_sweep_are_in_the_unit(command):
     text = f'{DAYS}[sweep]\n"clock.rate" = [1.0, 2.0, 4.0]\n'
     Path("s.toml").write_text(text, encoding="utf-8")
     command.done("sweep", "s.toml", "--out", "swept")
-    figure = overview.FIGURE.picture(open_directory(Path("swept"))).figure
+    figure = changes.AGAINST.picture(open_directory(Path("swept"))).figure
     assert "clock rate $\\lambda$ (ticks per day)" in _labels(figure)
     ordinates = [axes.get_ylabel() for axes in figure.axes]
     assert "updates per day" in ordinates

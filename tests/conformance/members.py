@@ -10,18 +10,17 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined
 
+from asyncdp_sim.core.specification import Plugin, Spec, kind_of, members
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split
 from asyncdp_sim.data.surrogates import StandIn
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
-from asyncdp_sim.learning.acceptance import Acceptance, Adversary
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
-from asyncdp_sim.learning.live import Trigger
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.packet_loss import PacketLosses
+from asyncdp_sim.network.channels.kind import PacketLosses
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.graphs import GossipGraph
 from asyncdp_sim.network.laws import Law
@@ -33,8 +32,7 @@ from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.privacy.sensitivity import Sensitivity
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import Plugin, Spec, kind_of, members
+from asyncdp_sim.scenario.fields import examples_of
 from tests.tables import table
 
 DATA = Path(__file__).parent / "data"
@@ -63,9 +61,6 @@ FAMILIES = {
     "graph": GossipGraph,
     "topology": Topology,
     "algorithm": AnyAlgorithm,
-    "adversary": Adversary,
-    "acceptance": Acceptance,
-    "trigger": Trigger,
     "model": Model,
     "accountant": Accounting,
     "budget": Budget,

@@ -45,9 +45,6 @@ class Planted(AnswerNoise):
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
         return self.right.add_noise(owners, gradients, rows)
 
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        return self.right.norm_quantile(size, quantile)
-
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         return self.right.log_likelihood(owners, gradients, answers)
 

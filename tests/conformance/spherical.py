@@ -5,7 +5,6 @@ from math import lgamma, log, pi
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import gammaincinv
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
@@ -61,10 +60,6 @@ class SphericalNoise(AnswerNoise):
         toward, squares = rows[:, : self.size], np.square(rows[:, self.size :]).sum(axis=1)
         length = self.scale[owners] * squares / 2
         return gradients + toward * (length / np.linalg.norm(toward, axis=1))[:, None]
-
-    @override
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        return np.asarray(size**0.5 * self.scale * gammaincinv(size, quantile))
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:

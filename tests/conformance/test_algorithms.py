@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AnyAlgorithm, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearObjective, LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import kind_of, members
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 from tests.one_in import one_in

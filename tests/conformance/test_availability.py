@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
+from asyncdp_sim.core.specification import EACH_OWNER, Spec, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import (
@@ -20,7 +21,6 @@ from asyncdp_sim.network.availability import (
 )
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
-from asyncdp_sim.spec.base import EACH_OWNER, Spec, parse
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind, Trace

@@ -10,11 +10,11 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Activity, Kernel, Priority
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import LAST_TICK, to_ticks
 from asyncdp_sim.network.channels import Channel, Ideal, Parallel
 from asyncdp_sim.network.channels.air import Fate, Medium
-from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.together import together
 

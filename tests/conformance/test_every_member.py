@@ -7,9 +7,9 @@ import pytest
 from pydantic import ValidationError
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.specification import Spec, kind_of, members, parse
 from asyncdp_sim.network.graphs import GraphsInTurn
-from asyncdp_sim.scenario import domains
-from asyncdp_sim.spec.base import Spec, kind_of, members, parse
+from asyncdp_sim.scenario import fields as domains
 from tests.conformance.members import FAMILIES, FORMS, bad_fields, examples
 from tests.together import together
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from asyncdp_sim.spec.base import Variant, kind_of, members
+from asyncdp_sim.core.specification import Variant, kind_of, members
 
 
 class Family(Variant):

@@ -12,12 +12,7 @@ import tomli_w
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.packet_loss import (
-    GilbertElliott,
-    PacketLoss,
-    PacketLosses,
-    packet_loss,
-)
+from asyncdp_sim.network.channels.kind import GilbertElliott, PacketLoss, PacketLosses, packet_loss
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.trace import EventKind, Trace

@@ -10,18 +10,18 @@ import pytest
 
 from asyncdp_sim.audits import first_audit
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.forecasts.words import figures as in_words
 from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
-from asyncdp_sim.results.provenance import digest
+from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.conformance.members import examples, said
 from tests.one_in import one_in
 from tests.scenes import fields
@@ -229,15 +229,13 @@ UNKNOWN_TO_BOTH = [
         {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
         "bounds that are enforced, given declared",
     ),
-    ({"adversary": {"kind": "flip", "owners": [1]}}, "owners that do not lie"),
-    ({"acceptance": {"kind": "clip", "bound": 9.0}}, "answers that are taken as they are"),
     ({"run": {**SUMMED["run"], **LIVE}}, "timing that tells nothing of records"),
 ]
 UNKNOWN_OF_SUMS = [
     (
-        {"algorithm": {"kind": "collab-2", "step": 0.2, "trim": 1}},
-        "learning in rounds without trim, and fedbuff of constant weights on push or broadcast "
-        "whose owners answer at a tick, one answer at a time, given collab-2 on rounds",
+        {"algorithm": {"kind": "collab-2", "step": 0.2}, "protocol": {"kind": "request"}},
+        "learning in rounds, and fedbuff of constant weights on push or broadcast "
+        "whose owners answer at a tick, one answer at a time, given collab-2 on request",
     ),
     (
         {"privacy": {"mechanism": "laplace"}},

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import LAST_TICK
 from asyncdp_sim.network import Latency, Network, simulate
@@ -15,7 +16,6 @@ from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.conformance.members import examples, said

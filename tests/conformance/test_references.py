@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.evidence import named
+from asyncdp_sim.core.specification import FAMILY, kind_of, members
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedAsync
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.spec.base import kind_of, members
-from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import FAMILIES, examples, said
 from tests.conformance.test_algorithms import (
@@ -33,7 +31,7 @@ from tests.conformance.test_algorithms import (
     steps_of,
     traces_of,
 )
-from tests.oracles import marked
+from tests.oracles import Basis, marked, oracles
 from tests.scenes import EXACT, scenario
 from tests.together import together
 
@@ -83,18 +81,15 @@ def rounds(trace: Trace) -> list[list[int]]:
     return [(used["owner"][used["k"] == k] - 1).tolist() for k in range(1, trace.n_updates + 1)]
 
 
-def descent(spec: Any, owners: list[int], theta: Model) -> Model:
+def descent(owners: list[int], theta: Model) -> Model:
     answers = np.array([slope(i, theta) for i in owners])
-    if getattr(spec, "trim", 0) > 0:
-        cut = min(spec.trim, (len(owners) - 1) // 2)
-        return SIGMA * theta + np.sort(answers, axis=0)[cut : len(owners) - cut].mean(axis=0)
     return SIGMA * theta + SHARE[owners] @ answers / SHARE[owners].sum()
 
 
 def collab_1(spec: Any, trace: Trace, theta: Model) -> Model:
     theta = boxed(theta)
     for k, owners in enumerate(rounds(trace), 1):
-        theta = boxed(theta - spec.rho / (T**2 * k) * descent(spec, owners, theta))
+        theta = boxed(theta - spec.rho / (T**2 * k) * descent(owners, theta))
     return theta
 
 
@@ -102,7 +97,7 @@ def collab_2(spec: Any, trace: Trace, theta: Model) -> Model:
     theta, mean, lead = boxed(theta), np.zeros(P), 1 / np.sqrt(T)
     for k, owners in enumerate(rounds(trace), 1):
         mean = (k - 1) / (lead + k) * mean + (lead + 1) / (lead + k) * theta
-        theta = boxed(theta - spec.step / np.sqrt(k) * descent(spec, owners, theta))
+        theta = boxed(theta - spec.step / np.sqrt(k) * descent(owners, theta))
     return mean
 
 
@@ -114,7 +109,7 @@ def parameter_server(spec: Any, trace: Trace, theta: Model) -> Model:
             mean = SHARE[owners] @ far / SHARE[owners].sum()
             theta = boxed(theta - spec.step * k**-spec.exponent / (local * spec.local_step) * mean)
             continue
-        theta = boxed(theta - spec.step * k**-spec.exponent * descent(spec, owners, theta))
+        theta = boxed(theta - spec.step * k**-spec.exponent * descent(owners, theta))
     return theta
 
 
@@ -215,12 +210,12 @@ def test_every_algorithm_has_a_reference():
 
 def claimed(referred: Iterable[str]) -> set[str]:
     """Algorithms that are said to equal a reference, without having one, or the other way round."""
-    oracle = named("conformance/test_references.py::test_every_algorithm_has_a_reference")
+    [oracle] = [each for each in oracles() if each.statistic == ORACLE.args[0]]
     stated = {kind_of(each) for each in members(AnyAlgorithm) if each.__name__ in oracle.kinds}
     return stated ^ set(referred)
 
 
-def test_what_a_run_rests_on_names_a_reference_only_where_there_is_one():
+def test_the_register_names_a_reference_only_where_there_is_one():
     """Not of a new algorithm, which joins the union before anybody has written its formula."""
     referred = REFERENCES.keys() | ELSEWHERE.keys()
     assert claimed(referred) == set()
@@ -231,9 +226,9 @@ def test_an_algorithm_that_is_new_in_the_union_is_not_exact(monkeypatch):
     """With a copy of the register as it is made with one more member."""
     monkeypatch.setitem(FAMILIES, "algorithm", Annotated[get_args(AnyAlgorithm)[0] | New, FAMILY])
     made = marked()
-    bases = {each["basis"] for each in made if "New" in each["kinds"]}
-    assert bases == {"replay"}
-    assert {each["basis"] for each in made if "FedAsync" in each["kinds"]} > bases
+    bases = {each.basis for each in made if "New" in each.kinds}
+    assert bases == {Basis.replay}
+    assert {each.basis for each in made if "FedAsync" in each.kinds} > bases
 
 
 @together

@@ -13,8 +13,8 @@ from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network.channels import Channel, SlottedAloha
 from asyncdp_sim.network.channels.air import Air, Fate, Port
-from asyncdp_sim.network.channels.slotted import SlottedMedium
-from asyncdp_sim.network.laws.kind import uniforms
+from asyncdp_sim.network.channels.aloha import SlottedMedium
+from asyncdp_sim.network.laws import uniforms
 from tests.conformance.members import said
 from tests.conformance.test_channels import EACH, SHARED, N, Plan, Station, hears_at_once
 from tests.together import together

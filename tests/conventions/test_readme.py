@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import asyncdp_sim
-from asyncdp_sim.figures.sweeps import break_even
+from asyncdp_sim.figures import break_even
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep

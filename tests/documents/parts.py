@@ -6,10 +6,10 @@ from pathlib import Path
 
 import tomli_w
 
-from asyncdp_sim.evidence import Basis, Oracle, basis_of, oracles_of
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import Spec, Variant, kind_of, members
+from asyncdp_sim.core.specification import Spec, Variant, kind_of, members
+from asyncdp_sim.scenario.fields import examples_of
 from tests.conformance.members import FAMILIES
+from tests.oracles import Basis, Oracle, basis_of, oracles_of
 from tests.unit.reference.pages import home
 
 ROOT = Path(__file__).resolve().parents[2]

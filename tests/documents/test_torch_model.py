@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import MLP
-from asyncdp_sim.learning.objectives.rows import largest_of_all
+from asyncdp_sim.learning.recording import largest_of_all
 from asyncdp_sim.runs import run
 from tests.documents.parts import ROOT
 

@@ -9,7 +9,6 @@ types and values, and the numbers of its manifest; no file's bytes, no text, ver
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from math import isqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,9 +19,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from threadpoolctl import threadpool_limits
 
-from asyncdp_sim.core.errors import InputError
-from asyncdp_sim.forecasts.by_moments import moment_forecast
-from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse
 from scenarios import entry
@@ -31,10 +27,6 @@ CELLS = 8
 """Cells of an entry at most."""
 MOST = {"updates": 60, "replicates": 2, "record_every": 10}
 PUBLIC_RECORDS = 400
-MILD = 0.1
-"""ρ with which no entry's forecast diverges."""
-MANY = 100
-"""Owners beyond which moments, of every two of them, take long and much memory."""
 DIGITS = 16
 """Of a digest."""
 LAYERS = {
@@ -88,7 +80,7 @@ def recorded(name: str, cell: int) -> Fingerprint:
 def fingerprint(scenario: Scenario) -> Fingerprint:
     """Return the digests of a scenario by layer."""
     with threadpool_limits(1):  # a sum split over another number of threads has other bits
-        return of_run(scenario) | {"forecast": of_forecast(scenario)}
+        return of_run(scenario)
 
 
 def of_run(scenario: Scenario, *, events: bool = True) -> Fingerprint:
@@ -128,35 +120,6 @@ def layer(table: str, column: str) -> str:
     if column in ("tick", "time") or column.endswith("_tick"):
         return "time"
     return "curves" if column.startswith(("psi", "held_out")) else LAYERS[table]
-
-
-def of_forecast(scenario: Scenario) -> str:
-    """Return the digest of the forecast by moments, or "none": one by training takes long.
-
-    It is none as well where nothing like the scenario has moments, or no public rows to forecast.
-    """
-    if scenario.owners.count > MANY:
-        return "none"
-    try:
-        found = moment_forecast(population(linear(scenario), None, private=False))
-    except InputError:
-        return "none"
-    if isinstance(found, list):
-        return "none"
-    known = asdict(found)
-    del known["mean"], known["end"]  # the last ψ and time, once more
-    return of_text(numbers([*known.values()]))
-
-
-def linear(scenario: Scenario) -> Scenario:
-    """Return a scenario with a short step, unclipped and in no box, which moments need."""
-    raw = scenario.plain()
-    raw["algorithm"] |= {"rho": MILD} if "rho" in raw["algorithm"] else {}
-    sensitivity = raw["privacy"].get("sensitivity", {})
-    if sensitivity.get("kind") == "clip":
-        sensitivity["kind"] = "declared"
-        raw["model"].pop("theta_max", None)
-    return parse(Scenario, raw)
 
 
 def numbers(value: Any) -> Any:

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import kind_of, members
+from asyncdp_sim.scenario.fields import examples_of
 from tests.conformance import test_observers
 from tests.conformance.members import FAMILIES, FORMS, examples
 from tests.fingerprints.fingerprint import Fingerprint, fingerprint, of_run, of_text
@@ -146,10 +146,6 @@ def _algorithm(spec: Any, _: Path) -> Iterator[Raw]:
                 yield _learning(spec, protocol, bound)
 
 
-def _trigger(spec: Any, _: Path) -> Iterator[Raw]:
-    yield {"trigger": spec, "run": {"learning": "live"}}
-
-
 def _model(spec: Any, _: Path) -> Iterator[Raw]:
     initial = "uniform" if spec.kind == "mlp" else "zeros"
     data, rounds = {**BASE["data"], "labels": spec.classifies}, {"kind": "rounds"}
@@ -157,10 +153,6 @@ def _model(spec: Any, _: Path) -> Iterator[Raw]:
     yield {"model": spec, "data": data, "protocol": rounds, "algorithm": stepped}
     if spec.kind != "mlp":
         yield {"model": spec, "data": data}
-
-
-def _acceptance(spec: Any, _: Path) -> Iterator[Raw]:
-    yield {"acceptance": spec, "privacy": GAUSSIAN}
 
 
 def _accountant(spec: Any, _: Path) -> Iterator[Raw]:
@@ -270,9 +262,6 @@ AROUND: dict[str, Around] = {
     "graph": _graph,
     "topology": _section("topology"),
     "algorithm": _algorithm,
-    "adversary": _section("adversary"),
-    "acceptance": _acceptance,
-    "trigger": _trigger,
     "model": _model,
     "accountant": _accountant,
     "budget": _budget,

@@ -7,15 +7,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import kind_of, members, parse
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import kind_of, members, parse
 from tests.conformance.members import FAMILIES, FORMS
 from tests.fingerprints import __main__ as command
 from tests.fingerprints import kinds
 from tests.fingerprints.fingerprint import CELLS, cells, fingerprint, of_tables, recorded
 from tests.reproducibility.runs import scenario, written
 
-ALL = {"order", "time", "accounts", "models", "curves", "figures", "theory", "forecast"}
+ALL = {"order", "time", "accounts", "models", "curves", "figures", "theory"}
 
 
 def differ(before: dict, after: dict) -> set[str]:
@@ -68,11 +68,6 @@ def swap(file: Path, column: str) -> None:
     values[0], values[other] = values[other], values[0]
     at = table.column_names.index(column)
     pq.write_table(table.set_column(at, column, pa.array(values, table[column].type)), file)
-
-
-def test_a_forecast_shows_in_the_last_digit():
-    mild = {"model__theta_max": 1e6, "algorithm__initial": "zeros"}
-    assert "forecast" in differ(mild, mild | {"privacy__epsilon": 5.0 + 1e-13})
 
 
 def test_cells_are_spread_over_the_sweep():

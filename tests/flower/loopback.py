@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from asyncdp_sim.exports.flower import export_flower
 from asyncdp_sim.scenario import Scenario
@@ -25,7 +25,9 @@ from tests.unit.exports.banks import BANKS
 T = TypeVar("T")
 _BIN = Path(sys.executable).parent
 _SERVES = "Uvicorn running"
-_PATIENCE = 480.0
+SECOND = ("second",)
+"""Parties beside those that each test starts."""
+_PATIENCE = 1200.0
 """Seconds in which whatever is waited for must come, also on a busy machine."""
 
 
@@ -54,7 +56,7 @@ class Loopback:
 
     def close(self) -> None:
         """Kill all that was started."""
-        for party in ("run", "link", *BANKS):
+        for party in ("run", "link", *BANKS, *SECOND):
             while self.kill(party):  # until none is left that one of them has started meanwhile
                 time.sleep(0.1)
         for command in self._commands:
@@ -68,9 +70,7 @@ class Loopback:
         plan = json.loads((self._app / "private_learning/plan.json").read_text(encoding="utf-8"))
         self._allowed = {owner["name"]: owner["answers"] for owner in plan["owners"]}
         for bank in BANKS:
-            self._ledger(bank).unlink(missing_ok=True)
-            ledger = ["-m", "private_learning.ledger", str(self._ledger(bank)), bank]
-            subprocess.run([sys.executable, *ledger], cwd=self._app, check=True)
+            self._create(self.ledger(bank), bank)
 
     def start_link(self) -> None:
         """Start the link, and wait until it serves."""
@@ -81,32 +81,42 @@ class Loopback:
 
     def start_node(self, bank: str) -> None:
         """Start a bank's node."""
-        settings = {
-            "owner": bank,
-            "table": self.folder / f"{bank}.csv",
-            "ledger": self._ledger(bank),
-        }
+        self._nodes[bank] = self._node(bank, bank, self.ledger(bank))
+
+    def start_second_node(self, bank: str, party: str) -> None:
+        """Start one more node of a bank, with a ledger of its own."""
+        second = self.folder / f"{party}.ledger"
+        self._create(second, bank)
+        self._node(party, bank, second)
+
+    def _node(self, party: str, bank: str, ledger: Path) -> subprocess.Popen[bytes]:
+        settings = {"owner": bank, "table": self.folder / f"{bank}.csv", "ledger": ledger}
         config = " ".join(f'{key}="{value}"' for key, value in settings.items())
         link = f"127.0.0.1:{self._port}"
-        self._nodes[bank] = self._start(
-            bank, "flower-supernode", "--insecure", *_at(_free_port()),
+        return self._start(
+            party, "flower-supernode", "--insecure", *_at(_free_port()),
             "--superlink", link, "--node-config", config,
         )  # fmt: skip
 
-    def start_run(self) -> subprocess.Popen[bytes]:
+    def _create(self, ledger: Path, bank: str) -> None:
+        ledger.unlink(missing_ok=True)
+        make = ["-m", "private_learning.ledger", str(ledger), bank]
+        subprocess.run([sys.executable, *make], cwd=self._app, check=True)
+
+    def start_run(self, wait: float = 600.0) -> subprocess.Popen[bytes]:
         """Start a run of the app, which continues an earlier one."""
         home = self._home("run")
         home.mkdir(exist_ok=True)
         address = f'[superlink.here]\naddress = "127.0.0.1:{self._port}"\ninsecure = true\n'
         (home / "config.toml").write_text(address, encoding="utf-8")
-        folder = f'folder="{self._server}"'
-        return self._start("run", "flwr", "run", str(self._app), "here", "--stream", "-c", folder)
+        config = f'folder="{self._server}" wait={wait}'
+        return self._start("run", "flwr", "run", str(self._app), "here", "--stream", "-c", config)
 
-    def finished_run(self) -> str:
+    def finished_run(self, wait: float = 600.0) -> str:
         """Carry out a run to its end, and return what it printed."""
         for _ in range(3):
             begun = len(self.printed("run"))
-            run = self.start_run()
+            run = self.start_run(wait)
             self.wait(lambda run=run: run.poll() is not None)
             printed = self.printed("run")[begun:]
             if "SuperLink is unavailable" not in printed:  # so it says of one that is slow, too
@@ -142,13 +152,20 @@ class Loopback:
             for bank, node in self._nodes.items():  # a busy machine may be too slow to start it
                 if node.poll() not in (None, -signal.SIGKILL):
                     self.start_node(bank)
-                silent = self.printed("run").count(f"no answer from {bank}:")
+                silent = self.printed("run").count(f"no answer from {bank} (")
                 if silent > self._silent[bank] + 1:  # it goes on, so the owner does as it is told
                     self._silent[bank] = silent
                     self.kill(bank)
                     self.start_node(bank)
             time.sleep(0.1)
         return found
+
+    def model(self) -> dict[str, Any]:
+        """Return what the last run ended with."""
+        model: dict[str, Any] = json.loads(
+            (self._server / "model.json").read_text(encoding="utf-8")
+        )
+        return model
 
     def updates(self) -> int:
         """Return how many updates the checkpoint has."""
@@ -165,7 +182,7 @@ class Loopback:
 
     def charges(self, bank: str) -> int:
         """Return how many answers a bank's ledger has charged."""
-        return len(self._ledger(bank).read_bytes().split(b"\n", 1)[1])
+        return len(self.ledger(bank).read_bytes().split(b"\n", 1)[1])
 
     def printed(self, party: str) -> str:
         """Return what a party's commands have printed so far."""
@@ -191,7 +208,8 @@ class Loopback:
     def _home(self, party: str) -> Path:
         return self.folder / f"home-{party}"
 
-    def _ledger(self, bank: str) -> Path:
+    def ledger(self, bank: str) -> Path:
+        """Return the file of a bank's ledger."""
         return self.folder / f"{bank}.ledger"
 
 

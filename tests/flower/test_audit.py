@@ -42,7 +42,7 @@ def test_half_the_noise_is_found(tmp_path: Path, shrunk: float, shown: bool) -> 
     assert (epsilon > noise.cost) is shown
 
 
-CHARGE = 'ledger.charge(str(settings["ledger"]), owner["name"], owner["answers"])'
+CHARGE = 'ledger.charge(self._ledger, self._of["name"], self._of["answers"])'
 PLANTED = {
     "as it is": ("", ""),
     "charged when the process ends": (
@@ -57,6 +57,7 @@ PLANTED = {
 }
 _KILLED_WITH_AN_ANSWER = """
 import os, sys, time
+import numpy as np
 from private_learning import owner
 on_disk, fsync = 0, os.fsync
 def slow(descriptor):
@@ -66,7 +67,7 @@ def slow(descriptor):
     on_disk = os.fstat(descriptor).st_size
 os.fsync = slow
 settings = dict(zip(("owner", "table", "ledger"), sys.argv[1:]))
-reply, warning = owner.respond(settings, [0.0] * 4)
+reply, warning = owner.respond(settings, np.zeros(4))
 print(on_disk, len(reply["answer"]), warning, flush=True)
 os.kill(os.getpid(), 9)
 """

@@ -16,7 +16,10 @@ pytestmark = pytest.mark.flower
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 
 
-@pytest.mark.parametrize(("changes", "most"), [({}, 1.002), (GAUSSIAN, 1.25)])
+PRICE = {"budget": {"kind": "until-spent", "per_answer": 0.3}}  # 16 answers, 0.2 of ε is left
+
+
+@pytest.mark.parametrize(("changes", "most"), [({}, 1.002), (GAUSSIAN, 1.25), (PRICE, 1.002)])
 def test_all_answers_cost_what_is_allowed_and_noise_is_hardly_more_than_simulated(
     tmp_path: Path, changes: dict, most: float
 ) -> None:
@@ -26,9 +29,10 @@ def test_all_answers_cost_what_is_allowed_and_noise_is_hardly_more_than_simulate
     for each in plan["owners"]:
         noise = OwnerNoise(plan["privacy"], each, plan["size"])
         assert noise.cost * each["answers"] <= noise.budget
+        assert changes != PRICE or noise.cost <= 0.3 == each["price"]
         assert 1 <= noise.scale / each["simulated_scale"] < most
         drawn = np.array([noise.answer([0.0] * 4) for _ in range(2000)]).ravel()
-        spread = noise.scale * (1.0 if changes else 2**0.5)
+        spread = noise.scale * (1.0 if changes == GAUSSIAN else 2**0.5)
         assert drawn.std() == pytest.approx(spread, rel=0.05)
         np.testing.assert_array_equal(np.round(drawn / noise.grid) * noise.grid, drawn)
 
@@ -39,9 +43,9 @@ def test_a_client_charges_each_answer_and_refuses_when_its_budget_is_spent(
     settings = north(tmp_path, monkeypatch)
     assert owner.respond(settings, None)[0]["left"] == 15
     for left in range(14, -1, -1):
-        reply, warning = owner.respond(settings, [0.0] * 4)
+        reply, warning = owner.respond(settings, np.zeros(4))
         assert (reply["left"], len(reply["answer"]), warning) == (left, 4, "")
-    reply, warning = owner.respond(settings, [0.0] * 4)
-    assert set(reply) == {"refused"}
-    assert "no budget is left" in warning
+    reply, warning = owner.respond(settings, np.zeros(4))
+    assert reply == {"owner": 0, "refused": ledger.REASONS.index("spent")}
+    assert "15 answers of 15 are charged" in warning
     assert ledger.spent(settings["ledger"], "north") == (15, "")

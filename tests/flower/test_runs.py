@@ -73,3 +73,30 @@ def test_every_other_algorithm_is_carried_out(
     network.carry_out(banks(network.folder).replace(**settings))
     assert f"update {updates} of {updates}: all updates are made" in network.finished_run()
     assert network.updates() == updates
+
+
+def test_each_fault_of_an_owner_is_in_the_log_and_the_others_learn(network: Loopback) -> None:
+    budget = {"budget": {"kind": "per-owner-cap", "answers": 3}}
+    network.carry_out(banks(network.folder).replace(**PUSH, privacy=budget))
+    north = network.folder / "north.csv"
+    table = north.read_text(encoding="utf-8")
+    try:
+        north.write_text(table.replace("income", "Income"), encoding="utf-8")
+        with network.ledger("south").open("ab") as ledger:
+            ledger.write(b"|" * 3)
+        network.start_second_node("west", "second")
+        printed = network.finished_run(wait=300.0)
+    finally:
+        north.write_text(table, encoding="utf-8")
+        network.kill("second")
+    assert "ServerApp raised an exception" in printed  # though flwr run itself exits with 0
+    assert printed.count("north refuses (refused): its own log says more") == 1
+    assert "0 columns are 'income', not 1" in network.printed("north")
+    assert "claims to be west, as node" in printed
+    model = network.model()
+    assert not model["complete"]
+    assert {name: each["status"] for name, each in model["owners"].items()} == {
+        "north": "refused: refused", "south": "spent", "west": "spent"
+    }  # fmt: skip
+    assert model["owners"]["west"]["answers"] == 3
+    assert f"update {model['updates']} of 30: no owner can answer" in printed

@@ -1,6 +1,6 @@
 """``python -m tests.nightly``: try all that is believed of the simulator; write what was found.
 
-``--only`` names the parts that run (oracles, mutants, versions, rehearsals, fuzz; without one the
+``--only`` names the parts that run (oracles, mutants, versions, fuzz; without one the
 page alone is written anew), ``--item WORD`` those of their items whose name has the word,
 ``--missing`` those of which nothing is kept yet, and ``--seed`` the number that all fresh seeds are
 of; it is drawn otherwise, and logged. What was found is kept item by item in
@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.nightly.kept import Found, keep, kept, stamp
+from tests.nightly.kept import Found, keep, kept, prune, stamp
 from tests.nightly.page import PAGE, newest, pages
 from tests.nightly.parts import PARTS
 from tests.nightly.reports import ROOT
@@ -84,7 +84,9 @@ def dated(readme: str, date: str) -> str:
 
 
 def write() -> None:
-    """Write the pages, and their date in the README."""
+    """Write the pages, and their date in the README, after what is gone was dropped."""
+    for name, part in PARTS.items():
+        prune(name, part.items())
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     README.write_text(dated(README.read_text(encoding="utf-8"), newest()), encoding="utf-8")

@@ -7,7 +7,7 @@ failed may be run again by itself.
 import json
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,32 @@ def kept(part: str, folder: Path = FOLDER) -> dict[str, Found]:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else {}
 
 
+def prune(part: str, items: Collection[str], folder: Path = FOLDER) -> None:
+    """Drop what is kept of items that a part no longer has, or whose noticing test is gone."""
+    found = kept(part, folder)
+    left = {name: each for name, each in found.items() if name in items and _there(each)}
+    if left != found:
+        _write(part, left, folder)
+
+
+def _there(found: Found) -> bool:
+    """Return whether the test that noticed a mutant, if one did, still has its name."""
+    noticed = found.get("noticed_by")
+    if noticed is None:
+        return True
+    file, _, function = noticed.partition("[")[0].partition("::")
+    path = ROOT / file
+    return path.is_file() and f"def {function.rpartition('::')[2]}" in path.read_text("utf-8")
+
+
 def keep(part: str, item: str, found: Mapping[str, Any], folder: Path = FOLDER) -> None:
     """Keep what a part found of an item, in the place of what it found before."""
+    _write(part, kept(part, folder) | {item: dict(found)}, folder)
+
+
+def _write(part: str, found: Mapping[str, Found], folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    all_of_it = dict(sorted((kept(part, folder) | {item: dict(found)}).items()))
-    lines = ",\n".join(f"{json.dumps(name)}: {_line(each)}" for name, each in all_of_it.items())
+    lines = ",\n".join(f"{json.dumps(name)}: {_line(each)}" for name, each in sorted(found.items()))
     (folder / f"{part}.json").write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 

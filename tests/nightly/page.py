@@ -1,4 +1,4 @@
-"""``docs/verification.md`` and its two parts, from the results and the registers."""
+"""``docs/verification.md`` and its table of oracles, from the results and the marks of tests."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -6,24 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asyncdp_sim.evidence import Oracle, oracles
-from asyncdp_sim.spec.base import members
+from asyncdp_sim.core.specification import members
 from tests.conformance.members import FAMILIES
 from tests.markdown_tables import table
 from tests.nightly.kept import FOLDER, Found, kept
 from tests.nightly.parts import PARTS, about_no_kind
 from tests.nightly.reports import ROOT
+from tests.oracles import Oracle, oracles
 from tests.versions.matrix import OF_LINT
 
 PAGE = ROOT / "docs" / "verification.md"
 ORACLES = ROOT / "docs" / "verification" / "oracles.md"
-MUTANTS = ROOT / "docs" / "verification" / "planted-mistakes.md"
 NONE = "–"
 HEAD = """# Verification
 How the numbers of this simulator are checked, at full size. [Each oracle](verification/oracles.md)
-compares a statistic with an independent value; [each planted
-mistake](verification/planted-mistakes.md) must make a test fail. `python -m tests.nightly` writes
-these three pages; nothing in them is written by hand.
+compares a statistic with an independent value; a mutant is a mistake that is planted in a copy of
+the code, and must make a test fail. `python -m tests.nightly` writes these two pages; nothing in
+them is written by hand.
 """
 ORACLE_HEAD = """# Oracles
 Statistics of the simulator, each compared with an independent value; by the kind that is tested.
@@ -31,10 +30,6 @@ z is the distance from the predicted value in standard errors. With fresh seeds,
 |z| > 3.29 twice, the second time with four times the runs. Standard errors are relative to the
 predicted value, or to the value beside it if that is 0. A row without a score is an exact
 comparison, or its test states the tolerance.
-"""
-MUTANT_HEAD = """# Planted mistakes
-A mistake is planted in a copy of the code, and a test must fail; by the folder of the mistake.
-Many tests also plant mistakes themselves.
 """
 
 
@@ -54,17 +49,15 @@ def pages(folder: Path = FOLDER) -> dict[Path, str]:
     blocks = [
         HEAD,
         "## When\n" + _table(WHEN, _runs(found)),
-        "## Oracles and planted mistakes",
+        "## Oracles and mutants",
         f"{_spread(found['oracles'])}\n\n{_noticed(found['mutants'])}\n",
         "## Hostile and random inputs\n" + _fuzz(found["fuzz"]),
         "## Versions\n" + _versions(found["versions"]),
-        "## Rehearsals by real processes\n" + _rehearsals(found["rehearsals"]),
         "## What is not covered\n" + _listed(not_covered(found)),
     ]
     return {
         PAGE: "\n".join(blocks),
         ORACLES: f"{ORACLE_HEAD}\n{_oracles(found['oracles'])}",
-        MUTANTS: f"{MUTANT_HEAD}\n{_mutants(found['mutants'])}",
     }
 
 
@@ -98,16 +91,16 @@ def _runs(found: Mapping[str, Mapping[str, Found]]) -> Iterator[Sequence[object]
     for name, part in PARTS.items():
         items = {item: each for item in part.items() if (each := found[name].get(item)) is not None}
         count = f"{len(items)} of {len(part.items())}"
-        spans = (_span(_all(items, key)) for key in ("date", "commit", "seed"))
+        spans = (_span(_all(items, key), key) for key in ("date", "commit", "seed"))
         hours = sum(each["seconds"] for each in items.values()) / 3600
         yield name, count, *spans, f"{hours:.2f}"
 
 
-def _span(values: Sequence[str]) -> str:
+def _span(values: Sequence[str], noun: str) -> str:
     """Return the only value, or the first and the last of dates, or the number of others."""
     if len(values) < 2:
         return values[0] if len(values) == 1 else NONE
-    return f"{values[0]} to {values[-1]}" if values[0].count("-") == 2 else f"{len(values)} of them"
+    return f"{values[0]} to {values[-1]}" if noun == "date" else f"{len(values)} {noun}s"
 
 
 ORACLE = ("what", "formula", "tests", "scores", "score with the largest |z|", "predicted",
@@ -182,22 +175,12 @@ def _noticed(found: Mapping[str, Found]) -> str:
     planted = PARTS["mutants"].items()
     run = [name for name in planted if name in found]
     survived = [name for name in run if found[name]["noticed_by"] is None]
-    count = f"{len(planted)} mistakes, {len(run)} planted, {len(run) - len(survived)} noticed.\n"
-    return count + _listed([f"survived: {name}" for name in survived])
-
-
-def _mutants(found: Mapping[str, Found]) -> str:
-    sections = dict[str, list[tuple[str, str]]]()
-    for name in PARTS["mutants"].items():
-        if name in found and (test := found[name]["noticed_by"]) is not None:
-            file, _, why = name.partition(": ")
-            folder, _, last = file.rpartition("/")
-            section = sections.setdefault("/".join(folder.split("/")[:2]) or "setup", [])
-            section.append((f"{why} (`{last}`)", f"`{test}`"))
-    return "\n".join(
-        f"## {folder}\n{_table(('mistake', 'noticed first by'), iter(sections[folder]))}"
-        for folder in sorted(sections)
+    caught = "all" if len(survived) == 0 else f"{len(run) - len(survived)} of these"
+    count = (
+        f"Of {len(planted)} mutants, {len(run)} were run; tests caught {caught} {len(run)}. "
+        f"{len(planted) - len(run)} were not run.\n"
     )
+    return count + _listed([f"survived: {name}" for name in survived])
 
 
 def _fuzz(found: Mapping[str, Found]) -> str:
@@ -208,32 +191,21 @@ def _fuzz(found: Mapping[str, Found]) -> str:
         for test, each in tests.items()
     )
     return "\n".join([
-        f"{tried} inputs tried, {escaped} escaped what is allowed.\n",
-        _table(("test", "tried", "escaped", "outcome"), rows),
+        f"Of {tried} inputs, {escaped or 'none'} crashed or was wrongly accepted.\n",
+        _table(("test", "inputs", "crashed or wrongly accepted", "outcome"), rows),
     ])  # fmt: skip
 
 
 def _versions(found: Mapping[str, Found]) -> str:
     names = PARTS["versions"].items()
     rows = ((name, *_suite(found.get(name))) for name in names)
-    return _table(("environment", "date", "how the suite ended", "packages"), rows)
+    return _table(("environment", "date", "how the suite ended"), rows)
 
 
 def _suite(found: Found | None) -> Sequence[str]:
     if found is None:
-        return NONE, "not run", NONE
-    return found["date"], found["said"], ", ".join(f"{n} {v}" for n, v in found["packages"].items())
-
-
-def _rehearsals(found: Mapping[str, Found]) -> str:
-    rows = ((name, _rehearsed(found.get(name))) for name in PARTS["rehearsals"].items())
-    return "Their tables are on [a page of their own](rehearsals.md).\n\n" + _table(
-        ("scenario", "updates per unit, measured less simulated (%)"), rows
-    )
-
-
-def _rehearsed(found: Found | None) -> str:
-    return "not run" if found is None else str(found["as_is"][0])
+        return NONE, "not run"
+    return found["date"], found["said"]
 
 
 def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:
@@ -247,7 +219,7 @@ def not_covered(found: Mapping[str, Mapping[str, Found]]) -> list[str]:
         if each["passed"] is None:
             said.append(f"{name}: {each['said']}")
     said.append(f"not run on other versions, because their tools are pinned: {OF_LINT}")
-    fixed = [each.name for each in oracles() if _fixed(each, found["oracles"])]
+    fixed = [each.statistic for each in oracles() if _fixed(each, found["oracles"])]
     said.append(f"oracles with scores of fixed seeds only: {_few(fixed)}")
     near = [each.statistic for each in oracles() if each.basis != "exact"]
     said.append(f"compared with an approximation or a replay, not an exact value: {_few(near)}")

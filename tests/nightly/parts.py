@@ -1,25 +1,22 @@
 """The parts of the nightly run: what each consists of, and how its items are run."""
 
-import re
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from asyncdp_sim.evidence import oracles
 from tests.mutants.hunt import hunt
 from tests.mutants.mutant import MUTANTS
 from tests.nightly.kept import Found
 from tests.nightly.reports import ROOT, reports
-from tests.rehearsals.__main__ import PAGE
-from tests.rehearsals.__main__ import main as rehearse
-from tests.rehearsals.agreement import SCENARIOS
+from tests.oracles import oracles
 from tests.versions import matrix
 
 FUZZ = (
     "bad_input/test_mutated_inputs.py",
     "bad_input/test_damaged_results.py",
     "bad_input/test_damaged_manifests.py",
+    "properties/test_any_scenario.py",
     "properties/test_transformed_networks.py",
     "ordering/test_locked_loop.py",
     "properties/test_one_private_cell.py",
@@ -115,28 +112,6 @@ class Versions(Part):
             }  # fmt: skip
 
 
-class Rehearsals(Part):
-    """Scenarios that real processes carry out; their tables stand in a page of their own."""
-
-    def items(self) -> list[str]:
-        """Return the scenarios' names."""
-        return list(SCENARIOS)
-
-    def run(self, items: Sequence[str], seed: int) -> Iterator[tuple[str, Found]]:  # noqa: ARG002
-        """Rehearse them all, which rewrites the page; yield of each its rows there."""
-        rehearse([])
-        yield from rehearsed(items)
-
-
-def rehearsed(items: Sequence[str]) -> Iterator[tuple[str, Found]]:
-    """Yield of each scenario its cells in the page's first two tables, where they are there."""
-    page = PAGE.read_text(encoding="utf-8")
-    for item in items:
-        rows = re.findall(rf"^\| {re.escape(item)} \| (.*) \|$", page, flags=re.MULTILINE)
-        if len(rows) >= 2:
-            yield item, {"as_is": rows[0].split(" | "), "with_cost": rows[1].split(" | ")}
-
-
 class Fuzz(Part):
     """Inputs with mistakes in them, random networks, programs that are killed."""
 
@@ -167,6 +142,5 @@ PARTS: dict[str, Part] = {
     "oracles": Oracles(),
     "mutants": Mutants(),
     "versions": Versions(),
-    "rehearsals": Rehearsals(),
     "fuzz": Fuzz(),
 }

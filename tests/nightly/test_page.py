@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.evidence import oracles
 from tests.fresh import GIVEN, fresh_seed
 from tests.nightly.__main__ import README, dated, faults
-from tests.nightly.kept import FOLDER, keep, kept, stamp
-from tests.nightly.page import MUTANTS, Score, newest, pages, rms
-from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of, rehearsed
+from tests.nightly.kept import FOLDER, keep, kept, prune, stamp
+from tests.nightly.page import Score, newest, pages, rms
+from tests.nightly.parts import FUZZ, PARTS, Oracles, chosen_of
 from tests.nightly.reports import ROOT, _placeless, reports
+from tests.oracles import oracles
 
 FILE = "verification/test_aloha.py"
 TEST = f"{FILE}::test_answers_survive_as_often_as_they_should[two owners]"
@@ -21,7 +21,7 @@ WHEN = {"date": "2026-01-02", "commit": "abc", "seed": 7, "seconds": 3600.0}
 
 
 def page(folder: Path) -> str:
-    """Return the three pages, one after the other."""
+    """Return the two pages, one after the other."""
     return "\n".join(pages(folder).values())
 
 
@@ -94,7 +94,7 @@ def test_what_went_wrong_is_told(tmp_path):
     assert "1 of 1 FAILED" in text
     assert f"- failed: `{TEST}`" in text
     assert f"- survived: {PARTS['mutants'].items()[0]}" in text
-    assert "10 inputs tried, 2 escaped what is allowed." in text
+    assert "Of 10 inputs, 2 crashed or was wrongly accepted." in text
     assert "- Python 3.13, newest packages: not run: there is no Python 3.13" in text
     said = [list(faults(each)) for each in (failed, survived, {"tests": escaped}, absent)]
     assert said == [[f"  FAILED {TEST}: off theory"], ["  SURVIVED"], ["  FAILED test_x: two"], []]
@@ -119,26 +119,17 @@ def test_every_file_that_is_named_is_there():
     ]
 
 
-def test_every_test_that_is_said_to_notice_a_mistake_exists():
-    """One that was renamed since the last night is a mistake to plant again."""
-    named = re.findall(r"`(tests/[^`]*)`", MUTANTS.read_text(encoding="utf-8"))
-    assert len(named) > 100
-    gone = []
-    for test in set(named):
-        file, _, function = test.partition("[")[0].partition("::")
-        text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else ""
-        gone += [] if f"def {function}" in text else [test]
-    assert gone == []
-
-
-def test_rows_of_rehearsals_are_read_from_their_page(tmp_path, monkeypatch):
-    name = PARTS["rehearsals"].items()[0]
-    other = tmp_path / "page.md"
-    other.write_text(f"| {name} | -1 ± 2 | 3 |\n| {name} | 4 ± 5 | 6 |\n", encoding="utf-8")
-    monkeypatch.setattr("tests.nightly.parts.PAGE", other)
-    assert list(rehearsed([name, "another"])) == [
-        (name, {"as_is": ["-1 ± 2", "3"], "with_cost": ["4 ± 5", "6"]})
-    ]
+def test_what_is_kept_of_items_that_are_gone_is_dropped(tmp_path):
+    """Of mutants too whose noticing test has another name by now: they are planted again."""
+    test = "tests/nightly/test_page.py::test_what_never_ran_is_named"
+    first, second = PARTS["mutants"].items()[:2]
+    for item, noticed in ((first, test), (second, f"{test}_gone"), ("x.py: y", test)):
+        keep("mutants", item, {"noticed_by": noticed}, tmp_path)
+    prune("mutants", PARTS["mutants"].items(), tmp_path)
+    assert list(kept("mutants", tmp_path)) == [first]
+    prune("oracles", PARTS["oracles"].items(), tmp_path)
+    for name, part in PARTS.items():
+        assert set(kept(name)) <= set(part.items()), "python -m tests.nightly --only"
 
 
 def test_one_number_gives_every_test_a_seed_of_its_own(monkeypatch):

@@ -25,7 +25,7 @@ LAWS = ("gap", "length", "join", "lifetime", "retry", "delay", "backoff", "excha
 OWN = {"counting": Counting, "some": Some}
 """Parts that are scripted here."""
 PARTS = (
-    "protocol", "channel", "topology", "aggregation", "clock", "until", "withholds", "stops",
+    "protocol", "channel", "topology", "aggregation", "clock", "until", "stops",
 )  # fmt: skip
 LATENCIES = ("request", "query", "answer", "acknowledgement")
 SYNCHRONOUS = ("rounds", "gossip", "servers")

@@ -12,11 +12,11 @@ from itertools import count
 from typing import Any
 
 from asyncdp_sim.core.kernel import Priority
+from asyncdp_sim.core.specification import own
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import NoTime
-from asyncdp_sim.spec.base import own
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
 
 Activity = Generator[tuple[int, int] | None, None, Any]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import Variant, members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Availability
@@ -22,8 +23,7 @@ from asyncdp_sim.network.clocks import Clock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Law, NoTime
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Star, Topology
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import Variant, members
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import EventKind
 from tests.drawn import Domain
 

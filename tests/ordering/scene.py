@@ -11,8 +11,8 @@ import numpy as np
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability, Churn
-from asyncdp_sim.network.channels.dcf import Dcf, DcfMedium
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott
+from asyncdp_sim.network.channels.csma import Dcf, DcfMedium
+from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -53,8 +53,8 @@ class Case:
     ``released`` (answers charged), ``reads`` and ``stale`` (one number per answer used), ``on_air``
     (airtime in all) and ``ending`` are compared where they are given. ``online`` is the share of
     the run, per owner; left out, all of it. ``open`` has the outcomes of exchanges without an
-    update. Where the network's timing depends on a model, ``withheld`` has the messages whose
-    answers their owners keep, and ``enough`` the update after which the model is good enough.
+    update. Where the network's timing depends on a model, ``enough`` is the update after which
+    the model is good enough.
     """
 
     name: str
@@ -77,23 +77,20 @@ class Case:
     stale: tuple[int, ...] | None = None
     on_air: float | None = None
     ending: Literal["updates", "target", "horizon", "spent", "silent", "resting"] | None = None
-    withheld: tuple[int, ...] = ()
     enough: int | None = None
 
     def learning(self) -> "Scripted | None":
         """Whom to ask, where the network does."""
-        asks = self.network.withholds or self.network.stops
-        return Scripted(self.withheld, self.enough) if asks else None
+        return Scripted(self.enough) if self.network.stops else None
 
 
 @dataclass
 class Scripted:
-    """Learning without a model: says of chosen messages and updates what a case wants.
+    """Learning without a model: says after which update the model is good enough.
 
     ``told`` is what it was told, by message: whether the query is still to be answered.
     """
 
-    withheld: tuple[int, ...] = ()
     enough: int | None = None
     updates: int = 0
     told: dict[int, bool] = field(default_factory=dict)
@@ -116,10 +113,6 @@ class Scripted:
 
     def release(self, owner: int, message: int) -> None:  # noqa: ARG002
         assert self.told[message]
-
-    def withholds(self, owner: int, message: int) -> bool:  # noqa: ARG002
-        assert self.told[message]
-        return message in self.withheld
 
     def update(self) -> None:
         self.updates += 1

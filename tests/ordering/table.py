@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, NoTime
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.spec.base import Spec
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
 from tests.ordering.scene import Losing
 
@@ -51,9 +51,8 @@ def describe(network: Network) -> str:
         lines.append(f"topology  {_told(network.topology)}")
     for part in getattr(network.availability, "parts", [network.availability]):
         lines += _presence(part, network.n_owners)
-    may = ", and may be withheld" if network.withholds else ""
     rest = "" if network.apart is None else f", {network.apart} updates apart"
-    lines.append(f"answers   {_plain(network.answers_allowed)} allowed{rest}{may}")
+    lines.append(f"answers   {_plain(network.answers_allowed)} allowed{rest}")
     if network.answers_per_update is not None and network.answers_per_update > 1:
         lines.append(f"buffer    {network.answers_per_update} answers make one update")
     if network.aggregation is not None:

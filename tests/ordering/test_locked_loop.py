@@ -9,7 +9,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Always, Bernoulli
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott
+from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock
 from asyncdp_sim.network.laws import (
     Constant,

@@ -11,6 +11,7 @@ import simpy.core
 
 from asyncdp_sim.core import kernel
 from asyncdp_sim.core.kernel import Priority
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Availability
@@ -18,8 +19,7 @@ from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.clocks import Clock
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import kind_of, members
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.trace import EventKind, EventRecorder, Trace
 from tests.ordering.cases import CASES
 from tests.ordering.random_networks import gathers, off_the_grid, on_a_grid

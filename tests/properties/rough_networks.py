@@ -6,16 +6,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.specification import Variant, members
 from asyncdp_sim.network import Latency, Network
 from asyncdp_sim.network.availability import Always
 from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.kind import ChannelKind
-from asyncdp_sim.network.channels.packet_loss import PacketLosses
+from asyncdp_sim.network.channels.kind import ChannelKind, PacketLosses
 from asyncdp_sim.network.latency import Payload
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec.base import Variant, members
 from tests.drawn import Domain
 from tests.properties.networks import availability, clock, domain, law, seeded
 from tests.properties.variants import variants

@@ -14,7 +14,7 @@ from asyncdp_sim.network.availability import Always, Intervals
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.trace import Detail, EventKind, ExchangeOutcome, Trace
-from asyncdp_sim.trace.invariants import check
+from asyncdp_sim.trace.tables import check
 from tests.properties.networks import FIXED, SEEDS, clocks, networks, traced
 from tests.properties.test_any_channel_and_protocol import OF_ANY_TRACE
 

@@ -25,7 +25,7 @@ from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.budgets import Budget, PerOwnerCap, Scheduled, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
 from asyncdp_sim.trace import EventKind, Trace
-from asyncdp_sim.trace.invariants import check
+from asyncdp_sim.trace.tables import check
 from tests.conformance.members import examples
 from tests.fresh import Record, fresh_seed
 from tests.properties.networks import FIXED, SEEDS, counted, networks, traced

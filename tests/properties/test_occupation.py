@@ -15,8 +15,9 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Push, Request
 from asyncdp_sim.trace import EventKind, Trace
-from asyncdp_sim.trace.occupation import Spells, State
+from asyncdp_sim.trace.recorder import Spells
 from asyncdp_sim.trace.spans import ANSWER, COMPUTING, OFFLINE, QUERY, REQUEST, spans
+from asyncdp_sim.trace.vocabulary import State
 from tests.properties.networks import FIXED, SEEDS, networks, traced
 from tests.properties.rough_networks import rough_networks
 

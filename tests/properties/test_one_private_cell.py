@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, FraudData, HospitalData, LendingData, TableData
 from asyncdp_sim.data.tables import file_form
@@ -34,7 +35,6 @@ from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, read_csv
 from asyncdp_sim.data.tables.neighbour import write_neighbour
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
-from asyncdp_sim.spec.base import members
 from tests.fresh import Record
 from tests.unit.data.discharges import many as discharges
 from tests.unit.data.loans import many as loans

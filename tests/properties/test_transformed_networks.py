@@ -13,14 +13,12 @@ import pytest
 from hypothesis import given, settings
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import Spec, picked
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.channels import Channel
-from asyncdp_sim.network.channels.aloha import Aloha
-from asyncdp_sim.network.channels.parallel import Parallel
-from asyncdp_sim.network.channels.slotted import Tdma
+from asyncdp_sim.network.channels import Channel, Parallel
+from asyncdp_sim.network.channels.aloha import Aloha, Tdma
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.spec.base import Spec, picked
 from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError

@@ -5,9 +5,9 @@ from random import Random
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import Variant, kind_of, members
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import Variant, kind_of, members
+from asyncdp_sim.scenario.fields import examples_of
 from tests.conformance.members import examples
 
 NUMBERS: dict[Any, list[Any]] = {

@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 
 Raw = dict[str, Any]
 

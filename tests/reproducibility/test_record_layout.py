@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.learning.objectives import LinearRecords, PerceptronRecords, Squared
-from asyncdp_sim.learning.objectives.perceptron import Perceptron
+from asyncdp_sim.learning.objectives.mlp import Perceptron
 from tests.cli.command import PROGRAM
 from tests.unit.learning.problems import records
 

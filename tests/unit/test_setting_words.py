@@ -30,7 +30,6 @@ from tests.together import together
             {"kind": "on-off", "on": {"kind": "exponential", "mean": 2.0}, "off": 1.0},
             "on for 2 units, off for 1, in the mean",
         ),
-        ("adversary.owners", [1, 2], "2 lie"),
         ("some.new_setting", True, "new setting = yes"),
     ],
 )

@@ -7,7 +7,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 import asyncdp_sim
 from asyncdp_sim.core.threads import one_thread
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import processes
 
 
 @pytest.mark.long

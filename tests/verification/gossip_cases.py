@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analysis.exact.gossip_map import gossip_map_of
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
-from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
 from asyncdp_sim.trace.vocabulary import UPDATES
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from asyncdp_sim.audits.check import Check, Claim, attack, most_shown
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
-from asyncdp_sim.learning.algorithms.gossip_graph import AveragingState
+from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver

@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 from asyncdp_sim.core.errors import InputError, SpecError
+from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.network.channels import Channel
@@ -17,7 +18,6 @@ from asyncdp_sim.privacy.observers import ObserverKind
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import members, parse
 from tests.conformance.members import examples
 from tests.drawn import Domain
 

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits.neighbours import replaced
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch
-from asyncdp_sim.learning.answers import BoundedAnswers
+from asyncdp_sim.learning.answers import AnswerModel, Answers
 from asyncdp_sim.learning.clipping import AdaptiveBound
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import GaussianNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
 
@@ -39,7 +38,7 @@ class Constant:
 def walk(law, norms, rounds, runs=1):
     """Return bounds (rounds + 1, runs), and all answers (rounds, owners, runs), of silent sums."""
     reply = AnswerModel(Constant(norms), GaussianNoise(np.zeros(len(norms))), bound=law)
-    answers = BoundedAnswers(reply, [Streams(4).within("walk", run) for run in range(runs)], 2)
+    answers = Answers(reply, [Streams(4).within("walk", run) for run in range(runs)], 2)
     points, taken = np.zeros((runs, 2)), []
     for _ in range(rounds):
         turns = [AnswerBatch(np.full(runs, owner)) for owner in range(len(norms))]
@@ -121,7 +120,7 @@ def replies(pull):
 def heard(reply, side):
     """Return sums of n_i Q_i (runs, K), of their first number, and bounds (K + 1, runs)."""
     scopes = [Streams(4).within("adaptive", side, run) for run in range(RUNS)]
-    answers, sums = BoundedAnswers(reply, scopes, 2), []
+    answers, sums = Answers(reply, scopes, 2), []
     for k in range(K):
         points = np.tile([0.1 * k, -0.05 * k], (RUNS, 1))
         given = [answers.give(AnswerBatch(np.full(RUNS, owner)), points) for owner in range(3)]

@@ -56,7 +56,7 @@ def tuned(asked):
 
 
 def invited(asked):
-    found, known = invite(asked), population(asked, "own", private=False)
+    found, known = invite(asked), population(asked, private=False)
     given = partial(ends, asked, dataset=known.dataset)
     best = partial(trial, known, found.best.coalition)
     if found.best is found.given:
@@ -124,10 +124,10 @@ def test_headlines_of_the_runs_that_chose_would_be_seen(monkeypatch):
     Among seven to ten owners there are more coalitions to be lucky than among few.
     """
     monkeypatch.setattr(
-        "asyncdp_sim.forecasts.advice.invite.afresh",
+        "asyncdp_sim.forecasts.advice.contest.afresh",
         lambda plays, *_: [Played(play(range(CHOOSING, CHOOSING + 8))) for play in plays],
     )
-    monkeypatch.setattr("asyncdp_sim.forecasts.advice.invite.winner", most_lucky)
+    monkeypatch.setattr("asyncdp_sim.forecasts.advice.contest.winner", most_lucky)
     rows, _ = covered(invited, range(240), (7, 11))
     assert rows[:, 0].mean() * np.sqrt(len(rows)) < -4
 

@@ -11,6 +11,7 @@ import pytest
 from scipy.special import chdtrc, ndtri
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.forecasts import forecast
@@ -24,7 +25,6 @@ from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.scenes import fields

@@ -9,11 +9,10 @@ import pytest
 import asyncdp_sim.audits as audit_package
 from asyncdp_sim.audits import audit, whole_run
 from asyncdp_sim.audits.check import Claim, attack
-from asyncdp_sim.audits.neighbours import neighbours
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 pytestmark = [
@@ -131,23 +130,6 @@ def test_a_fresh_retransmission_that_is_not_charged_is_refuted(runs, least, monk
 
 
 @pytest.mark.no_evidence
-def test_sending_only_what_is_large_is_refuted():
-    """Event-triggered: whether an answer comes at all tells the record."""
-    live = {"seed": 3, "updates": 1, "until": 2.0, "learning": "live"}
-    given = scenario(run=live)
-    pair = neighbours(given)
-    norms = [
-        float(np.linalg.norm(each.task.reply.gradients.gradient(np.array([0]), np.zeros((1, 2)))))
-        for each in (pair.first, pair.second)
-    ]
-    assert norms[0] != norms[1]
-    trigger = {"kind": "large-gradient", "threshold": sum(norms) / 2}
-    found = audited(scenario(run=live, trigger=trigger), runs=500)
-    assert whole(found) > 3.0
-    assert found.checks[1].finding.event.score in ("answers", "first answer", "end")
-
-
-@pytest.mark.no_evidence
 def test_a_public_row_of_an_owner_is_refuted():
     data = {
         "kind": "lending",
@@ -249,10 +231,9 @@ def test_a_gaussian_claim_about_events_that_are_not_gaussian_is_taken_as_it_stan
     rare = {"answers": ((rng.random(20_000) < 0.03).astype(float), np.zeros(20_000))}
     assert attack(rare, Claim(1.0, 0.1), 0.001).epsilon == 0
     assert attack(rare, Claim(1.0, 0.1, gaussian=True), 0.001).epsilon > 1
-    live = {"seed": 3, "updates": 1, "until": 2.0, "learning": "live"}
+    live = {"seed": 3, "updates": 1, "until": 2.0, "learning": "live", "target": 0.01}
     timed = scenario(
         run=live,
-        trigger={"kind": "large-gradient", "threshold": 0.01},
         privacy={"mechanism": "gaussian", "delta": 1e-5},
     )
     assert not audited(timed, runs=100).checks[1].claim.gaussian

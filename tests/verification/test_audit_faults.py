@@ -16,12 +16,10 @@ import pytest
 import asyncdp_sim.learning.replay as replay_module
 from asyncdp_sim.audits import audit
 from asyncdp_sim.learning import answers as learning_answers
-from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.answers import Answers, PoissonSample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.reply import PoissonSample
-from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.sums import Sums
+from asyncdp_sim.network.learner import Learner, Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
@@ -91,7 +89,7 @@ def thirty_deltas(patch):
 
 def one_row(patch):
     """All answers of a run have the noise of the first."""
-    right = learning_answers._Rows.following
+    right = learning_answers.DrawnRows.following
     kept: dict[int, Any] = {}
 
     def following(self, rows):
@@ -99,7 +97,7 @@ def one_row(patch):
             kept[id(self)] = self, right(self, rows).copy()
         return kept[id(self)][1]
 
-    patch.setattr(learning_answers._Rows, "following", following)
+    patch.setattr(learning_answers.DrawnRows, "following", following)
 
 
 def exact_where_lost(patch):
@@ -115,7 +113,7 @@ def lost_and_used_alike(patch):
     def unused(self, turn, points, source):  # noqa: ARG001
         exact = self._reply.gradients.gradient(turn.owners, points)
         rows = self._noise._kept[: len(turn.owners), 0]
-        return self._reply.noise.add_noise(self._in_noise(turn), exact, rows)
+        return self._reply.noise.add_noise(turn.owners, exact, rows)
 
     patch.setattr(Answers, "unused", unused)
 
@@ -198,26 +196,27 @@ def drawn_more_often(patch):
 
 
 def only_the_first_step_is_noised(patch):
-    right = Answers.sent
+    right = Answers.new
 
-    def sent(self, turn, points):
-        noisy, asked = self.noisy, []
+    def new(self, turn, points):
+        noisy, asked = self.noisy_gradients, []
 
         def once(turn, at):
             asked.append(at)
-            return noisy(turn, at) if len(asked) == 1 else self._exact(turn, at)
+            exact = self._reply.gradients.gradient(turn.owners, at)
+            return noisy(turn, at) if len(asked) == 1 else exact
 
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(self, "noisy", once)
+            inner.setattr(self, "noisy_gradients", once)
             return right(self, turn, points)
 
-    patch.setattr(Answers, "sent", sent)
+    patch.setattr(Answers, "new", new)
 
 
 def one_noise_for_all_steps(patch):
-    right = Answers.sent
+    right = Answers.new
 
-    def sent(self, turn, points):
+    def new(self, turn, points):
         kept: list[Any] = []
 
         class Same:
@@ -230,7 +229,7 @@ def one_noise_for_all_steps(patch):
             inner.setattr(self, "_noise", Same())
             return right(self, turn, points)
 
-    patch.setattr(Answers, "sent", sent)
+    patch.setattr(Answers, "new", new)
 
 
 def noise_for_one_gradient_of_each(patch):
@@ -326,7 +325,7 @@ class Planted:
 
 
 LESS_NOISE = scaled(laplace_mechanism, "laplace_scale", 0.8)
-LESS_IN_RUNS = scaled(learning_answers._Rows, "following", 0.8)
+LESS_IN_RUNS = scaled(learning_answers.DrawnRows, "following", 0.8)
 """The mechanism is right, and what gives answers takes 0.8 of what it draws."""
 MU, SUMMED_MU = mu_of(1.0, 3e-4), mu_of(1.0, 1e-5)
 FAULTS = {

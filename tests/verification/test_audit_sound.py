@@ -8,14 +8,14 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.core.specification import kind_of, members, parse
 from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.privacy.budgets import Budget
 from asyncdp_sim.privacy.mechanisms import Mechanism
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import kind_of, members, parse
+from asyncdp_sim.scenario.fields import examples_of
 from tests import scenes
 from tests.conformance.members import examples
 from tests.fresh import fresh_seed

@@ -12,16 +12,17 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from asyncdp_sim.theory.bounds import collab_theorem2
-from asyncdp_sim.theory.bounds.async_smooth import quadratic_slopes, sharpened
-from asyncdp_sim.theory.bounds.async_theorem2 import (
+from analysis.exact.gossip_map import gossip_map
+from analysis.exact.per_update import moments
+from asyncdp_sim.theory import bounds
+from asyncdp_sim.theory.bounds import (
     answer_noise,
     excess_bound,
+    quadratic_slopes,
+    sharpened,
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.moments.gossip_map import gossip_map
-from asyncdp_sim.theory.moments.per_update import moments
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 
@@ -332,7 +333,7 @@ def rounds(problem):
         move = np.eye(p) - 2 * step * hessian
         second = move @ second @ move.T + step**2 * noise / p * np.eye(p)
     bend = np.linalg.eigvalsh(hessian).tolist()
-    bound = collab_theorem2.with_transient(
+    bound = bounds.collab_transient(
         noise,
         convexity=2 * bend[0],
         smoothness=2 * bend[-1],

@@ -13,7 +13,7 @@ from .calibration import KINDS, Check, check, scenarios
 pytestmark = pytest.mark.no_evidence
 
 SEED = 20_261
-WIDEST = {"by default": 0.1, "by common moments": 0.5}
+WIDEST = {"by default": 0.25, "by exact moments": 0.1}
 """Half-widths over what runs gave that the median of a mode's intervals may have at most."""
 
 

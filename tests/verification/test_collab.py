@@ -14,9 +14,9 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.privacy import Privacy

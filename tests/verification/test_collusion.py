@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
-from asyncdp_sim.figures.studies.collusion import transcribed
-from asyncdp_sim.figures.studies.recovered import from_rounds
+from asyncdp_sim.audits.collusion import from_rounds, transcribed
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import averaging_advantage

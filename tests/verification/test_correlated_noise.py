@@ -14,18 +14,18 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
-from asyncdp_sim.privacy.mechanisms.correlated import Filtered
+from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.whole_owners import WHOLE_OWNERS
 
 from .zscores import LIMIT, require, score

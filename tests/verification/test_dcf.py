@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.channels.dcf import Dcf
+from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Push

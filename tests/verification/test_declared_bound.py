@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning import watch
+from asyncdp_sim.learning import recording
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LinearRecords, LogisticLoss, Model
+from asyncdp_sim.learning.objectives import Hinge, LinearRecords, LogisticLoss, Model
 from asyncdp_sim.learning.objectives.losses import SQUARED
-from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
-from asyncdp_sim.learning.objectives.rows import largest, largest_of_all
+from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
+from asyncdp_sim.learning.recording import GradientMonitor, Observed, largest, largest_of_all
 from asyncdp_sim.learning.replay import fold
 from asyncdp_sim.learning.replay_cells import CellTask
-from asyncdp_sim.learning.watch import GradientMonitor, Observed
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.label import label
@@ -32,8 +32,8 @@ from asyncdp_sim.runs.account import judge, summary
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
+from tests.huber import HuberLoss
 from tests.one_in import one_in
 from tests.tables import table
 
@@ -47,7 +47,6 @@ MODELS: dict[str, Parts] = {
     "ridge": {"kind": "ridge"},
     "logistic": {"kind": "logistic"},
     "svm": {"kind": "svm"},
-    "huber": {"kind": "huber", "delta": 1.0},
     "mlp": {"kind": "mlp", "hidden": 3},
     "softmax": {"kind": "softmax", "classes": 2},
     "mlp, logistic": {"kind": "mlp", "hidden": 2, "loss": "logistic"},
@@ -68,7 +67,7 @@ def scenario(*, model="ridge", privacy=None, bound=5.0, **parts):
         "owners": {"count": 3, "records": [20, 11, 30]},
         "data": {
             "kind": "gaussian", "features": 3, "heterogeneity": 0.5,
-            "labels": model not in ("ridge", "huber", "mlp"),
+            "labels": model not in ("ridge", "mlp"),
         },
         "model": {"regularisation": 0.1, "theta_max": 20.0} | MODELS[model],
         "algorithm": {"kind": "async-gossip", "rho": 60.0, "initial": "uniform"},
@@ -88,11 +87,11 @@ class Noting(LiveLearning):
 
     def read(self, owner, message, peer=0):
         super().read(owner, message, peer)
-        self.noted[message] = self._asked[message][0][0].copy()
+        self.noted[message] = self._queries[message][0][0].copy()
 
     def take(self, owner, message, sent):
         super().take(owner, message, sent)
-        self.noted[message] = self._asked[message][0][0].copy()
+        self.noted[message] = self._queries[message][0][0].copy()
 
     def again(self, message, former):
         super().again(message, former)
@@ -100,17 +99,17 @@ class Noting(LiveLearning):
 
 
 def queries(asked):
-    """Every query whose answer was transmitted or withheld: its owner from 0, where, its fate."""
+    """Every query whose answer was transmitted: its owner from 0, where, its fate."""
     task, streams = prepare(asked, build_dataset(asked)).task, Streams(asked.run.seed)
     found = []
     for number in range(1, asked.run.replicates + 1):
         scope = streams.within("replicate", number)
         how = (task.steps, task.reply, scope, 1, task.asks)
-        live = Noting(*how, trigger=task.trigger, target=task.target)
+        live = Noting(*how, target=task.target)
         trace = simulate(asked.network, scope, learning=live)
         for row in trace.exchanges:
             fate = ExchangeOutcome(int(row["outcome"]))
-            if row["transmissions"] > 0 or fate is ExchangeOutcome.withheld:
+            if row["transmissions"] > 0:
                 found.append((int(row["owner"]) - 1, live.noted[int(row["message"])], fate))
     return found
 
@@ -197,7 +196,7 @@ def test_the_fold_meets_the_same(part, monkeypatch):
     slow = {} if part == "request" else {"channel": LOSSY}
     outcome = run(scenario(**slow))
     task, streams = outcome.problem.task, Streams(1)
-    monkeypatch.setattr(watch, "NUMBERS", 40)
+    monkeypatch.setattr(recording, "NUMBERS", 40)
     seen = GradientMonitor(task.watched)
     cell = CellTask(task.steps, task.reply, 1, seen)
     fold(outcome.traces, [cell], [streams.within("replicate", r) for r in outcome.numbers])
@@ -223,13 +222,12 @@ def test_no_bit_of_what_is_learned_depends_on_being_watched():
 
 
 def test_live_learning_meets_what_its_replay_does():
-    trigger = {"kind": "large-gradient", "threshold": 1.0}
-    parts = {"latency": LATE, "channel": LOSSY, "trigger": trigger}
+    parts = {"latency": LATE, "channel": LOSSY}
     live = run(scenario(**parts, run={"updates": 25, "until": 40.0, "learning": "live"}))
     met = live.learned.met
     assert met.largest.tolist() == brute_force(live).tolist()
     fates = {fate for *_, fate in queries(live.scenario)}
-    assert fates >= {ExchangeOutcome.withheld, ExchangeOutcome.lost, ExchangeOutcome.applied}
+    assert fates >= {ExchangeOutcome.lost, ExchangeOutcome.applied}
     task, scope = live.problem.task, Streams(1).within("replicate", 1)
     seen = GradientMonitor(task.watched)
     fold(live.traces, [CellTask(task.steps, task.reply, 1, seen)], [scope])
@@ -259,7 +257,7 @@ def of_many(seed, model, norm, size, *, spread):
 def test_the_largest_is_that_of_all_pairs(model, norm, monkeypatch):
     """To the bit, in blocks of any size, and with very few of all pairs looked at."""
     for seed, spread, together in product(range(2), (1e-3, 1.0), (8, 2**16)):
-        monkeypatch.setattr("asyncdp_sim.learning.objectives.rows.PAIRS", together)
+        monkeypatch.setattr("asyncdp_sim.learning.recording.PAIRS", together)
         records, points = of_many(seed, model, norm, 120, spread=spread)
         rows, places = (each.ravel() for each in np.indices((120, len(points))))
         every = records.lengths_at(0, rows, points[places])
@@ -278,7 +276,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
     for some in (points[:7], far, points[:0], points[:1]):
         found = []
         for few in (0, 10**6):
-            monkeypatch.setattr("asyncdp_sim.learning.objectives.rows.FEW", few)
+            monkeypatch.setattr("asyncdp_sim.learning.recording.FEW", few)
             found += [largest(records, 0, some, least) for least in (0.0, 1.5)]
         assert found[:2] == found[2:]
 
@@ -286,7 +284,7 @@ def test_few_pairs_are_measured_to_the_bit_of_their_bounds(model, monkeypatch):
 @pytest.mark.parametrize("model", [*LOSSES, "mlp"])
 def test_bounds_hold_where_sums_overflow_in_one_order_alone(model, monkeypatch):
     """|θᵀx| about the largest number: parts of a sum are infinite, or no numbers, by the order."""
-    monkeypatch.setattr("asyncdp_sim.learning.objectives.rows.FEW", 0)  # few records have bounds
+    monkeypatch.setattr("asyncdp_sim.learning.recording.FEW", 0)  # few records have bounds
     for seed in range(60):
         rng = np.random.default_rng(seed)
         records, points = of_many(seed, model, "l1", 60, spread=1.0)
@@ -426,9 +424,9 @@ def test_what_is_left_out_would_be_noticed(monkeypatch):
     outcome = run(IN_THE_MIDDLE)
     unmet = replace(outcome.learned, met=Observed(np.zeros(3), outcome.learned.met.queries))
     assert judged(replace(outcome, learned=unmet)).private is True
-    few = tuple(fate for fate in watch.ANSWERED if fate is not ExchangeOutcome.lost)
-    monkeypatch.setattr(watch, "ANSWERED", few)
-    monkeypatch.setattr("asyncdp_sim.runs.account.ANSWERED", few)
+    few = tuple(fate for fate in recording.RELEASED if fate is not ExchangeOutcome.lost)
+    monkeypatch.setattr(recording, "RELEASED", few)
+    monkeypatch.setattr("asyncdp_sim.runs.account.RELEASED", few)
     assert run(IN_WHAT_WAS_LOST).summary["private"] is True
 
 

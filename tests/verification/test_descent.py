@@ -7,8 +7,8 @@ of the scenario says, which knows neither the algorithms' code nor the owners' o
 import numpy as np
 import pytest
 
+from analysis.exact.learning import exact
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.forecasts.moments import exact
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
@@ -53,7 +53,7 @@ def given(name):
 def measured(name):
     """Return ψ in the middle and at the end of replays, shape (2, RUNS)."""
     scenario = given(name)
-    task = population(scenario, "own", private=False).problem.task
+    task = population(scenario, private=False).problem.task
     trace = simulate(scenario.network, Streams(1).within("one"))
     scopes = [Streams(5).within(name, r) for r in range(RUNS)]
     path = replay([trace] * RUNS, task.steps, task.reply, scopes, MIDDLE, "central")
@@ -77,7 +77,7 @@ def scores():
 
 def expected(name):
     """Return what a forecast takes for exact."""
-    found = exact(population(given(name), "own", private=False))
+    found = exact(population(given(name), private=False))
     assert not isinstance(found, tuple), found
     return found
 

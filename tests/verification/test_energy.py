@@ -19,7 +19,7 @@ from asyncdp_sim.network.graphs import Edges
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds
 from asyncdp_sim.theory.predict.occupation import occupation
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 
 from .networks import network, runs
 from .shared import shared

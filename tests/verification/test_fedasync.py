@@ -9,9 +9,9 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 

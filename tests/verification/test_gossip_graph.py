@@ -12,10 +12,10 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.learning.algorithms import GossipGraph, Setting
-from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphState, GossipGraphSteps
+from asyncdp_sim.learning.algorithms.gossip import GossipGraphState, GossipGraphSteps
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock

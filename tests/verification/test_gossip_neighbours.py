@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.audits.eavesdropper import View, overhear
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms.gossip_graph import GossipGraphSteps
+from asyncdp_sim.learning.algorithms.gossip import GossipGraphSteps
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 pytestmark = pytest.mark.oracle("gradient that a neighbour reconstructs from answers")

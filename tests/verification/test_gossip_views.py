@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 from .node_views import Seen, best_test, scores

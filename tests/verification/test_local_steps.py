@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
@@ -22,9 +23,9 @@ from asyncdp_sim.learning.algorithms import (
     ParameterServer,
     Setting,
 )
+from asyncdp_sim.learning.answers import AnswerModel, PoissonSample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, PoissonSample
 from asyncdp_sim.network import Latency, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
@@ -33,7 +34,6 @@ from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.spec.base import per_owner
 from tests.one_in import one_in
 from tests.together import together
 
@@ -348,7 +348,6 @@ SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds
     [
         (('privacy.sensitivity.kind="declared"',), "nobody watches a bound on the way"),
         (("privacy.budget={kind='until-spent', per_answer=0.1}",), "a price is of one gradient"),
-        (("acceptance={kind='clip', bound=1.0}",), "no length of honest differences is known"),
         (("compute={kind='uniform', low=0.1, high=0.2}",), "have a law with a name"),
         (("compute={kind='constant', value=5e8}",), "at most 1e9"),
         (("algorithm.local_steps=0",), "allowed is"),

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott
+from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.theory.formulas import packet_loss as theory
+from asyncdp_sim.theory.formulas import channels as theory
 from asyncdp_sim.trace import ExchangeOutcome
 
 from .networks import network, runs

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.learning.algorithms.gossip_graph import AveragingSteps
+from asyncdp_sim.learning.algorithms.gossip import AveragingSteps
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.graphs import Ring
 from asyncdp_sim.network.protocols import Gossip

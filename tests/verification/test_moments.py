@@ -5,13 +5,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from analysis.exact.noise_gain import noise_gain
+from analysis.exact.per_update import moments
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.theory.moments.noise_gain import noise_gain
-from asyncdp_sim.theory.moments.per_update import moments
 
 from .gossip_cases import Case, correlated, dense_moments, enumerated, uniform_traces
 from .networks import network, runs

@@ -10,12 +10,12 @@ E f(θ) − f(θ*) = tr H⁻¹(uI + v(‖θ*‖² I + θ*θ*ᵀ − diag θ*²))
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 from .shared import shared

@@ -12,11 +12,11 @@ from scipy.stats import binom
 from asyncdp_sim.audits import one_run
 from asyncdp_sim.audits import one_run as bounds
 from asyncdp_sim.audits.one_run import Guessed, audit_once, canaries, judged
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 pytestmark = [pytest.mark.long, pytest.mark.no_evidence]

@@ -5,18 +5,18 @@ from functools import cache
 import numpy as np
 import pytest
 
+from analysis.exact.given_order import ordered
+from analysis.exact.per_update import moments
+from analysis.exact.with_budgets import capped_moments
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.theory.moments.given_order import ordered
-from asyncdp_sim.theory.moments.per_update import moments
-from asyncdp_sim.theory.moments.with_budgets import capped_moments
 from asyncdp_sim.theory.predict.update_order import mean_gap, releases
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import RELEASED

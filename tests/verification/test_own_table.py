@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim import proposals as whole
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.forecasts.benefit import errors, intervals
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.uncertainty import may_be_off
-from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
 
@@ -69,11 +69,11 @@ def test_hospitals_errors_lie_within_their_half_widths(tmp_path):
     """146 hospitals of SPARCS on their own rows; what runs alone call a profit is none."""
     proposed(tmp_path, *SPARCS[:3])
     scenario = load(tmp_path / "s.toml")[0].base()
-    known = population(scenario, "own", private=False)
+    known = population(scenario, private=False)
     worth = errors(known, factors=(1.0,), runs=10)
     off = may_be_off(known, "own")
     half = intervals(replace(worth, rows=np.array(off.gain_half_width)), off)
-    truth = errors(population(scenario, "own", private=True), factors=(1.0,), runs=10)
+    truth = errors(population(scenario, private=True), factors=(1.0,), runs=10)
     gain, real = worth.gain(0), truth.gain(0)
     shares = [
         np.mean(np.abs(away) <= width)
@@ -103,8 +103,8 @@ def test_forecasts_from_public_rows_are_those_of_runs(file, target, owner, name,
     for seed in (FIRST, *range(1, DRAWS)):
         draw(table, seed, tmp_path)
         scenario = load(tmp_path / "s.toml")[0].base()
-        truth = psi(population(scenario, "own", private=True))
-        ratios.append(psi(population(scenario, "own", private=False)) / truth)
+        truth = psi(population(scenario, private=True))
+        ratios.append(psi(population(scenario, private=False)) / truth)
     said = f"{np.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
     print(name, said)
     assert 1 / 1.25 < np.median(ratios) < 1.25

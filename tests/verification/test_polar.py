@@ -11,15 +11,15 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import GaussianData
 from asyncdp_sim.learning.algorithms import ParameterServer, Polar, PolarSteps, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs import Edges, GraphsInTurn, Ring, matrices_of
 from asyncdp_sim.network.laws import Exponential, NoTime
 from asyncdp_sim.network.protocols import Rounds, Servers
 from asyncdp_sim.privacy.mechanisms import NoNoise
-from asyncdp_sim.theory.formulas.polar import smallest_entry
+from asyncdp_sim.theory.formulas.gossip import smallest_entry
 from tests.one_in import one_in
 from tests.theory.polar import (
     Obfuscation,

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.theory.prediction import Unknown

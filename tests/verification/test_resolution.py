@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT
-from asyncdp_sim.network import compatibility
+from asyncdp_sim.network import spec
 from tests.one_in import one_in
 from tests.theory.ticks import mean_gap, repeated
 from tests.together import together
@@ -21,7 +21,7 @@ RUNS, UPDATES = 40, 4000
 
 
 def unlimited(patch):
-    patch.setattr(compatibility, "REFUSED", np.inf)
+    patch.setattr(spec, "REFUSED", np.inf)
 
 
 def measure(n_owners, met, *, seed, count=RUNS, expected=repeated, gap=mean_gap):
@@ -71,7 +71,7 @@ def test_times_that_are_not_rounded_are_seen():
 
 @together
 @pytest.mark.parametrize("n_owners", [1, 2, 3, 10, 60])
-@pytest.mark.parametrize("met", [compatibility.NOTICED, compatibility.REFUSED])
+@pytest.mark.parametrize("met", [spec.NOTICED, spec.REFUSED])
 def test_the_limits_say_how_far_off_figures_are(n_owners, met):
     each = met / n_owners
     short = 1 - n_owners * repeated(n_owners, each)

@@ -16,7 +16,7 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Push, Rounds, rounds
+from asyncdp_sim.network.protocols import Push, Rounds, learner_initiated
 from asyncdp_sim.theory.formulas.rounds import mean_round
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace import ExchangeOutcome
@@ -166,7 +166,7 @@ def test_the_prediction_is_the_mean_round():
 @pytest.mark.no_evidence
 def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
     """Planted bug: at the deadline late owners are free at once, and begin anew."""
-    close = rounds._close
+    close = learner_initiated._close
 
     begin, known = Rounds.start_processes, []
 
@@ -181,7 +181,7 @@ def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
         close(learner, over, ring)
 
     monkeypatch.setattr(Rounds, "start_processes", remember)
-    monkeypatch.setattr(rounds, "_close", forgiving)
+    monkeypatch.setattr(learner_initiated, "_close", forgiving)
     assert seen(computing(34)) > 5
 
 

@@ -6,15 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts import moments as forecast_moments
-from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
-from asyncdp_sim.forecasts.moments import exact
+from analysis.exact.orders import ExpectedPsi, expected_psi
+from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.objectives.records import LinearRecords
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import load
-from asyncdp_sim.theory.moments.sample_spread import SampleSpread
 
 from .networks import ended
 from .zscores import LIMIT, score
@@ -59,25 +56,13 @@ def test_the_spread_is_that_of_all_samples_enumerated() -> None:
     assert every == pytest.approx(np.stack([due, due]), rel=1e-12)
     half = spread.of_owner(1, second[None] / 2, mean[None] / 2, np.array([0.5]))
     assert half[0] == pytest.approx(due / 2, rel=1e-12)
-    alike = spread.pooled(np.array([0.5, 0.5])).at(every * 0 + second, np.tile(mean, (2, 1)))
-    assert alike == pytest.approx(every, rel=1e-12)
-
-
-def test_common_records_are_everybody_s() -> None:
-    """Owners of 3 and 5 records, pooled: each has as if drawn from all 8, over its own q n_i."""
-    rng = np.random.default_rng(2)
-    x, y = rng.normal(size=(8, 2)), rng.normal(size=8)
-    apart = SampleSpread.from_records([x[:3], x[3:]], [y[:3], y[3:]], np.zeros(2), 0.4)
-    whole = SampleSpread.from_records([x], [y], np.zeros(2), 0.4).fourth[0]
-    due = np.stack([whole * 8 / 3, whole * 8 / 5])
-    assert apart.pooled(np.array([3, 5]) / 8).fourth == pytest.approx(due, rel=1e-12)
 
 
 def seen(settings: tuple[str, ...]) -> tuple[np.ndarray, float]:
     """ψ at the end of simulated learnings, and their expectation by moments."""
     scenario = load(SCENE, (f"run.replicates={REPLICATES}", *settings))[0]
-    found = moment_forecast(population(scenario, None, private=False))
-    assert isinstance(found, MomentForecast)
+    found = expected_psi(population(scenario, private=False))
+    assert isinstance(found, ExpectedPsi)
     return ended(run(scenario)), float(found.psi[-1])
 
 
@@ -96,40 +81,20 @@ def without_sampling(way: str) -> float:
     whole = scenario.model_copy(
         update={"privacy": scenario.privacy.model_copy(update={"sampling": None})}
     )
-    found = moment_forecast(population(whole, None, private=False))
-    assert isinstance(found, MomentForecast)
+    found = expected_psi(population(whole, private=False))
+    assert isinstance(found, ExpectedPsi)
     return float(found.psi[-1])
 
 
-@pytest.mark.long
-def test_draws_of_psi_have_the_expectation_that_moments_have() -> None:
-    for way in ("gossip", "average"):
-        found = moment_forecast(population(load(SCENE, WAYS[way])[0], None, private=False))
-        assert isinstance(found, MomentForecast)
-        assert abs(score(way, found.spread, float(found.psi[-1])).z) <= LIMIT
-
-
-def test_what_is_not_exact_is_simulated_and_says_why() -> None:
-    """No law of the order, common moments of unlike owners, clipping, too many features."""
+def test_what_is_not_exact_says_why() -> None:
+    """No law of the order, clipping, too many features."""
     told = {
         "whose spread depends on the model": ("clock.kind=gamma", "clock.rate=1", "clock.cv=0.5"),
         "not linear": ("privacy.sensitivity={kind='clip', bound=1.0}",),
         "too many fourth moments": ("data.features=80", "owners.records=20"),
     }
     for said, settings in told.items():
-        known = population(load(SCENE, settings)[0], None, private=False)
-        found = moment_forecast(known)
+        known = population(load(SCENE, settings)[0], private=False)
+        found = expected_psi(known)
         assert isinstance(found, list)
         assert any(said in why for why in found), (said, found)
-    known = population(load(SCENE)[0], "common", private=False)
-    assert not isinstance(exact(known), tuple)
-    assert forecast_moments.sample_spread(known, known.objective) is not None  # type: ignore[arg-type]
-
-
-def test_a_forecast_says_that_it_is_exact() -> None:
-    found = forecast(load(SCENE)[0], redraws=0)
-    assert found.doubts == ()
-    assert found.method.startswith("exact moments")
-    assert found.psi_bound is None
-    assert found.noise_free > 0
-    assert load(SCENE)[0].privacy.mechanism.kind == "laplace"

@@ -12,9 +12,9 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Ideal

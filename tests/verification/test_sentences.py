@@ -1,4 +1,4 @@
-"""Doubts of forecasts that are not exact: each is printed where it is true of runs, and not else.
+"""Doubts of exact moments: each is stated where it is true of runs, and not else.
 
 A row has a case in which the sentence is printed, a fact about its runs that must hold, and cases
 that are close by in which the fact does not hold and nothing is said.
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.evidence.exact_moments import BUDGETS_END, ENDS_EARLY
-from asyncdp_sim.forecasts.moments import broken, exact
+from analysis.exact.assumptions import ENDS_EARLY
+from analysis.exact.learning import broken, exact
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy.mechanisms import NoMechanism
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
+from asyncdp_sim.theory.predict.update_order import BUDGETS_END
 from tests import scenes
 from tests.one_in import one_in
 from tests.verification.test_reasons import PUSH, QUEUE, RETRY
@@ -44,7 +45,7 @@ def scenario(changes: Fields) -> Scenario:
 
 
 def reasons(chosen: Scenario) -> list[str]:
-    known = population(chosen, None, private=False)
+    known = population(chosen, private=False)
     said = broken(known)
     if len(said) > 0:
         return said
@@ -212,9 +213,9 @@ ROWS: dict[str, Row] = {
         clipping,
         ({}, {"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}, "mechanism": "none"}}),
     ),
-    "huber": (
-        "the loss of model huber is not quadratic",
-        {"model": {"kind": "huber", "regularisation": 0.2, "delta": 0.5}},
+    "mlp": (
+        "the loss of model mlp is not quadratic",
+        {"model": {"kind": "mlp", "regularisation": 0.2, "hidden": 2}},
         lambda found: not quadratic(found),
         ({},),
     ),

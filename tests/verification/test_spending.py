@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.audits import recomposed
-from asyncdp_sim.forecasts.by_moments import MomentForecast, moment_forecast
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import Privacy, budgets
 from asyncdp_sim.privacy.accountants.attacker import mu_of
@@ -55,9 +55,9 @@ def scene(*given: str) -> Scenario:
     return load(SCENE, given)[0].base()
 
 
-def forecast_of(scenario: Scenario) -> MomentForecast:
-    found = moment_forecast(population(scenario, "own", private=False))
-    assert isinstance(found, MomentForecast)
+def forecast_of(scenario: Scenario) -> ExpectedPsi:
+    found = expected_psi(population(scenario, private=False))
+    assert isinstance(found, ExpectedPsi)
     return found
 
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from analysis.exact.per_update import moments
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.split import split_psi
-from asyncdp_sim.theory.moments.per_update import moments
 
 from .gossip_cases import Case, OwnersOnly, correlated
 from .zscores import Score, require

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.objectives import Quadratic
@@ -17,7 +18,6 @@ from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Dispatch, Push
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.staleness import always_busy
 from asyncdp_sim.theory.predict.staleness import lateness
 from asyncdp_sim.theory.predict.update_order import shares

@@ -8,19 +8,18 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.neighbours import replaced
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import answers as answers_module
 from asyncdp_sim.learning.algorithms import AnswerBatch
-from asyncdp_sim.learning.answers import Answers
+from asyncdp_sim.learning.answers import AnswerModel, Answers, WholeAnswers
 from asyncdp_sim.learning.clipping import AdaptiveBound, ClipBounds
-from asyncdp_sim.learning.reply import AnswerModel, WholeAnswers
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, RecordSensitivity
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.whole_owners import WHOLE_OWNERS
 
@@ -200,7 +199,7 @@ def _again(self: Any, rows: Any) -> np.ndarray:
     return np.asarray(kept[(len(kept) - 1) % 3])
 
 
-_FOLLOWING = answers_module._Rows.following
+_FOLLOWING = answers_module.DrawnRows.following
 
 
 def _exact_count(self: Privacy, n_owners: int, updates: int) -> AdaptiveBound | None:
@@ -211,10 +210,8 @@ def _exact_count(self: Privacy, n_owners: int, updates: int) -> AdaptiveBound | 
 _LAW = Privacy.clip_law
 
 
-def _exact_share(self: ClipBounds, rows: Any) -> None:
-    noise, self._noise = self._noise, np.zeros_like(self._noise)
-    _END(self, rows)
-    self._noise = noise
+def _exact_share(self: ClipBounds, rows: Any, noise: np.ndarray) -> None:
+    _END(self, rows, np.zeros_like(noise))
 
 
 _END = ClipBounds.end_round
@@ -227,7 +224,7 @@ _END = ClipBounds.end_round
 )
 def test_an_audit_refutes_planted_faults(planted, observer, monkeypatch):
     if planted == "noise of another round":
-        monkeypatch.setattr(answers_module._Rows, "following", _again)
+        monkeypatch.setattr(answers_module.DrawnRows, "following", _again)
     elif planted == "noise for a record":
         monkeypatch.setattr(Privacy, "divisors", lambda _, n: np.asarray(n, dtype=float))
     elif planted == "half the noise":

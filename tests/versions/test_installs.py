@@ -27,19 +27,20 @@ BUILD = "import sys, setuptools.build_meta as b; getattr(b, sys.argv[1])(sys.arg
 ROWS = [f"{'ABC'[row % 3]},{20 + row * 7 % 50},{row * row % 37}" for row in range(180)]
 FILES = {
     "stays.csv": "\n".join(["site,age,days", *ROWS]),
-    "states.json": r'{"a": {"messages": "2020-01-28 10:00:00\twifi\n2020-01-28 10:01:00\t4G"}}',
+    "log.csv": "\n".join(
+        ["client,sent,received", *(f"{'ab'[i % 2]},{i},{i + i % 7 / 9}" for i in range(90))]
+    ),
 }
 WALK = """\
 list
 new -o mine.toml
 data stays.csv --target days --owner site --public 60 --epsilon 1 --write table.toml
-import flash states.json -o phones.csv --needs wifi
+import trace log.csv --fit -o network.toml
 check mine.toml
 forecast mine.toml
 run mine.toml --replicates 2 --events --out run
 run mine.toml --replicates 2 --seed 2 --out other
 sweep mine.toml --set run.replicates=2 --out sweep
-rehearse mine.toml --set run.updates=20 --set run.replicates=1 --unit 0.05 --out rehearsed
 compare run other
 replay run
 audit mine.toml --answers 20000

@@ -21,8 +21,8 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import (
@@ -45,7 +45,6 @@ from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_201
 from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
-from asyncdp_sim.spec.base import trait
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,6 +213,7 @@ class HospitalData(DeclaredData):
     encoding: Encoding = "plain"
 
     target_unit = "days"
+    target_labels = ()
 
     @override
     def _name_of(self, column: str) -> str:
@@ -235,11 +235,15 @@ class HospitalData(DeclaredData):
         return frame, encode_as_published, (*notes, *more)
 
     @override
-    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
+    def _no_split(self) -> str | None:
         column = self.split_column
-        if column is not None and name_of_2015(column) != HOSPITAL:
-            rule = f"the synthetic twin has one column to split by, {HOSPITAL!r}"
-            raise DataError([Fault("data.split", f"a column {column!r}", rule)])
+        if column is None or name_of_2015(column) == HOSPITAL:
+            return None
+        return f"the synthetic twin has one column to split by, {HOSPITAL!r}"
+
+    @override
+    def _twin(self, request: BuildRequest) -> tuple[Encoded, ValuesOf]:
+        self._require_split()
         notes: tuple[str, ...] = ()
         if request.records is None:
             sizes = twin_sizes(request.n_owners, request.streams)

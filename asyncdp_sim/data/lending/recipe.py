@@ -22,6 +22,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
@@ -46,7 +47,6 @@ from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
-from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,6 +257,7 @@ class LendingData(DeclaredData):
     drift: bool = False
 
     target_unit = "percentage points"
+    target_labels = ()
 
     @model_validator(mode="after")
     def _a_real_table_has_its_own_drift(self) -> Self:

@@ -76,11 +76,15 @@ class TableEncoder:
         DataError
             If a column is not there.
         """
+        return self.projection.features(self.columns(frame))
+
+    def columns(self, frame: "pd.DataFrame") -> Array:
+        """Return the encoded columns (rows, c) of raw rows, before the projection."""
         for name in self.public:
             require_column(str(name), frame.columns, "columns")
         rows = frame[list(self.public)].apply(self._with_gaps)
         codes = _learned(self.public, self.declared, self.decimal)
-        return self.projection.features(_matrix(rows, codes, len(rows))[0])
+        return _matrix(rows, codes, len(rows))[0]
 
     def _with_gaps(self, column: "pd.Series") -> "pd.Series":
         """Return a column without the texts that mean a missing cell."""

@@ -17,6 +17,8 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
 from asyncdp_sim.data.tables.text_columns import (
@@ -28,9 +30,6 @@ from asyncdp_sim.data.tables.text_columns import (
     with_mark,
     written,
 )
-from asyncdp_sim.spec.base import Variant, trait
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
-from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

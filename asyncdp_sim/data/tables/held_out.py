@@ -11,9 +11,9 @@ from pydantic import Field
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
+from asyncdp_sim.core.specification import about
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Rows, Source
-from asyncdp_sim.spec.base import about
 
 HeldOutShare = Annotated[
     float,

@@ -11,9 +11,8 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.data.dataset import Rows, Table, frozen, said, set_aside, take
-from asyncdp_sim.spec.base import Variant
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +83,32 @@ class PreprocessingKind(Variant):
         """
 
 
+class ColumnsError(DataError):
+    """A scenario has other features than the columns of a table make.
+
+    Attributes
+    ----------
+    count : int
+        Allowed features: so many, or so many at most.
+    words : str
+        What they are the number of.
+    most : bool
+        Whether fewer are allowed, too.
+    """
+
+    count: int
+    words: str
+    most: bool
+
+    @classmethod
+    def of(cls, given: int, count: int, words: str, *, most: bool = False) -> "ColumnsError":
+        """Return the error on the features that were given."""
+        allowed = f"allowed is {'at most ' if most else ''}{count}, {words}"
+        error = cls([Fault("data.features", str(given), allowed)])
+        error.count, error.words, error.most = count, words, most
+        return error
+
+
 class EigenUncentred(PreprocessingKind):
     """Features X V D^{-1/2}, without centring, scaling or division by the number of rows.
 
@@ -138,10 +163,8 @@ class AsTheyAre(PreprocessingKind):
     @override
     def fit(self, rows: Array, target: Array, features: int) -> Projection:
         if features != rows.shape[1]:
-            raise _features(
-                features,
-                f'allowed is {rows.shape[1]}, the number of columns, with preprocessing = "none"',
-            )
+            words = 'the number of columns, with preprocessing = "none"'
+            raise ColumnsError.of(features, rows.shape[1], words)
         return Projection(None, None, 0.0)
 
 
@@ -157,12 +180,9 @@ class WithOnes(PreprocessingKind):
     def fit(self, rows: Array, target: Array, features: int) -> Projection:
         try:
             return replace(self.other.fit(rows, target, features - 1), ones=True)
-        except DataError as error:
-            also = "with one more for model.intercept"
-            raise DataError(
-                [replace(f, given=str(features), allowed=f"{f.allowed}, {also}")
-                 for f in error.faults]
-            ) from None  # fmt: skip
+        except ColumnsError as error:
+            words = f"{error.words}, and one for model.intercept"
+            raise ColumnsError.of(features, error.count + 1, words, most=error.most) from None
 
 
 Preprocessing = Annotated[EigenUncentred | PrincipalComponents | AsTheyAre, FAMILY_BY_NAME]
@@ -178,11 +198,8 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
     _, singular, transposed = np.linalg.svd(rows, full_matrices=False)
     rank = _rank(rows, singular)
     if features > rank:
-        raise _features(
-            features,
-            f"allowed is at most {rank}, the number of linearly "
-            "independent columns among the public rows",
-        )
+        words = "the number of linearly independent columns among the public rows"
+        raise ColumnsError.of(features, rank, words, most=True)
     vectors = transposed[:features].T
     largest = np.argmax(np.abs(vectors), axis=0)
     signs = np.where(vectors[largest, np.arange(features)] < 0, -1.0, 1.0)
@@ -192,10 +209,6 @@ def _leading(rows: Array, features: int) -> tuple[Array, Array]:
 def _rank(rows: Array, singular: Array) -> int:
     floor = max(rows.shape) * np.finfo(float).eps * (singular[0] if len(singular) > 0 else 0.0)
     return int(np.count_nonzero(singular > floor))
-
-
-def _features(given: int, allowed: str) -> DataError:
-    return DataError([Fault("data.features", str(given), allowed)])
 
 
 def records_of(

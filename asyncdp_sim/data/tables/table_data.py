@@ -15,7 +15,9 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import Dataset, Encoded, FileRows, nearest, raw_values, require_column
 from asyncdp_sim.data.splits import ByColumn, InOrder, OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows, StandIn
@@ -41,8 +43,6 @@ from asyncdp_sim.data.tables.read import (
     with_public_rows,
 )
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
-from asyncdp_sim.spec.base import trait
-from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,9 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import (
     LARGEST,
     SYNTHETIC,
@@ -54,8 +56,6 @@ from asyncdp_sim.data.tables.preprocessing import (
     WithOnes,
     records_of,
 )
-from asyncdp_sim.spec.base import trait
-from asyncdp_sim.spec.validation import faults_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,6 +1,7 @@
 """A Flower app that carries out a scenario's algorithm, with noise by OpenDP."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import to_units
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
@@ -20,7 +22,9 @@ from asyncdp_sim.data.tables.encodings import (
     usual,
 )
 from asyncdp_sim.data.tables.held_out import keep_apart
+from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
+from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.sensitivity import Domain
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
@@ -32,7 +36,7 @@ PATIENCE = 120.0
 _ROUNDS = ("collab-1", "collab-2", "parameter-server")
 _ALGORITHMS = ("async-gossip", "fedasync", "fedbuff", *_ROUNDS)
 _ENCODINGS = ("number", "one-hot", "ordinal", "classes", "drop")
-_MODELS = ("ridge", "huber", "logistic", "svm")
+_MODELS = ("ridge", "logistic", "svm")
 
 
 def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[str]:
@@ -74,15 +78,40 @@ def export_flower(scenario: Scenario, folder: Path, unit: float = 1.0) -> list[s
         raise DataError([Fault("--out", f"{folder} ({error.strerror})", remedy)]) from None
     for file in sorted((here / APP).glob("*.py")):
         shutil.copyfile(file, code / file.name)
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copyfile(here / name, folder / name)
+    shutil.copyfile(here / "README.md", folder / "README.md")
+    settings = (here / "pyproject.toml").read_text(encoding="utf-8")
+    name = re.sub(r"[^a-z0-9]+", "-", f"private-learning-{scenario.id}".lower()).strip("-")
+    settings = settings.replace('name = "private-learning"', f'name = "{name}"')
+    (folder / "pyproject.toml").write_text(settings, encoding="utf-8")
     (code / "plan.json").write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+    _write_public_rows(scenario, code / "public.json")
     owners = plan["owners"]
     return [
         f"app: {plan['algorithm']['kind']} over {plan['protocol']['kind']}, "
         f"{len(owners)} owners, {plan['updates']} updates, {scenario.privacy.mechanism.kind} noise",
         "not in the app: channel, latency, compute, availability (the real network has its own)",
     ]
+
+
+def _write_public_rows(scenario: Scenario, path: Path) -> None:
+    """Write the public rows, with which the app can be run on one machine without any owner."""
+    data: Any = scenario.read_data
+    if data.public_records == 0:
+        return
+    names = [*data.encoder().public, data.target]
+    frame, _ = with_public_rows(
+        data.path, data.public_path, data.public_records, data.form, spare=(data.split_column,),
+        missing=(), seed=data.public_seed,
+    )  # fmt: skip
+    rows = frame[names].tail(data.public_records)
+    head, *lines = (
+        part.to_csv(index=False, header=first, sep=data.form.separator, lineterminator="\n")
+        for first, part in [
+            (True, rows.head(0)),
+            *((False, rows.iloc[[j]]) for j in range(len(rows))),
+        ]
+    )
+    path.write_text(json.dumps(["\n" * data.form.skip + head, *lines]), encoding="utf-8")
 
 
 def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
@@ -94,6 +123,7 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
     sizes = [int(n) + held for n, held in zip(dataset.records, apart, strict=True)]
     _, held_out = keep_apart(scenario.data.held_out, sizes, Streams(scenario.run.seed))
     rates = scenario.clock.rates(len(sizes))
+    prices = scenario.privacy.prices(len(sizes))
     gaps = None if not scenario.protocol.acts_on_ticks or rates is None else rates
     owners = [
         {
@@ -102,6 +132,7 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
             "held_out": held_out[i].tolist(),
             "epsilon": float(accountant.epsilon[i]),
             "answers": int(accountant.answers[i]),
+            "price": prices[i] if len(prices) > 0 else None,
             "mean_gap": None if gaps is None else unit / gaps[i],
             "simulated_scale": float(problem.noise.scale[i]),
         }
@@ -111,6 +142,7 @@ def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:
         "updates": scenario.run.updates,
         "size": size,
         "unit_seconds": unit,
+        "expected_seconds": _expected(scenario) * unit,
         "patience": _patience(scenario, unit),
         "protocol": {
             "kind": scenario.protocol.kind,
@@ -158,7 +190,6 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
     absent = {
         "algorithm.local_steps": algorithm.gradients_per_answer > 1,
         "algorithm.batch": algorithm.sample is not None,
-        "algorithm.trim": getattr(algorithm, "trim", 0) > 0,
         "privacy.sampling": privacy.sampling is not None,
         "privacy.accountant": privacy.accountant is not None,
         "privacy.learner": privacy.learner is not None,
@@ -167,9 +198,6 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
         "privacy.unit": privacy.per_owner,
         "privacy.participation": privacy.participation is not None,
         "protocol.owners": protocol.asked_at_most is not None,
-        "adversary": scenario.adversary is not None,
-        "acceptance": scenario.acceptance is not None,
-        "trigger": scenario.trigger is not None,
         "run.target": scenario.run.target is not None,
         "run.until": scenario.run.until is not None,
     }
@@ -179,6 +207,9 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
     if not privacy.budget.even:
         remedy = "allowed in a Flower app is horizon or per-owner-cap, with equal parts"
         yield Fault("privacy.budget.kind", repr(privacy.budget.kind), remedy)
+    if privacy.mechanism.needs_delta and getattr(privacy.budget, "per_answer", None) is not None:
+        remedy = "allowed in a Flower app with gaussian noise is answers, or a per-owner-cap"
+        yield Fault("privacy.budget.per_answer", "a price", remedy)
     yield from _allowed("privacy.noise", privacy.noise, ("vector",))
     if privacy.hides:
         norm = privacy.mechanism.norm
@@ -190,6 +221,13 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
 def _allowed(key: str, given: str, fitting: tuple[str, ...]) -> Iterator[Fault]:
     if given not in fitting:
         yield Fault(key, repr(given), f"allowed in a Flower app is {' or '.join(fitting)}")
+
+
+def _expected(scenario: Scenario) -> float:
+    """Return the time units until the last update of one simulated run."""
+    streams = Streams(scenario.run.seed).within("replicate", 1)
+    ticks = simulate(scenario.network, streams, events=False).updates["tick"]
+    return float(to_units(int(ticks[-1]))) if len(ticks) > 0 else 0.0
 
 
 def _patience(scenario: Scenario, unit: float) -> float:
@@ -240,7 +278,6 @@ def _model(scenario: Scenario) -> dict[str, Any]:
         "loss": scenario.model.kind,
         "bound": scenario.xi,
         "norm": 1 if scenario.privacy.norm == "l1" else 2,
-        "delta": getattr(scenario.model, "delta", None),
     }
 
 

@@ -1,1 +1,1 @@
-"""The parts of every figure: style, source of the numbers, caption, label, file."""
+"""The parts of every figure: drawer, style, scales, layout, files, figures of merit."""

@@ -9,7 +9,7 @@ from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import Participants
-from asyncdp_sim.theory.formulas.quantiles import binomial_quantile, t_quantile
+from asyncdp_sim.theory.formulas.arguments import binomial_quantile, t_quantile
 
 LEVEL = 0.95
 
@@ -38,7 +38,7 @@ def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
 def time_to_end(result: Result) -> Estimate:
     """Return the mean time of update T, with Student's t; nothing unless all runs reach T."""
     k, time = result.last("k", "time")
-    return _mean(time) if len(k) > 0 and (k == result.updates).all() else Estimate()
+    return mean_of(time) if len(k) > 0 and (k == result.updates).all() else Estimate()
 
 
 def psi_at_end(result: Result) -> Estimate:
@@ -61,7 +61,7 @@ def psi_at_end(result: Result) -> Estimate:
 def mean_psi_at_end(result: Result) -> Estimate:
     """Return the mean over replicates of ψ of the last model, with Student's t."""
     psi = psi_of_replicates(result)
-    return _mean(psi) if len(psi) > 0 and np.isfinite(psi).all() else Estimate(np.inf)
+    return mean_of(psi) if len(psi) > 0 and np.isfinite(psi).all() else Estimate(np.inf)
 
 
 def psi_of_replicates(result: Result) -> Array:
@@ -82,7 +82,7 @@ def answers_paid(result: Result) -> Estimate:
     released, collided, lost = (
         result.of_owners(name).sum(axis=1) for name in ("answers_released", "collided", "lost")
     )
-    return _mean(released / np.maximum(released - collided - lost, 1))
+    return mean_of(released / np.maximum(released - collided - lost, 1))
 
 
 def of_summary(name: str) -> Callable[[Result], Estimate]:
@@ -110,7 +110,8 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
 """By name: the text of an axis, and how values are read."""
 
 
-def _mean(values: Array) -> Estimate:
+def mean_of(values: Array) -> Estimate:
+    """Return the mean of values of replicates, shape (R,), with Student's t."""
     count, middle = len(values), float(values.mean())
     if count < 2:
         return Estimate(middle)

@@ -1,9 +1,11 @@
-"""A picture with its numbers, caption and label, and how it comes to disk: whole or not at all."""
+"""A picture with its numbers, caption and label, as files, whole or not at all, and in a page."""
 
 import csv
 import io
+import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
 from os import strerror
@@ -13,21 +15,23 @@ from typing import Any, Literal
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.figures.kit.axes import leaves_frame, listed
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.printed import fit
+from asyncdp_sim.figures.kit.layout import fit, laid_out
+from asyncdp_sim.figures.kit.scales import leaves_frame
 from asyncdp_sim.figures.kit.style import DPI, VERMILION, style
 from asyncdp_sim.privacy import label as labels
 from asyncdp_sim.privacy.label import COLUMNS, Label
 from asyncdp_sim.results import Result
 
 POINTS = 7.0
+MOST_LISTED = 4
 
 
 def label(results: Sequence[Result]) -> Label:
@@ -60,6 +64,14 @@ def put(figure: Figure, said: Label, of: str = "") -> None:
     figure.supxlabel(
         text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if mild else VERMILION
     )
+
+
+def listed(texts: Sequence[str], between: str = ", ") -> str:
+    """Return distinct texts side by side; of many the first and the last, and how many."""
+    distinct = list(dict.fromkeys(texts))
+    if len(distinct) <= MOST_LISTED:
+        return between.join(distinct)
+    return f"{distinct[0]} … {distinct[-1]} ({len(distinct)} in all)"
 
 
 FileFormat = Literal["png", "pdf", "svg"]
@@ -176,14 +188,25 @@ def save(picture: Picture, folder: Path, paper: Paper = SCREEN) -> Path:
     return path
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A text that begins so is computed by a spreadsheet that opens the file."""
+PREFIXED = "In its CSV file, names that begin with = + - @ stand behind an apostrophe."
+
+
+def is_formula(value: object) -> bool:
+    """Return whether a cell is a text that a spreadsheet would compute."""
+    return isinstance(value, str) and value.startswith(_FORMULA)
+
+
 def as_csv(table: Mapping[str, npt.NDArray[Any]]) -> str:
-    """Return columns as CSV; numbers with all their digits, NaN as nothing."""
+    """Return columns as CSV for spreadsheets; numbers with all their digits, NaN as nothing."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(table)
+    rows.writerow(f"'{name}" if is_formula(name) else name for name in table)
     columns = [column.tolist() for column in table.values()]
     for row in zip(*columns, strict=True):
-        rows.writerow(["" if value is None or value != value else value for value in row])
+        cells = ("" if value is None or value != value else value for value in row)
+        rows.writerow(f"'{cell}" if is_formula(cell) else cell for cell in cells)
     return text.getvalue()
 
 
@@ -240,6 +263,8 @@ BEYOND = "Curves that leave the frame, and arrows at its edge, exceed 10³⁰: t
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
     """Return the caption of figure ``number``, which shows these results."""
     text = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
+    cells = (cell for column in picture.table.values() for cell in (column.tolist()))
+    text += f" {PREFIXED}" if any(map(is_formula, (*picture.table, *cells))) else ""
     return agreed(f"Figure {number}. {text} {run_settings(results)} {picture.label.text}")
 
 
@@ -296,3 +321,60 @@ def _data(data: dict[str, object]) -> str:
     if "path" in data:
         return f"{kind}, file {data['path']}"
     return f"{kind} (synthetic)"
+
+
+RASTER_DPI = 150
+_PROLOGUE = re.compile(r"\A.*?(?=<svg\b)", re.S)
+_METADATA = re.compile(r"\s*<metadata>.*?</metadata>", re.S)
+_COMMENT = re.compile(r"\s*<!--.*?-->", re.S)
+_STYLE = re.compile(r"\s*<style type=\"text/css\">.*?</style>", re.S)
+_ID = re.compile(r"\sid=\"[^\"]*\"")
+_ROOT = re.compile(r"<svg\b[^>]*?\bviewBox=\"([^\"]*)\"[^>]*>", re.S)
+
+
+def inline(picture: Picture, prefix: str, largest: int) -> tuple[str, tuple[float, float]]:
+    """Return a picture as an ``svg`` element's inner text, and its width and height in points.
+
+    Parameters
+    ----------
+    picture : Picture
+    prefix : str
+        Begins every id, so that several pictures fit one page.
+    largest : int
+        Characters beyond which what is plotted becomes pixels; axes and words stay as they are.
+    """
+    text = _drawn(picture.figure, prefix)
+    if len(text) > largest:
+        for artist in _plotted(picture.figure):
+            artist.set_rasterized(True)
+        text = _drawn(picture.figure, prefix)
+    for superfluous in (_PROLOGUE, _METADATA, _COMMENT, _STYLE):
+        text = superfluous.sub("", text)
+    root = _ROOT.match(text)
+    if root is None:
+        raise TypeError("matplotlib writes an svg element with a viewBox")
+    width, height = map(float, root.group(1).split()[2:])
+    inner = text[root.end() : text.rindex("</svg>")]
+    times = Counter(_ID.findall(inner))  # the mark of several artists is no id of any
+    inner = _ID.sub(lambda found: found[0] if times[found[0]] == 1 else "", inner)
+    inner = re.sub(r'\bid="', f'id="{prefix}-', inner)
+    inner = re.sub(r'\b(?:xlink:)?href="#', f'href="#{prefix}-', inner)
+    inner = inner.replace("xlink:href=", "href=").replace("url(#", f"url(#{prefix}-")
+    return inner.strip(), (width, height)
+
+
+def _drawn(figure: Figure, salt: str) -> str:
+    drawn = io.StringIO()
+    FigureCanvasSVG(figure)  # whose letters the layout makes room for
+    with (
+        style(),
+        mpl.rc_context({"svg.hashsalt": salt, "svg.fonttype": "path"}),
+        laid_out(figure, RASTER_DPI),
+    ):
+        figure.savefig(drawn, format="svg", dpi=RASTER_DPI, metadata={"Date": None})
+    return drawn.getvalue()
+
+
+def _plotted(figure: Figure) -> Iterator[Artist]:
+    for axes in figure.axes:
+        yield from (*axes.lines, *axes.collections, *axes.patches, *axes.images)

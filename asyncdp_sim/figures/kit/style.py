@@ -3,37 +3,31 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import cycle
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import file_bytes, unreadable
-from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.layout import Layout
-from asyncdp_sim.scenario import Participants
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 BLUE, VERMILION, GREEN = OKABE_ITO[:3]
+LIGHT_BLUE = "#7fb8d8"
 DARK_BLUE = "#00304d"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 THEORY = "#000000"
 BAND = "#999999"
+GRAY = "#666666"
+"""Of keys that stand for lines of any colour."""
 
 DPI = 180
 LEGIBLE = 4.5  # contrast of small text
-FEW_OWNERS = 12  # so many have a tick each on an owners' axis
-FEW_IN_PANEL = 8  # so many beside a panel among others, which is low
-TILT = 30  # degrees, of names below an axis
-
-TIME_AXIS = "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
-TIME_BESIDE = "simulated time $t$ (units)"  # below one of several panels side by side
 
 # Settings of the machine rather than of the picture; also those that need a screen.
 _LEFT_ALONE = ("backend", "interactive", "toolbar", "tk.", "webagg.", "keymap.", "docstring.")
@@ -124,24 +118,6 @@ def canvas(width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def panels(
-    heights: Sequence[float], width: float = 6.5, height: float = 4.0
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure with axes of these relative heights, which share their horizontal axis."""
-    figure = sheet(width, height)
-    grid = figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)
-    return figure, list(grid[:, 0])
-
-
-def small_panels(
-    count: int, width: float, height: float, across: int = 2
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure of this size (inches) with so many axes, side by side up to ``across``."""
-    figure, columns = sheet(width, height), min(across, count)
-    rows = -(-count // columns)
-    return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(count)]
-
-
 def colours(count: int) -> Sequence[str]:
     """Return colours that the colour-blind can tell apart; many come in viridis' order.
 
@@ -151,6 +127,14 @@ def colours(count: int) -> Sequence[str]:
         return OKABE_ITO[:count]
     shades = mpl.colormaps["viridis"]
     return [mpl.colors.to_hex(shades(0.85 * step / (count - 1))) for step in range(count)]
+
+
+def looks(count: int, **same: Any) -> list[dict[str, Any]]:
+    """Return a colour and a marker for each of so many lines, and what is the same for all."""
+    return [
+        {"color": shade, "marker": marker} | same
+        for shade, marker in zip(colours(count), cycle(MARKERS), strict=False)
+    ]
 
 
 def contrast(colour: str) -> float:
@@ -172,27 +156,6 @@ def legible(colour: str) -> str:
     return str(mpl.colors.to_hex(rgb))
 
 
-def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
-    """Put owners on their axis: names, or numbers, of a few; of many 1 and round numbers."""
-    axis = axis_of.yaxis if side == "y" else axis_of.xaxis
-    n_owners = len(owners.numbers)
-    low = side == "y" and is_small(axis_of) and len(owners.names) == 0
-    if n_owners <= (FEW_IN_PANEL if low else FEW_OWNERS):
-        axis.set_ticks(range(1, n_owners + 1), [plain_text(name) for name in owners.labels])
-        if side == "x" and len(owners.names) > 0:
-            axis.set_tick_params(labelrotation=TILT)
-        return
-    round_ones = MaxNLocator(integer=True, nbins=8, steps=[1, 2, 5, 10]).tick_values(0, n_owners)
-    axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
-
-
-def time_axis(unit: str | None, axes: Axes | None = None) -> str:
-    """Return the name of an axis of time in a named unit or none, shorter where axes are small."""
-    if unit is not None or (axes is not None and is_small(axes)):
-        return in_unit(TIME_BESIDE, unit)
-    return TIME_AXIS
-
-
 def is_small(axes: Axes) -> bool:
     """Return whether axes are next to others."""
     place = axes.get_subplotspec()
@@ -202,24 +165,3 @@ def is_small(axes: Axes) -> bool:
 def plain_text(text: str) -> str:
     """Return a text as it is drawn where it is of others, who may mean a dollar by ``$``."""
     return text.replace("$", r"\$")
-
-
-def per_cent(share: float, _: object = None) -> str:
-    """Return a share as a tick shows it."""
-    return f"{100 * share:.3g} %"
-
-
-def plain_numbers(axes: Axes, side: Literal["x", "y"] = "y") -> None:
-    """Write a log axis' ticks as plain numbers where it spans less than two decades.
-
-    Longer ones have powers of ten, with ticks at twice and five times as much between them.
-    """
-    low, high = axes.get_ylim() if side == "y" else axes.get_xlim()
-    axis = axes.yaxis if side == "y" else axes.xaxis
-    if 100 * low <= high:
-        axis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))  # each tick takes long to draw
-        return
-    within = LogLocator(subs=(1.0, 2.0, 5.0)) if 10 * low <= high else MaxNLocator(6)
-    axis.set_major_locator(within)
-    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
-    axis.set_minor_locator(NullLocator())

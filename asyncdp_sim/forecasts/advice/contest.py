@@ -5,20 +5,22 @@ known better than either. The best of many choices in some runs was also lucky i
 figures are therefore from other runs, which had no part in the choice.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns, final_psi, half_width
-from asyncdp_sim.forecasts.population import RELEASE
+from asyncdp_sim.forecasts.population import RELEASE, Population, choosing
 from asyncdp_sim.runs.problem import prepare
-from asyncdp_sim.runs.workers import Map
+from asyncdp_sim.runs.replicates import Map
 from asyncdp_sim.scenario import Scenario
 
 Play = Callable[[Sequence[int]], Array]
@@ -138,6 +140,25 @@ def afresh(
     return played
 
 
+def refuse(reasons: Mapping[str, bool], problem: str, remedy: str) -> None:
+    """Refuse a scenario by the first reason that holds.
+
+    Parameters
+    ----------
+    reasons : mapping
+        Whether each reason holds.
+    problem, remedy : str
+        What is not possible because of it, and what to do instead.
+
+    Raises
+    ------
+    SpecError
+    """
+    for reason, holds in reasons.items():
+        if holds:
+            raise SpecError([Fault("", f"{problem}, because {reason}", remedy)])
+
+
 def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = REPLICATES) -> int:
     """Return how many runs, 10 to ``most``, of so many updates (of all choices) are light work.
 
@@ -221,8 +242,8 @@ class Advice:
     ----------
     scenario : Scenario or None
         With what is advised in it; None where nothing is.
-    moments : str
-        Of what data.
+    data : str
+        Data that the runs learned from.
     not_for_release : bool
         Whether private records were read: a choice made from them is a release, too.
     unchecked : bool
@@ -230,16 +251,36 @@ class Advice:
     """
 
     scenario: Scenario | None
-    moments: str
+    data: str
     not_for_release: bool
     unchecked: bool
 
     def source(self, command: str) -> list[str]:
         """Return of which records it is; advice of a twin is checked by this, with --private."""
-        lines = [f"data      {self.moments}" + (f": {RELEASE}" if self.not_for_release else "")]
+        lines = [f"data      {self.data}" + (f": {RELEASE}" if self.not_for_release else "")]
         if self.unchecked:
             lines.append(
                 "unchecked on the table itself, whose records were not read; to simulate on them: "
                 f"asyncdp forecast {command} --private (do not publish its output)"
             )
         return lines
+
+
+def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> dict[str, Any]:
+    """Return the fields of :class:`Advice`.
+
+    Parameters
+    ----------
+    known : Population
+        Data of the runs.
+    asked : Scenario
+        The scenario as given.
+    advised : Scenario or None
+        The scenario with what is advised.
+    """
+    return {
+        "scenario": None if advised is None else choosing(advised, known),
+        "data": known.words,
+        "not_for_release": known.private,
+        "unchecked": known.scenario.data != asked.data,
+    }

@@ -1,51 +1,62 @@
-"""Advice on whom a scenario's learner should invite."""
+"""Advice on the owners that a scenario's learner should invite, by simulated runs of coalitions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import Forecast, forecast
-from asyncdp_sim.forecasts.advice.coalitions import (
-    Coalition,
-    best_of_each_size,
-    by_themselves,
-    costs,
-    invited,
-)
-from asyncdp_sim.forecasts.advice.contest import (
-    REPLICATES,
-    SHARE,
-    Advice,
-    Play,
-    Played,
-    affordable,
-    afresh,
-    compared,
-    ends,
-    following,
-    gained,
-    winner,
-)
-from asyncdp_sim.forecasts.population import Population, choosing, population
+from asyncdp_sim.forecasts.advice import contest
+from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
+from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.words import gaining
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Participants, Scenario
 
-AROUND, CLIPPED = (1.0, 0.5), (1.0, 0.5, 1.7, 3.0, 6.0)
-"""Steps that are simulated, over the best by moments; and with clipping, of which moments know
-nothing."""
-BEST, SIZES, NEXT = 6, 8, 2
-"""Best coalitions by moments, and sizes in equal ratios, of which the best is simulated; and how
-many of the next best are simulated afresh, too."""
+AROUND = (1.0, 1 / 4)
+"""Steps that every coalition is tried with first, over the scenario's."""
+STEPS, LENGTHS = (1 / 4, 1.0, 4.0), (1.0, 1 / 4)
+"""Steps and T that the best of them are tried with then, over their best step of the first."""
+SIZES, PRICES = 6, (0.0, 0.1, 1.0, 10.0, 1e6)
+"""Sizes of coalitions in equal ratios; and, for each, values of a record in units of noise by which
+owners are ranked: from less noise alone to more records alone."""
+NEXT = 2
+"""How many of the next best are tried with other steps, and simulated afresh, too."""
 NOBODY = (
     "nobody: every owner does worse by joining than by itself, in all that was simulated afresh"
 )
-ASSUMED = "records are spread over owners as if by chance: one truth for all of them"
+
+
+@dataclass(frozen=True)
+class Coalition:
+    """Some of the owners, and how they learn.
+
+    Attributes
+    ----------
+    members : tuple of int
+        From 1, ascending.
+    records : int
+        n_S.
+    rho : float
+        ρ (c_1 or α where that is the step).
+    updates : int
+        T.
+    answers : int
+        K, answers that share each member's budget.
+    """
+
+    members: tuple[int, ...]
+    records: int
+    rho: float
+    updates: int
+    answers: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,53 +122,43 @@ class Invited(Advice):
         file : str
             The scenario and its settings, as typed.
         """
+        best = self.best.simulated
+        everybody = gained(self.everybody.simulated.over(best), "of everybody", "of the best")
+        if self.best.coalition.members == self.everybody.coalition.members:
+            everybody = "none by leaving anybody out: everybody is the best coalition found"
+        given = gained(self.given.simulated.over(best), "as given", "of the best")
+        if self.best is self.given:
+            given = "none by another ρ or T: no better choice was found"
         return [
             *([f"invite    {NOBODY}"] if self.scenario is None else []),
             f"{'best  ' if self.scenario is None else 'invite'}    {self.best}",
             f"gains     {self.verdict}",
             f"everybody {self.everybody}",
             f"given     {self.given}",
-            *(f"gain      {gain}" for gain in self._gains()),
-            *following([(trial, trial.simulated) for trial in self.others], self.best.simulated),
-            f"runs      {compared(self.best.simulated, self.choices, 'coalitions, ρ and T')}",
-            f"assumed   by the moments that choose what is simulated: {ASSUMED}",
+            f"gain      {everybody}",
+            f"gain      {given}",
+            *contest.following([(trial, trial.simulated) for trial in self.others], best),
+            f"runs      {contest.compared(best, self.choices, 'coalitions, ρ and T')}",
             *self.source(f"{file} --invite"),
         ]
-
-    def _gains(self) -> list[str]:
-        """Return what leaving owners out is worth, and what the whole choice is."""
-        lines, best = [], self.best.simulated
-        if len(self.best.coalition.members) == len(self.everybody.coalition.members):
-            lines.append("none by leaving anybody out: everybody is the best coalition found")
-        else:
-            lines.append(gained(self.everybody.simulated.over(best), "of everybody", "of the best"))
-        if self.best is self.given:
-            lines.append("none by another ρ or T: no better choice was found")
-        else:
-            lines.append(gained(self.given.simulated.over(best), "as given", "of the best"))
-        return lines
 
 
 def invite(
     scenario: Scenario,
     *,
     private: bool = False,
-    replicates: int = REPLICATES,
+    replicates: int = contest.REPLICATES,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Invited:
-    """Return advice on whom to invite to asynchronous gossip, or to rounds.
+    """Return advice on the owners to invite to asynchronous gossip, or to rounds.
 
-    Every coalition learns by itself: N, n and the shares n_i/n are its own. It takes what suits it
-    best of a grid of ρ and of T up to the scenario's, its own among them: at one ρ a large
-    coalition, whose copies each move less often, is further from its optimum than a small one at
-    the end, whatever the records are. Under a cap each
-    member's budget is for as many answers as members of a coalition of that size need
-    (:func:`~asyncdp_sim.forecasts.advice.coalitions.enough_answers`), for T under a horizon.
-    Moments choose a coalition of every size; the best of these, some of every size from two on, and
-    everybody are compared by simulated runs, and the best few of these simulated afresh. Of these,
-    the best in which an owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it
-    says; nobody, if in each every owner does worse than by itself.
+    Every coalition learns by itself: N, n and the shares n_i/n are its own. Under a cap the
+    answers that share a budget are in proportion to T over the number of members. Coalitions of
+    some sizes, of owners with many records or little noise, are compared first; then the best of
+    them and all owners, with other ρ and T. The best few are simulated afresh. Of these, the best
+    in which an owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it says;
+    nobody, if in each every owner does worse than by itself.
 
     Parameters
     ----------
@@ -170,79 +171,158 @@ def invite(
     workers : int
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
-        Told how far it has come.
+        Receives the progress.
 
     Raises
     ------
     SpecError
-        If the moments are not those of the scenario. Clipped gradients are let pass: coalitions
-        are ranked as if no record's gradient were clipped.
+        If some part of the scenario does not apply to a coalition.
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
-    population_data = population(asked, "own", private=private)
-    own, size = population_data.scenario, population_data.scenario.owners.count
-    beginning(progress, "ranking coalitions by moments")
-    alike, records, spread = costs(population_data, tuned=True)
-    sizes = best_of_each_size(alike, records, spread)
-    own_choice = replace(
-        sizes[-1], rho=float(alike.rho[-1, 0]), updates=own.run.updates,
-        answers=max(own.network.answers_allowed),
-    )  # fmt: skip
-    candidates = _candidates(sizes)
-    around = AROUND if own.privacy.clip_bound is None else CLIPPED
-    tried = [own_choice, *(replace(it, rho=by * it.rho) for by in around for it in candidates)]
-    light = partial(affordable, own, population_data.dataset, most=replicates)
+    known = population(asked, private=private)
+    own = known.scenario
+    _refuse(own)
+    beginning(progress, "comparing coalitions")
+    light = partial(contest.affordable, own, known.dataset, most=replicates)
+    size, step = own.owners.count, own.algorithm.step_length
+    if own.algorithm.one_on_one is not None:
+        step = own.algorithm.one_on_one.rho(size, own.run.updates, own.model.sigma)
+    records, answers = int(known.problem.task.objective.records.sum()), own.network.answers_allowed
+    given = Coalition(tuple(range(1, size + 1)), records, step, own.run.updates, max(answers))
     with processes(workers) as mapped:
-        pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-        scenes = [
-            (own, population_data.dataset),
-            *(by_themselves(population_data, coalition) for coalition in tried[1:]),
-        ]
-        plays: list[Play] = [partial(ends, scene, dataset=data, **pool) for scene, data in scenes]
-        order = winner(
-            plays, light(SHARE * sum(coalition.updates for coalition in tried)), progress
-        )
-        everybody = next(at for at in order if at > 0 and len(tried[at].members) == size)
-        next_best: list[int] = []
+
+        def play(it: Coalition) -> Play:
+            scene, data = (own, known.dataset) if it is given else by_themselves(known, it)
+            return partial(contest.ends, scene, dataset=data, workers=workers, run_map=mapped)
+
+        def ranked(tried: Sequence[Coalition]) -> list[int]:
+            most = light(contest.SHARE * sum(it.updates for it in tried))
+            return contest.winner([play(it) for it in tried], most, progress)
+
+        first = list(_coalitions(known, given))
+        best_of: dict[tuple[int, ...], Coalition] = {}
+        for at in ranked(first):
+            best_of.setdefault(first[at].members, first[at])
+        leading = dict.fromkeys([*list(best_of.values())[: 1 + NEXT], best_of[given.members]])
+        tried = [given, *(way for it in leading for way in _ways(own, it))]
+        order = ranked(tried)
+        places: dict[tuple[int, ...], int] = {}
         for at in order:
-            shown_members = {tried[other].members for other in (order[0], everybody, *next_best)}
-            if tried[at].members not in shown_members and len(next_best) < NEXT:
-                next_best.append(at)
-        shown = list(dict.fromkeys([order[0], everybody, 0, *next_best]))
-        scenarios = {
-            at: _chosen(asked, population_data, at, tried) for at in sorted(shown, key=order.index)
-        }
+            places.setdefault(tried[at].members, at)
+        everybody = next(at for at in order if at > 0 and tried[at].members == given.members)
+        shown = list(dict.fromkeys([*list(places.values())[: 1 + NEXT], everybody, 0]))
+        shown.sort(key=order.index)
+        called = _named(asked, known)
+        scenarios = {at: _invited(asked, tried[at], called) if at else asked for at in shown}
         best, gains = _gaining(scenarios, private=private, workers=workers, progress=progress)
-        next_best = [
-            at for at in dict.fromkeys([order[0], *next_best]) if at not in (best, everybody)
-        ]
         runs = light(sum(tried[at].updates for at in shown))
-        settled = afresh([plays[at] for at in shown], runs, progress)
-    figures = zip(shown, settled, strict=True)
-    done = {at: Trialled(tried[at], figure, population_data.participants) for at, figure in figures}
+        settled = contest.afresh([play(tried[at]) for at in shown], runs, progress)
+    done = {
+        at: Trialled(tried[at], figure, known.participants)
+        for at, figure in zip(shown, settled, strict=True)
+    }
     return Invited(
+        **contest.advice_on(known, asked, None if _worse(gains) else scenarios[best]),
         best=done[best],
         everybody=done[everybody],
         given=done[0],
-        others=tuple(done[at] for at in next_best),
+        others=tuple(done[at] for at in shown if at not in (best, everybody, 0)),
         verdict=gaining(gains),
-        choices=len(tried),
-        scenario=None if _worse(gains) else scenarios[best],
-        moments=population_data.words,
-        not_for_release=population_data.private,
-        unchecked=own.data != asked.data,
+        choices=len(first) + len(tried),
     )
 
 
-def _candidates(sizes: Sequence[Coalition]) -> list[Coalition]:
-    """Return the coalitions to be simulated, of two owners or more: the best, some, and all."""
-    several = [each for each in sizes if np.isfinite(each.cost) and len(each.members) > 1]
-    spread = np.unique(np.rint(np.geomspace(1, len(sizes), SIZES)).astype(np.int64))
-    best = sorted(several, key=lambda each: each.cost)[:BEST]
-    sampled = [each for each in several if len(each.members) in spread]
-    return list({each.members: each for each in (*sampled, *best, sizes[-1])}.values())
+def _refuse(scenario: Scenario) -> None:
+    """Refuse a scenario of which coalitions make no scenarios of their own."""
+    privacy, algorithm = scenario.privacy, scenario.algorithm
+    steps = algorithm.one_on_one or algorithm.in_rounds
+    reasons = {
+        f"steps of {algorithm.kind} are not compared": steps is None,
+        "owners share records": privacy.overlap > 1,
+        "participation is limited": privacy.participation is not None,
+        f"budget {privacy.budget.kind} has no number of answers": not privacy.budget.named_answers,
+        **{f"{part} is of all owners by their numbers": True for part in scenario.of_everybody},
+    }
+    contest.refuse(reasons, "a scenario of which no coalitions are compared", "leave out --invite")
+
+
+def _ways(scenario: Scenario, like: Coalition) -> Iterator[Coalition]:
+    """Yield a coalition with each of some ρ and T."""
+    for length, step in product(LENGTHS, STEPS):
+        updates = max(1, round(length * like.updates))
+        answers = _answers(scenario, like, len(like.members), updates)
+        yield replace(like, rho=step * like.rho, updates=updates, answers=answers)
+
+
+def _answers(scenario: Scenario, like: Coalition, members: int, updates: int) -> int:
+    """Return K: T under a horizon, else in proportion to T/k, as a like coalition has it."""
+    if scenario.privacy.budget.follows_updates:
+        return updates
+    total = like.answers * len(like.members) * updates / like.updates
+    return min(updates, ceil(total / members))
+
+
+def _coalitions(known: Population, given: Coalition) -> Iterator[Coalition]:
+    """Yield coalitions of two owners or more, each with some ρ.
+
+    Of k members, those with the least w_i − λ n_i for some prices λ of a record, w_i = 1/ε_i²: the
+    variance of a sum of answers is Σ_S w_i up to a factor, and that of their mean is this
+    over n_S². In one-on-one learning ρ is in proportion to k + 1: deviations shrink alike then.
+    """
+    own, size = known.scenario, len(given.members)
+    n = known.problem.task.objective.records.astype(float)
+    w = 1 / np.square(own.privacy.epsilons(size))
+    unit = float(np.median(w) / np.median(n))
+    sizes = np.unique(np.rint(np.geomspace(min(2, size), size, SIZES)).astype(np.int64)).tolist()
+    orders = [np.lexsort((-n, w - price * unit * n)) for price in PRICES]
+    groups = dict.fromkeys(tuple(sorted((o[:k] + 1).tolist())) for k in sizes for o in orders)
+    for members, step in product(groups, AROUND):
+        k, records = len(members), int(n[np.array(members) - 1].sum())
+        rho = step * given.rho
+        if own.algorithm.one_on_one is not None:
+            rho *= (k + 1) / (size + 1)
+        yield Coalition(
+            members, records, rho, given.updates, _answers(own, given, k, given.updates)
+        )
+
+
+def by_themselves(known: Population, coalition: Coalition) -> tuple[Scenario, Dataset]:
+    """Return the scenario of a coalition's members alone, and its records.
+
+    Those of all others stay, as rows of nobody, for f and θ*.
+    """
+    places = [member - 1 for member in coalition.members]
+    dataset = known.dataset.of_owners(places, range(len(known.dataset.targets)))
+    dataset = replace(dataset, held_out_features=(), held_out_targets=())
+    own = known.scenario
+    return _invited(own, coalition, own.owners.participants).base(), dataset
+
+
+def _invited(scenario: Scenario, coalition: Coalition, called: Sequence[int | str]) -> Scenario:
+    """Return a scenario with the members of a coalition alone, at its ρ, T and K.
+
+    It is judged by the records that the given one is judged by. ``called`` are the names or numbers
+    of all owners.
+    """
+    only = tuple(called[member - 1] for member in coalition.members)
+    return scenario.replace(
+        owners={"only": only, "score_on": scenario.owners.judging_beside(called)},
+        run={"updates": coalition.updates},
+        algorithm=scenario.algorithm.with_step(coalition.rho),
+        privacy={"budget": scenario.privacy.budget.sized(coalition.answers), "learner": None},
+    )
+
+
+def _named(asked: Scenario, known: Population) -> Sequence[int | str]:
+    """Return the names of owners, or their numbers where they have no distinct names.
+
+    A twin's owners are not those of the table that it stands for: they have numbers alone.
+    """
+    names, numbers = known.participants.names, known.participants.numbers
+    named = asked.owners.names is not None or known.scenario.data == asked.data
+    return names if named and len(set(names)) == len(numbers) else numbers
 
 
 def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]:
@@ -252,7 +332,7 @@ def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]
     """
     forecasts = dict[int, Forecast]()
     for at, scenario in scenarios.items():
-        forecasts[at] = forecast(scenario, moments="own", **how)
+        forecasts[at] = forecast(scenario, **how)
         if any(owner.profits for owner in forecasts[at].owners):
             return at, forecasts[at]
     open_ = [at for at, result in forecasts.items() if not _worse(result)]
@@ -263,21 +343,6 @@ def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]
 def _worse(found: Forecast) -> bool:
     """Return whether every owner does worse by joining."""
     return all(owner.profits is False for owner in found.owners)
-
-
-def _chosen(asked: Scenario, known: Population, best: int, tried: Sequence[Coalition]) -> Scenario:
-    """Return the scenario of the best choice, whose owners are called by name where they have one.
-
-    A twin's owners are not those of the table that it stands for: they have numbers alone.
-    """
-    if best == 0:
-        return choosing(asked, known)
-    owners = known.participants
-    named = asked.owners.names is not None or known.scenario.data == asked.data
-    called = (
-        owners.names if named and len(set(owners.names)) == len(owners.numbers) else owners.numbers
-    )
-    return choosing(invited(asked, tried[best], called), known)
 
 
 __all__ = ["Invited", "Trialled", "invite"]

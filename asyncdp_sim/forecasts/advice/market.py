@@ -1,165 +1,90 @@
-"""A data market: the cheapest budgets that reach a target, and what simulated runs make of them."""
+"""A data market: the cheapest budgets with which simulated runs reach a target."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
-from asyncdp_sim.forecasts.advice.contest import (
-    CHOOSING,
-    REPLICATES,
-    Advice,
-    Play,
-    Played,
-    affordable,
-    afresh,
-    ends,
-    gained,
-)
-from asyncdp_sim.forecasts.moments import answering, broken, exact, process_of
-from asyncdp_sim.forecasts.population import Moments, Population, choosing, population
-from asyncdp_sim.runs.problem import prepare
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.forecasts.advice import contest
+from asyncdp_sim.forecasts.advice.contest import Advice, Played
+from asyncdp_sim.forecasts.benefit import task_at
+from asyncdp_sim.forecasts.by_runs import final_psi
+from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.theory.formulas.arguments import finite, positive
-from asyncdp_sim.theory.moments.noise_gain import noise_gain
-from asyncdp_sim.theory.moments.per_update import moments as run_moments
-from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.theory.formulas.market import Demand, Purchase, cheapest
+
+RUNS = 400
+"""Runs, at most, in which the noise of each owner is measured."""
+REMEDY = "to compare budgets without prices, sweep privacy.epsilon"
 
 
-@dataclass(frozen=True, eq=False)
-class Demand:
-    """Cost of noise to a learning: E ψ(θ_L,T) = free + Σ loss_i/ε_i².
+def demand(
+    known: Population, *, runs: int = RUNS, workers: int = 1, progress: Progress | None = None
+) -> Demand:
+    """Measure what the noise of each owner costs, in runs in which it alone has noise.
 
-    loss_i = gain_i 2 (2ΞK_i/n_i)²/f*, gain_i of :mod:`~asyncdp_sim.theory.moments.noise_gain`.
-
-    Attributes
-    ----------
-    free : float
-        E ψ without noise, ≥ 0.
-    loss : array (N,)
-        ≥ 0; an owner of loss 0 needs no budget.
-    """
-
-    free: float
-    loss: Array
-
-    def psi(self, epsilon: Array) -> float:
-        """Return E ψ at budgets ε_i, shape (N,)."""
-        return self.free + float(np.sum(self.loss / np.square(epsilon)))
-
-
-@dataclass(frozen=True, eq=False)
-class Purchase:
-    """The cheapest budgets.
-
-    Attributes
-    ----------
-    epsilon : array (N,)
-        ε_i.
-    paid : array (N,)
-        c_i ε_i.
-    psi : float
-        Expected, at most the target.
-    target : float
-    price_of_target : float
-        −d Σ c_i ε_i/d target = c_i ε_i³/(2 loss_i) of every owner of loss > 0: what a ψ lower by
-        one unit costs, in the limit.
-    """
-
-    epsilon: Array
-    paid: Array
-    psi: float
-    target: float
-    price_of_target: float
-
-    @property
-    def total(self) -> float:
-        """Σ c_i ε_i."""
-        return float(self.paid.sum())
-
-
-def priced(known: Population, doubts: Sequence[str]) -> Demand:
-    """Return what noise costs by moments, clipping taken as inactive.
-
-    Raises
-    ------
-    SpecError
-        If there are doubts, or noise is not Laplace's at a fixed number of answers.
-    """
-    doubts = list(doubts)
-    scenario, objective, law = known.scenario, known.objective, answering(known)
-    privacy = scenario.privacy
-    if privacy.per_owner:
-        doubts.append("it hides whole owners")
-    elif not (privacy.laplace_variance and privacy.budget.named_answers):
-        doubts.append("it is not Laplace noise for a fixed number of answers")
-    if privacy.overlap > 1:
-        doubts.append("owners share records, so that none can sell its budget alone")
-    if scenario.algorithm.in_rounds is not None:
-        doubts.append("learning is in rounds")
-    if len(doubts) > 0:
-        remedy = "to compare budgets without prices, sweep privacy.epsilon"
-        asked = "a scenario whose noise has no exact price"
-        raise SpecError([Fault("", f"{asked}, because {doubt}", remedy) for doubt in doubts])
-    if objective is None or isinstance(law, Unknown):
-        raise TypeError("broken() lets no such scenario pass")
-    algorithm, process = process_of(known, objective, law.chosen)
-    quiet = run_moments(process, noise=privacy.noise, initial=algorithm.initial)
-    judge = objective if known.judge is None else known.judge
-    gain = noise_gain(replace(process, hessian=judge.hessian), noise=privacy.noise)[-1]
-    count = scenario.owners.count
-    answers = np.array(scenario.spending.answers_allowed(count, scenario.run.updates), dtype=float)
-    xi = 0.0 if known.problem.xi is None else known.problem.xi
-    unit = 2 * np.square(2 * xi * answers / objective.records)
-    free = float(quiet.expected_excess(judge.hessian, judge.optimum)[-1] / judge.least)
-    if not np.isfinite(free):
-        rho = algorithm.rho(objective.n_owners, scenario.run.updates, objective.sigma)
-        raise SpecError([Fault("algorithm", f"ρ = {rho:g}", "no prices: the learning diverges")])
-    return Demand(free, np.asarray(gain * unit / judge.least))
-
-
-def cheapest(wanted: Demand, prices: Sequence[float] | Array, target: float) -> Purchase:
-    """Return the budgets that reach a target for the least Σ c_i ε_i; 0 for owners of loss 0.
-
-    ε_i = (loss_i/c_i)^{1/3} (Σ_j loss_j^{1/3} c_j^{2/3} / (target − free))^{1/2}: at the optimum
-    c_i = 2μ loss_i/ε_i³ for one μ, and the target is met.
+    Models are linear in the noise, Z_i = θ_T with owner i's noise − θ_T without any, and noise has
+    mean 0. With noise at ε_i, loss_i = ε_i² E Z_iᵀHZ_i/f*. All runs are over the same networks.
 
     Parameters
     ----------
-    wanted : Demand
-    prices : array (N,)
-        c_i > 0 for each unit of ε_i.
-    target : float
-        Expected ψ, > 0.
+    known : Population
+    runs : int
+        At most; fewer where they would take long.
+    workers : int
+        Processes, ≥ 1; never change a result.
+    progress : Progress, optional
+        Receives the progress.
 
     Raises
     ------
     SpecError
-        If no budgets reach the target, or an argument is outside its domain.
+        If expected ψ is not affine in the noise variances, noise is not Laplace noise for a fixed
+        number of answers, or learning diverges.
     """
-    cost = finite("prices", np.asarray(prices, dtype=float), wanted.loss.shape)
-    for price in cost.tolist():
-        positive("prices", price)
-    if not wanted.free < target:
-        domain = f"allowed is more than {wanted.free:.4g}, the expected ψ without noise"
-        raise SpecError([Fault("target", f"{target:g}", domain)])
-    ratio = np.cbrt(wanted.loss / cost)
-    epsilon = np.asarray(ratio * np.sqrt(np.sum(ratio * cost) / (target - wanted.free)))
-    margin = float(cost @ epsilon) / (2 * (target - wanted.free))
-    buying = wanted.loss > 0
-    psi = wanted.free + float(np.sum(wanted.loss[buying] / np.square(epsilon[buying])))
-    return Purchase(epsilon, cost * epsilon, psi, float(target), margin)
+    judge, scenario = _judge(known), known.scenario
+    own = scenario.privacy.epsilons(scenario.owners.count)
+    budgets = np.where(np.isfinite(own), own, 1.0)
+    alone = np.where(np.eye(len(budgets), dtype=bool), budgets, np.inf)
+    tasks = [known.problem.task.without_noise(), *(task_at(known, each) for each in alone)]
+    runs = contest.affordable(scenario, known.dataset, len(tasks) * scenario.run.updates, runs)
+    numbers = range(contest.CHOOSING, contest.CHOOSING + runs)
+    _, several = known.quick_runs.learned(tasks, numbers, workers=workers, progress=progress)
+    free = float(final_psi(several[0].curve).mean())
+    apart = np.stack([learned.models - several[0].models for learned in several[1:]])
+    if not (np.isfinite(free) and np.isfinite(apart).all()):
+        raise SpecError([Fault("algorithm", "a step with which learning diverges", "lower it")])
+    if any((learned.clipped > 0).any() for learned in several):
+        remedy = "the projection onto Θ acts: allowed is a larger Θ, or larger privacy.epsilon"
+        raise SpecError([Fault("model.theta_max", f"{scenario.model.theta_max:g}", remedy)])
+    cost = np.einsum("nra,ab,nrb->nr", apart, judge.hessian, apart).mean(axis=1)
+    return Demand(free, np.square(budgets) * cost / judge.least)
 
 
-ROUNDS, CLOSE = 8, 0.01
-"""Times that budgets are scaled at most, until the simulated ψ is so near its target."""
+def _judge(known: Population) -> Quadratic:
+    """Return whose f defines ψ, if expected ψ is affine in 1/ε_i²; else refuse, in one line."""
+    scenario, privacy, algorithm = known.scenario, known.scenario.privacy, known.scenario.algorithm
+    outside = algorithm.answers_once or algorithm.obfuscates or algorithm.handles_gradients
+    plain = privacy.laplace_variance and privacy.budget.named_answers
+    reasons = {
+        f"the loss of model {scenario.model.kind} is not quadratic": known.objective is None,
+        "gradients are clipped": privacy.clip_bound is not None or privacy.bound_moves,
+        f"models of algorithm {algorithm.kind} are not linear in the noise": outside,
+        "timing depends on the model": scenario.network.stops,
+        "it is not Laplace noise for a fixed number of answers": not plain,
+        "owners share records, so that none can sell its budget alone": privacy.overlap > 1,
+    }
+    contest.refuse(reasons, "a scenario whose noise has no price", REMEDY)
+    objective = known.objective if known.judge is None else known.judge
+    if objective is None:
+        raise TypeError("no quadratic loss, which is refused above")
+    return objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,32 +96,25 @@ class PurchaseResult(Advice):
     owners : Participants
         Who sells.
     purchase : Purchase
-        With ψ by moments, clipping taken as inactive.
-    clipped : bool
-        Whether gradients are clipped.
     simulated : Played
         With the budgets bought.
     equal : float
-        ε_i that all owners have for the same money, and
+        ε_i that all owners have for the same money.
     with_equal : Played
-        what that comes to.
+        With these.
     given_total : float
-        Σ c_i ε_i of the scenario's own budgets, and
+        Σ c_i ε_i of the scenario's own budgets.
     given : Played
-        what they come to.
-    scaled : bool
-        Whether budgets were scaled, in other runs, until the target was reached.
+        With these.
     """
 
     owners: Participants
     purchase: Purchase
-    clipped: bool
     simulated: Played
     equal: float
     with_equal: Played
     given_total: float
     given: Played
-    scaled: bool
 
     @property
     def verdict(self) -> str:
@@ -220,8 +138,6 @@ class PurchaseResult(Advice):
         """
         it, runs = self.purchase, self.simulated.final
         ratio = self.with_equal.over(self.simulated)
-        inactive = ", clipping taken as inactive" * self.clipped
-        by_moments = f"by moments{inactive} {number(it.psi)}"
         prices = ",".join(f"{price:.6g}" for price in (it.paid / it.epsilon).tolist())
         asked = f"--market {prices} --target {it.target:g}"
         return [
@@ -229,15 +145,14 @@ class PurchaseResult(Advice):
                 f"{self.owners.said(i)}: ε = {number(epsilon)} for {number(paid)}"
                 for i, (epsilon, paid) in enumerate(zip(it.epsilon, it.paid, strict=True))
             ),
-            f"bought    for {it.total:.5g} in all: {self.simulated} ({by_moments}); "
+            f"bought    for {it.total:.5g} in all: {self.simulated}; "
             f"target {it.target:g}: {self.verdict}",
             f"equal     ε = {number(self.equal)} for every owner, same money: {self.with_equal}",
             f"given     budgets, for {self.given_total:.5g} in all: {self.given}",
-            f"gain      {gained(ratio, 'with equal budgets', 'with those bought')}",
+            f"gain      {contest.gained(ratio, 'with equal budgets', 'with those bought')}",
             f"margin    {number(it.price_of_target)} for each unit of ψ less",
             f"runs      {len(runs)} of each choice with a ± (longer half of a 95 % interval), "
-            "networks and noise being the same for all"
-            + ("; budgets were scaled in other runs to reach the target" * self.scaled),
+            "networks and noise being the same for all; other runs measured the cost of noise",
             *self.source(f"{file} {asked}"),
         ]
 
@@ -247,138 +162,59 @@ def buy(
     prices: Sequence[float] | Array,
     target: float,
     *,
-    moments: Moments = "own",
     private: bool = False,
-    replicates: int = REPLICATES,
+    replicates: int = contest.REPLICATES,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> PurchaseResult:
     """Return the cheapest budgets with which a scenario reaches an expected ψ.
 
-    Exact moments of the owners' records price them. Where gradients are clipped, or moments are
-    common ones, the moments say only in which proportion budgets are cheapest; how large they have
-    to be is found by simulated runs. All of it is then simulated afresh, beside equal budgets for
-    the same money and the scenario's own.
+    They are simulated in other runs than those that measured the cost of noise, beside equal
+    budgets for the same money and the scenario's own.
 
     Parameters
     ----------
     scenario : Scenario
-        Its own ε do not matter, but are shown beside what is bought.
+        The cost of noise is measured at its own ε.
     prices, target
         As for :func:`cheapest`.
-    moments, private
+    private
         As for :func:`~asyncdp_sim.forecasts.forecast`.
     replicates : int
         Runs of a choice at most, ≥ 2; fewer where they would take long.
     workers : int
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
-        Told how far it has come.
+        Receives the progress.
 
     Raises
     ------
     SpecError
-        As :func:`priced` and :func:`cheapest`, or if at these budgets the projection onto Θ may
-        act, of which the moments know nothing.
+        As :func:`demand` and :func:`cheapest`.
     DataError
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
-    data = population(asked, moments, private=private)
-    clipped = data.scenario.privacy.clip_bound is not None
-    wanted = priced(data, [why for why in broken(data) if not why.startswith("clipped")])
-    own, cost = data.scenario, finite("prices", np.asarray(prices, float), wanted.loss.shape)
-    with processes(workers) as mapped:
-        pool: dict[str, Any] = {"dataset": data.dataset, "workers": workers, "run_map": mapped}
-
-        def play(epsilon: Array) -> Play:
-            return partial(ends, _with(own, epsilon), **pool)
-
-        light = partial(affordable, own, data.dataset, most=replicates)
-        if clipped or data.common:
-            runs = light(ROUNDS * own.run.updates)
-            purchase = _scaled(wanted, cost, positive("target", target), play, runs, progress)
-        else:
-            purchase = cheapest(wanted, cost, target)
-            _require_inside(data, purchase)
-        own_budgets = own.privacy.epsilons(own.owners.count)
-        equal = np.full(len(cost), purchase.total / cost.sum())
-        runs = light(3 * own.run.updates)
-        choices = [play(budgets) for budgets in (purchase.epsilon, equal, own_budgets)]
-        bought, same, as_given = afresh(choices, runs, progress)
+    known = population(asked, private=private)
+    own = known.scenario
+    options: Any = {"workers": workers, "progress": progress}
+    beginning(progress, "the cost of each owner's noise")
+    purchase = cheapest(demand(known, **options), prices, target)
+    cost, own_budgets = np.asarray(prices, dtype=float), own.privacy.epsilons(own.owners.count)
+    equal = np.full(len(cost), purchase.total / cost.sum())
+    beginning(progress, "these budgets, equal ones and the given ones")
+    choices = [task_at(known, each) for each in (purchase.epsilon, equal, own_budgets)]
+    runs = contest.affordable(own, known.dataset, 3 * own.run.updates, replicates)
+    _, learned = known.quick_runs.learned(choices, range(1, 1 + runs), **options)
+    bought, same, as_given = (Played(final_psi(each.curve)) for each in learned)
+    privacy = asked.privacy.model_copy(update={"epsilon": tuple(purchase.epsilon.tolist())})
     return PurchaseResult(
-        owners=data.participants,
+        **contest.advice_on(known, asked, asked.model_copy(update={"privacy": privacy})),
+        owners=known.participants,
         purchase=purchase,
-        clipped=clipped,
         simulated=bought,
         equal=float(equal[0]),
         with_equal=same,
         given_total=float(cost @ own_budgets),
         given=as_given,
-        scaled=clipped or data.common,
-        scenario=choosing(_with(asked, purchase.epsilon), data),
-        moments=data.words,
-        not_for_release=data.private,
-        unchecked=own.data != asked.data,
     )
-
-
-def _with(scenario: Scenario, epsilon: Array) -> Scenario:
-    """Return the scenario with other budgets."""
-    privacy = scenario.privacy.model_copy(update={"epsilon": tuple(epsilon.tolist())})
-    return scenario.model_copy(update={"privacy": privacy})
-
-
-def _require_inside(known: Population, found: Purchase) -> None:
-    """Refuse budgets whose noise may reach the bound of Θ."""
-    bought = _with(known.scenario, found.epsilon)
-    here = replace(known, scenario=bought, problem=prepare(bought, known.dataset))
-    bound = known.scenario.model.theta_max
-    if bound is not None and isinstance(exact(here), tuple):
-        problem = f"the noise of ψ = {found.target:g} may reach beyond"
-        raise SpecError(
-            [Fault("model.theta_max", f"{bound:g}", f"{problem}: allowed is a larger Θ, or less ψ")]
-        )
-
-
-def _scaled(
-    wanted: Demand,
-    prices: Array,
-    target: float,
-    play: Callable[[Array], Play],
-    runs: int,
-    progress: Progress | None,
-) -> Purchase:
-    """Return budgets in the cheapest proportion by moments, as large as simulated runs ask for.
-
-    What noise adds to ψ falls about with the square of all budgets; each round measures it anew,
-    with the same networks and noise.
-
-    Raises
-    ------
-    SpecError
-        If the target is not reached without noise.
-    """
-    numbers = range(CHOOSING, CHOOSING + runs)
-    for price in prices.tolist():
-        positive("prices", price)
-    advance = counted(progress, "finding how large budgets are: runs", (1 + ROUNDS) * runs)
-    reach = Played(play(np.full(len(prices), np.inf))(numbers))
-    advance(runs)
-    free = reach.psi
-    if not free < target:
-        quiet_psi = f"{free:.4g} ± {reach.half_width:.2g}"
-        domain = f"allowed is more than {quiet_psi}, the simulated ψ without noise"
-        raise SpecError([Fault("target", f"{target:g}", domain)])
-    proportion = np.maximum(np.cbrt(wanted.loss / prices), 1e-12)
-    scale = float(np.sqrt(np.sum(wanted.loss / proportion**2) / (target - free)))
-    for _ in range(ROUNDS):
-        epsilon = scale * proportion
-        psi = Played(play(epsilon)(numbers)).psi
-        advance(runs)
-        if abs(psi / target - 1) < CLOSE:
-            break
-        grow = np.sqrt(max(psi - free, 0.0) / (target - free)) if np.isfinite(psi) else 4.0
-        scale *= float(np.clip(grow, 0.25, 4.0))
-    margin = float(prices @ epsilon) / (2 * (target - free))
-    return Purchase(epsilon, prices * epsilon, wanted.psi(epsilon), target, margin)

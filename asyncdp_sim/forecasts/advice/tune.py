@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from math import ceil, inf, isfinite
+from math import ceil, isfinite
 from typing import Any
 
 from asyncdp_sim.core.arrays import Array
@@ -16,16 +16,15 @@ from asyncdp_sim.forecasts.advice.contest import (
     REPLICATES,
     Advice,
     Played,
+    advice_on,
     affordable,
     afresh,
     ends,
     gained,
     longest,
 )
-from asyncdp_sim.forecasts.moments import broken, exact
-from asyncdp_sim.forecasts.population import Population, choosing, population
-from asyncdp_sim.runs.problem import prepare
-from asyncdp_sim.runs.workers import processes
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 
 CHANGES = (((4.0,), 10), ((2.0,), 20), ((1.4,), 40), ((1.2, 1.08), 100))
@@ -37,8 +36,6 @@ AT_ONCE = 4
 """Choices of which all runs together are light work."""
 SMALLEST = 1e-30
 """The step below which none is sought that converges; none is sought above 1 over it."""
-MOMENTS = 3e7
-"""N² p² T up to which exact moments take less time than runs."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +138,6 @@ class Design(Advice):
     ----------
     given, best : SimulatedChoice
         One and the same where no better choice was found. No run had a part in the choosing.
-    exactly : float or None
-        E ψ of the best choice, where it was sought by exact moments.
     tried : int
         Choices that were compared.
     at_limit : bool
@@ -151,7 +146,6 @@ class Design(Advice):
 
     given: SimulatedChoice
     best: SimulatedChoice
-    exactly: float | None
     tried: int
     at_limit: bool
 
@@ -179,17 +173,14 @@ class Design(Advice):
                 f"given     {self.given}",
                 f"gain      {gained(self.gain, 'as given', 'of the best')}",
             ]
-        by = "other simulated runs"
-        if self.exactly is not None:
-            by = f"exact moments of these owners, ψ {number(self.exactly)} of the best"
         runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"
         return [
             *lines,
             f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
             "half of a 95 % interval",
-            f"search    {self.tried} choices of the step, T and K compared by {by}; it ends where "
-            f"no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
+            f"search    {self.tried} choices of the step, T and K compared by other simulated "
+            f"runs; it ends where no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
             *([limit] if self.at_limit else []),
             *self.source(f"{file} --tune"),
         ]
@@ -207,8 +198,8 @@ def tune(
 
     From the scenario's own choice on, each is changed by smaller and smaller factors as long as
     that pays, however far. K, where a cap names it, is at least T/N: all T updates can be made. The
-    cost is E ψ by exact moments where they apply whatever the step and T are; else the mean ψ of
-    simulated runs, the same networks and noise for all choices. Everything else stays.
+    cost is the mean ψ of simulated runs, with the same networks and noise for all choices.
+    Everything else stays.
 
     Parameters
     ----------
@@ -231,7 +222,7 @@ def tune(
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
-    data = population(asked, "own", private=private)
+    data = population(asked, private=private)
     own = data.scenario
     updates, capped = own.run.updates, not own.privacy.budget.follows_updates
     step = own.algorithm.step_of(own.owners.count, updates, own.model.sigma)
@@ -244,7 +235,6 @@ def tune(
     beginning(progress, "trying steps, lengths and caps")
     choices = Choices(own.owners.count, capped, longest(own, data.dataset))
     own_choice = StepLengthCap(step, updates, max(own.network.answers_allowed))
-    by_moments = not capped and len(broken(data)) == 0 and _size(data) <= MOMENTS
     with processes(workers) as mapped:
 
         def play(setting: StepLengthCap, numbers: Sequence[int]) -> Array:
@@ -252,8 +242,6 @@ def tune(
             return ends(setting.into(own), numbers, **options)
 
         def cost(setting: StepLengthCap, runs: int) -> float:
-            if by_moments:
-                return _exactly(data, setting)
             return float(play(setting, range(CHOOSING, CHOOSING + runs)).mean())
 
         def runs_of(updates: int, most: int) -> int:
@@ -267,13 +255,9 @@ def tune(
     return Design(
         given=results[-1],
         best=results[0],
-        exactly=_exactly(data, best) if by_moments else None,
         tried=tried,
         at_limit=best.updates == choices.longest,
-        scenario=choosing(asked if best == own_choice else best.into(asked), data),
-        moments=data.words,
-        not_for_release=data.private,
-        unchecked=own.data != asked.data,
+        **advice_on(data, asked, asked if best == own_choice else best.into(asked)),
     )
 
 
@@ -330,17 +314,3 @@ def _first(
 
 def _pays(found: float, before: float) -> bool:
     return found < (1 - PAYS) * before
-
-
-def _exactly(known: Population, setting: StepLengthCap) -> float:
-    """Return E ψ of a choice by exact moments; infinite where it has none."""
-    scenario = setting.into(known.scenario)
-    here = replace(known, scenario=scenario, problem=prepare(scenario, known.dataset))
-    result = exact(here)
-    return inf if isinstance(result, tuple) else float(result.psi[-1])
-
-
-def _size(known: Population) -> float:
-    """Return N² p² T."""
-    scenario = known.scenario
-    return (scenario.owners.count * scenario.data.features) ** 2 * float(scenario.run.updates)

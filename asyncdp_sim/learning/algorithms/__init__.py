@@ -1,9 +1,9 @@
-"""Learning algorithms, one file each, on arrays with a leading replicate axis."""
+"""Learning algorithms as scenarios name them, and their steps on arrays of rows."""
 
 from typing import Annotated
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.learning.algorithms.async_gossip import AsyncGossip, GossipSteps
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gathered import (
     Collab1,
@@ -11,12 +11,14 @@ from asyncdp_sim.learning.algorithms.gathered import (
     Collab2,
     ParameterServer,
 )
-from asyncdp_sim.learning.algorithms.gossip_graph import (
+from asyncdp_sim.learning.algorithms.gossip import (
+    AsyncGossip,
     Averaging,
     AveragingSteps,
     GossipGraph,
+    GossipSteps,
 )
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
@@ -30,10 +32,10 @@ from asyncdp_sim.learning.algorithms.steps import (
     Asks,
     CellRows,
     Gradients,
+    LocalSteps,
     Setting,
     Wrapped,
 )
-from asyncdp_sim.spec.registry import FAMILY
 
 AnyAlgorithm = Annotated[
     AsyncGossip

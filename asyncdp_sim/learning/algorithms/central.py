@@ -12,19 +12,19 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
 from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
+    LocalSteps,
     Setting,
-    of_owners,
-    of_rows,
+    owners_column,
     project,
-    shared,
+    rows_column,
 )
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, trait
 
 Weighting = Literal["constant", "polynomial", "hinge"]
 
@@ -59,7 +59,7 @@ class CentralState:
     clipped: Ints
 
     def move(self, model: Array, theta_max: float | Array | None) -> None:
-        """Make Π_Θ[model] the model."""
+        """Replace the model by Π_Θ[model], and count the projections."""
         outside = project(model, theta_max)
         if outside is not None:
             self.clipped += outside
@@ -91,8 +91,8 @@ class CentralSteps(Algorithm):
     step : array (N,)
         η N n_i/n.
     often : array (N,) or None
-        Nπ_i, or Nπ_i E[w(s) | i], by which what an owner's answer moves is divided; None where it
-        is not.
+        Nπ_i, or Nπ_i E[w(s) | i], by which the effect of an owner's answer is divided; None where
+        it is not divided.
     weighting : str
         w(s): 1 ("constant"), (1+s)^(−a) ("polynomial"), or 1 for s ≤ b and 1/(a(s−b)+1) beyond
         ("hinge").
@@ -103,7 +103,7 @@ class CentralSteps(Algorithm):
     initial : str
         Where the model starts.
     local : LocalSteps, optional
-        How far owners go by themselves: an answer is then the difference of two models.
+        The steps of each owner, if any: an answer is the difference of two models then.
     """
 
     by_row: ClassVar[tuple[str, ...]] = (
@@ -127,29 +127,28 @@ class CentralSteps(Algorithm):
         return start(self.initial, replicates, self.theta_max, self.n_features)
 
     @override
-    def query(self, state: CentralState, turn: AnswerBatch) -> Array:
-        return state.central.take(turn.replicates, axis=0)
+    def query(self, state: CentralState, batch: AnswerBatch) -> Array:
+        return state.central.take(batch.replicates, axis=0)
 
-    def evened(self, moves: Array, turn: AnswerBatch) -> Array:
-        """Return what owners' answers move, (r, p), over how often each answers; in place."""
+    def divide_by_frequency(self, moves: Array, batch: AnswerBatch) -> None:
+        """Divide the effects of answers (r, p), in place, by how often each owner answers."""
         if self.often is not None:
-            moves /= of_owners(self.often, turn)
-        return moves
+            moves /= owners_column(self.often, batch)
 
-    def weight(self, turn: AnswerBatch) -> Array:
-        """Return w(s) of the answers of a turn, shape (r, 1)."""
-        rows, late = turn.replicates, turn.staleness
+    def weight(self, batch: AnswerBatch) -> Array:
+        """Return w(s) of the answers of a batch, shape (r, 1)."""
+        rows, late = batch.replicates, batch.staleness
         late = np.zeros_like(rows) if late is None else late
-        exponent, patience = of_rows(self.exponent, rows), of_rows(self.patience, rows)
+        exponent, patience = rows_column(self.exponent, rows), rows_column(self.patience, rows)
         return weight_of(self.weighting, exponent, patience, late[:, None])
 
 
 class CentralKind(AlgorithmSpec):
-    """One model to which local steps are added, the less the staler they are.
+    """An algorithm with one model, to which local steps are added with weights that fall with age.
 
-    Owner i's answer stands for a local step, or for several. The expectation of one over uniform i
-    is the gradient of the whole objective, so owners that answer unequally often bias it, as they
-    do async-gossip, unless their steps are divided by Nπ_i.
+    Owner i's answer stands for one local step, or for several. The mean step over uniform i follows
+    the gradient of the whole objective. Owners that answer unequally often therefore bias it, as in
+    async-gossip, unless their steps are divided by Nπ_i.
     """
 
     updates_of = ("answer",)
@@ -181,7 +180,7 @@ class CentralKind(AlgorithmSpec):
         return {
             "n_owners": setting.n_owners,
             "n_features": setting.n_features,
-            "step": shared(step),
+            "step": step,
             "often": setting.overcounted(self.selection, self.weight),
             "weighting": self.weighting,
             "exponent": self.exponent,
@@ -222,21 +221,23 @@ class FedAsyncSteps(CentralSteps):
         return CentralState(self.start(replicates), np.zeros(len(replicates), dtype=np.int64))
 
     @override
-    def apply(self, state: CentralState, turn: AnswerBatch, points: Array, answers: Array) -> None:
-        local = self._local_model(turn, points, answers)
+    def apply(self, state: CentralState, batch: AnswerBatch, points: Array, answers: Array) -> None:
+        local = self._local_model(batch, points, answers)
         if self.often is not None:
-            local = points + self.evened(local - points, turn)
-        weight = of_rows(self.mixing, turn.replicates)
-        if turn.staleness is not None:
-            weight = weight * self.weight(turn)
+            moves = local - points
+            self.divide_by_frequency(moves, batch)
+            local = points + moves
+        weight = rows_column(self.mixing, batch.replicates)
+        if batch.staleness is not None:
+            weight = weight * self.weight(batch)
         state.move(state.central + weight * (local - state.central), self.theta_max)
 
-    def _local_model(self, turn: AnswerBatch, points: Array, answers: Array) -> Array:
-        """Return x: one step from the points along answers, or where owners went themselves."""
+    def _local_model(self, batch: AnswerBatch, points: Array, answers: Array) -> Array:
+        """Return x: one step from the points along the answers, or the owner's own model."""
         if self.local is not None:
             return points - answers
-        answers *= of_owners(self.step, turn)
-        local = of_rows(self.shrink, turn.replicates) * points
+        answers *= owners_column(self.step, batch)
+        local = rows_column(self.shrink, batch.replicates) * points
         local -= answers
         return local
 
@@ -262,7 +263,7 @@ class FedAsync(CentralKind):
 
 @dataclass(eq=False)
 class BufferState(CentralState):
-    """One model per replicate and what its buffer holds.
+    """One model per replicate and the sum in its buffer.
 
     Attributes
     ----------
@@ -308,13 +309,13 @@ class FedBuffSteps(CentralSteps):
         return BufferState(model, clipped, np.zeros_like(model))
 
     @override
-    def apply(self, state: BufferState, turn: AnswerBatch, points: Array, answers: Array) -> None:
+    def apply(self, state: BufferState, batch: AnswerBatch, points: Array, answers: Array) -> None:
         if self.local is None:
-            answers *= of_owners(self.step, turn)
-            answers += of_rows(self.shrink, turn.replicates) * points
-        self.evened(answers, turn)
-        if turn.staleness is not None:
-            answers *= self.weight(turn)
+            answers *= owners_column(self.step, batch)
+            answers += rows_column(self.shrink, batch.replicates) * points
+        self.divide_by_frequency(answers, batch)
+        if batch.staleness is not None:
+            answers *= self.weight(batch)
         state.buffer += answers
 
     @override

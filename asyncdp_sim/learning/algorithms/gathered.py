@@ -4,20 +4,27 @@ These are Algorithms 1 and 2 of Collab, and the plain parameter server (POLAR, s
 baseline that POLAR-SGD is held against, with one server and gradients as they are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import (
+    Field,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount, LocalSteps
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
 from asyncdp_sim.learning.algorithms.moments import (
     AS_PUBLISHED,
     MENDED,
@@ -28,27 +35,27 @@ from asyncdp_sim.learning.algorithms.moments import (
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
+    LocalSteps,
     Setting,
-    of_owners,
+    owners_column,
     power,
     project,
 )
-from asyncdp_sim.spec.base import Count, Positive, Tally, trait
 
 
 @dataclass(eq=False)
 class GatheredState:
-    """One model per replicate, and what this round has brought so far; advanced in place.
+    """One model per replicate, and the answers of this round so far; advanced in place.
 
     Attributes
     ----------
     central : array (R, p)
         The model that is judged.
     model : array (R, p)
-        θ, at which gradients are asked for.
+        θ, at which gradients are taken.
     clipped : array of int (R,)
         Updates in which the projection onto Θ changed θ.
-    turns, answers : list
+    batches, answers : list
         This round's answers, in the order of arrival.
     k : int
         Updates made.
@@ -57,7 +64,7 @@ class GatheredState:
     central: Array
     model: Array
     clipped: Ints
-    turns: list[AnswerBatch] = field(default_factory=list)
+    batches: list[AnswerBatch] = field(default_factory=list)
     answers: list[Array] = field(default_factory=list)
     k: int = 0
 
@@ -77,9 +84,6 @@ class GatheredSteps(Algorithm):
         p.
     sigma : float
         σ.
-    trim : int
-        Of each coordinate's answers, so many of the largest and of the smallest are left out
-        (then the mean is not weighted); as few as leave at least one where a round has less.
     theta_max : float or None
         The box Θ.
     initial : str
@@ -93,7 +97,6 @@ class GatheredSteps(Algorithm):
     weights: Array
     n_features: int
     sigma: float | Array
-    trim: int = 0
     theta_max: float | Array | None
     initial: Initial
 
@@ -103,44 +106,26 @@ class GatheredSteps(Algorithm):
         return GatheredState(model.copy(), model, np.zeros(len(replicates), dtype=np.int64))
 
     @override
-    def query(self, state: GatheredState, turn: AnswerBatch) -> Array:
-        return state.model[turn.replicates]
+    def query(self, state: GatheredState, batch: AnswerBatch) -> Array:
+        return state.model[batch.replicates]
 
     @override
-    def apply(self, state: GatheredState, turn: AnswerBatch, points: Array, answers: Array) -> None:
-        state.turns.append(turn)
+    def apply(
+        self, state: GatheredState, batch: AnswerBatch, points: Array, answers: Array
+    ) -> None:
+        state.batches.append(batch)
         state.answers.append(answers)
 
     def mean(self, state: GatheredState) -> Array:
         """Return the mean of this round's answers, shape (R, p), and forget them."""
-        mean = self._trimmed(state) if self.trim > 0 else self._weighted(state)
-        state.turns, state.answers = [], []
-        return mean
-
-    def _weighted(self, state: GatheredState) -> Array:
         total, weight = np.zeros_like(state.model), np.zeros((len(state.model), 1))
-        for turn, answers in zip(state.turns, state.answers, strict=True):
-            share = of_owners(self.weights, turn)
-            total[turn.replicates] += share * answers
-            weight[turn.replicates] += share
+        for batch, answers in zip(state.batches, state.answers, strict=True):
+            share = owners_column(self.weights, batch)
+            total[batch.replicates] += share * answers
+            weight[batch.replicates] += share
+        state.batches, state.answers = [], []
         weight[weight == 0] = 1  # a replicate without answers does not move
         return np.asarray(total / weight)
-
-    def _trimmed(self, state: GatheredState) -> Array:
-        shape = (len(state.answers), *state.model.shape)
-        ranked = np.full(shape, np.nan)  # what is absent ranks last
-        count = np.zeros(len(state.model), dtype=np.int64)
-        for place, (turn, answers) in enumerate(zip(state.turns, state.answers, strict=True)):
-            ranked[place, turn.replicates] = answers
-            count[turn.replicates] += 1
-        ranked.sort(axis=0)
-        cut = np.minimum(self.trim, (np.maximum(count, 1) - 1) // 2)
-        rank = np.arange(len(ranked))[:, None]
-        kept = (rank >= cut) & (rank < count - cut)
-        total = np.zeros_like(state.model)
-        for used, answers in zip(kept, ranked, strict=True):  # a sum in one order for every shape
-            total[used] += answers[used]
-        return np.asarray(total / np.maximum(kept.sum(axis=0), 1)[:, None])
 
     def move(self, state: GatheredState, step: float | Array, rows: Ints | None) -> None:
         """Take θ ← Π_Θ[θ − step (σθ + mean)] in these replicates; count the update."""
@@ -219,14 +204,29 @@ class Collab2Steps(GatheredSteps):
 class CollabKind(GatheredKind):
     """Synchronous learning with noisy gradients of all owners.
 
-    The papers' loop makes T − 1 updates and pays for T answers; here T updates are made of the T
-    answers that are paid for.
+    The papers' loop makes T − 1 updates and charges T answers; here T updates use the T answers
+    that are charged.
     """
 
-    sums_suffice = trait(lambda self: self.trim == 0)
-
-    trim: Tally = 0
     initial: Initial = "zeros"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_trim(cls, given: Any) -> Any:
+        """Drop ``trim = 0`` (no answer is left out), which scenarios of older versions have."""
+        if isinstance(given, Mapping) and given.get("trim") == 0:
+            return {name: value for name, value in given.items() if name != "trim"}
+        return given
+
+    @model_serializer(mode="wrap")
+    def _with_trim(
+        self, written: SerializerFunctionWrapHandler, how: SerializationInfo
+    ) -> dict[str, Any]:
+        """Write ``trim = 0``, as older versions did: digests, which name results, hold it."""
+        table: dict[str, Any] = written(self)
+        if how.exclude_unset or how.exclude_defaults:
+            return table
+        return {"kind": table["kind"], "trim": 0, **table}
 
     def numbers(self, setting: Setting) -> dict[str, Any]:
         """Return the fields of :class:`~.gathered.GatheredSteps`."""
@@ -234,7 +234,6 @@ class CollabKind(GatheredKind):
             "weights": setting.weights,
             "n_features": setting.n_features,
             "sigma": setting.sigma,
-            "trim": self.trim,
             "theta_max": setting.theta_max,
             "initial": self.initial,
         }
@@ -256,7 +255,7 @@ class Collab1(CollabKind):
     @property
     @override
     def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.rho, self.schedule, self.initial, AS_PUBLISHED, self.trim)
+        return StepsInRounds(self.rho, self.schedule, self.initial, AS_PUBLISHED)
 
     @override
     def steps(self, setting: Setting) -> Collab1Steps:
@@ -281,7 +280,7 @@ class Collab2(CollabKind):
     @property
     @override
     def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.step, self.schedule, self.initial, MENDED, self.trim)
+        return StepsInRounds(self.step, self.schedule, self.initial, MENDED)
 
     @override
     def steps(self, setting: Setting) -> Collab2Steps:
@@ -292,16 +291,17 @@ class Collab2(CollabKind):
 class ParameterServerSteps(GatheredSteps):
     """x ← Π_X[x − α_k (σx + Σ (n_h/n) g_h)], with α_k = α k^(−e).
 
-    The paper's f is a sum over records and this one a mean: its α_k is ours over n. With E local
-    steps of η the mean is of D_h/(Eη), D_h the differences of :class:`LocalSteps`, which have σx
-    in them: α_k = Eη makes the owners' mean the model.
+    The paper's f is a sum over records, here it is a mean: the paper's α_k is this one divided by
+    n. With E local steps of η, the mean is over D_h/(Eη), where D_h is the difference that
+    :class:`LocalSteps` sends. It contains σx. With α_k = Eη the new model is the mean of the
+    owners' models.
 
     Attributes
     ----------
     rate, exponent : float
         α and e.
     local : LocalSteps, optional
-        How far owners go by themselves; ``sigma`` is 0 then.
+        The steps of each owner; ``sigma`` is 0 then.
     """
 
     by_row: ClassVar[tuple[str, ...]] = (*GatheredSteps.by_row, "rate", "exponent", "local")

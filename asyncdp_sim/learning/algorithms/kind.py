@@ -1,37 +1,28 @@
-"""The family of algorithms: what the rest of the house asks of each."""
+"""The base of algorithms as scenarios name them: fields, traits, and what they refuse."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Positive, Variant, about, kind_of, members
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
-    AnswerBatch,
     Setting,
-    of_owners,
-    of_rows,
-    project,
 )
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
-from asyncdp_sim.spec.base import Positive, Variant, about, kind_of, members, per_owner
-from asyncdp_sim.spec.validation import faults_of, show
 
-MOST = 10_000
-"""Steps before an answer, at most."""
-LONGEST = 1e9
-"""Time units in which an answer must be ready, as far as the integer clock is concerned."""
+MOST_LOCAL_STEPS = 10_000
+"""Most gradient steps that an owner takes before it answers."""
 
 LocalCount = Annotated[
-    Annotated[int, Field(ge=1, le=MOST)] | None,
+    Annotated[int, Field(ge=1, le=MOST_LOCAL_STEPS)] | None,
     about(
         "E: number of gradient steps that an owner takes from the model it received, before "
         "it sends the difference. Each step uses a noisy gradient and costs as much privacy "
@@ -42,52 +33,8 @@ LocalCount = Annotated[
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class LocalSteps:
-    """Steps of owner i from the model θ that it was sent: E of them, and their sum.
-
-    x_0 = θ, x_{e+1} = x_e − (ησ x_e + s_i Q_e), with Q_e its noisy gradient at Π_Θ[x_e], which
-    takes the place of x_e; it sends (θ − x_E)/u. Π_Θ looks at noisy gradients alone.
-
-    Attributes
-    ----------
-    count : int
-        E ≥ 2.
-    step : array (N,)
-        s_i.
-    shrink : float
-        1 − ησ.
-    theta_max : float or None
-        The box Θ.
-    unit : float
-        u.
-    """
-
-    by_row: ClassVar[tuple[str, ...]] = ("step", "shrink", "theta_max", "unit")
-
-    count: int
-    step: Array
-    shrink: float | Array
-    theta_max: float | Array | None
-    unit: float | Array = 1.0
-
-    def sent(self, turn: AnswerBatch, points: Array, ask: Callable[[Array], Array]) -> Array:
-        """Return what owners send that were sent ``points`` (r, p), shape (r, p).
-
-        ``ask`` gives their noisy gradients at points of their own, which may be used up.
-        """
-        local, step, rows = points, of_owners(self.step, turn), turn.replicates
-        shrink = of_rows(self.shrink, rows)
-        bound = None if self.theta_max is None else of_rows(self.theta_max, rows)
-        for made in range(self.count):
-            if made > 0:
-                project(local, bound)
-            local = shrink * local - step * ask(local)
-        return np.asarray((points - local) / of_rows(self.unit, rows))
-
-
 def beyond_one_step(scenario: Any) -> Iterator[Fault]:
-    """Yield what several gradients for each answer are not known to go with."""
+    """Yield faults of settings that are not supported with several gradients for each answer."""
     privacy = scenario.privacy
     steps = str(scenario.algorithm.gradients_per_answer)
     if privacy.hides and privacy.on_trust:
@@ -96,80 +43,61 @@ def beyond_one_step(scenario: Any) -> Iterator[Fault]:
     if len(privacy.prices(scenario.owners.count)) > 0:
         remedy = "allowed with local steps is answers: a price is of one gradient"
         yield Fault("privacy.budget.per_answer", steps, remedy)
-    if scenario.acceptance is not None:
-        remedy = "not allowed with local steps: no length of honest differences is known"
-        yield Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy)
-    yield from _too_slow(scenario)
-
-
-def _too_slow(scenario: Any) -> Iterator[Fault]:
-    """Yield what keeps gradients from being computed one after another."""
-    count = scenario.algorithm.gradients_per_answer
-    for law in dict.fromkeys(per_owner(scenario.compute, 1)):
-        if count * law.mean > LONGEST:
-            remedy = f"allowed with {count} local steps is at most 1e9 for all of them together"
-            yield Fault("compute", show(law.model_dump()), remedy)
-        elif law.in_a_row(count) is None:
-            remedy = (
-                "allowed with local steps: none, constant, exponential or gamma, several of which "
-                "in a row have a law with a name"
-            )
-            yield Fault("compute.kind", repr(law.kind), remedy)
 
 
 class AlgorithmSpec(Variant):
     """An algorithm as a scenario names it."""
 
     updates_of: ClassVar[tuple[UpdateOf, ...]]
-    """What an update of its protocols may be made of."""
+    """The kinds of update of the protocols that it runs on."""
     one_model: ClassVar[bool]
-    """Owners keep no models of their own: a query and a broadcast are of the central one."""
+    """Whether owners keep no models of their own, so that every query is the central model."""
     looks_at_models: ClassVar[bool]
-    """Answers depend on the model that was sent, so that it matters how old it is."""
+    """Whether answers depend on the model that was sent, so that its age matters."""
     obfuscates: ClassVar[bool]
-    """Answers are obfuscated by the algorithm itself, which is no differential privacy."""
+    """Whether the algorithm itself obfuscates answers, which is no differential privacy."""
     answers_once: ClassVar[bool] = False
-    """An owner draws one noisy answer, and whatever it sends later is worked out from that one."""
+    """Whether an owner draws one noisy answer, from which it computes all that it sends later."""
     averages_once: ClassVar[bool] = False
-    """And that is a mean of vectors, each linear in its owner's answer: nothing else is sent."""
+    """Whether owners send only means of vectors, each linear in one owner's only answer."""
     averages_alone: ClassVar[bool] = False
-    """Of two nodes that meet, one may hear the other and not be heard."""
+    """Whether one of two nodes that meet may receive the other's vector while its own is lost."""
     step_field: ClassVar[str] = "step"
-    """The field that says how long steps are, which advice may choose."""
+    """Name of the field that sets the length of steps, which advice may choose."""
     xi: ClassVar[float | None] = None
-    """Ξ of an answer that is no gradient; None is for the model and the sensitivity to say."""
+    """Ξ of an answer that is no gradient; None where it follows from model and sensitivity."""
     handles_gradients: ClassVar[bool] = False
-    """Of one from outside: it makes something of gradients before noise hides them.
+    """Whether an algorithm from outside uses gradients before noise is added.
 
-    Then no proof covers its answers. Else it is given noisy answers alone.
+    No proof covers its answers then. Otherwise it receives noisy answers only.
     """
     answers_per_update: ClassVar[int | None] = 1
     """How many answers make one update; None where the protocol decides each time."""
     sample: ClassVar[int | None] = None
-    """How many records an answer is computed from; None is all of an owner's."""
+    """Number of records that an answer is computed from; None is all records of its owner."""
     needs_shares: ClassVar[bool] = False
-    """Whether it must know how often each owner's answers are used."""
+    """Whether its steps need each owner's share of the updates."""
     needs_lateness: ClassVar[bool] = False
-    """Whether it must know the law of the staleness of each owner's answers."""
+    """Whether its steps need the law of the staleness of each owner's answers."""
     sums_suffice: ClassVar[bool] = False
-    """Whether updates are of Σ n_i Q_i and of who answered: no single answer is needed."""
+    """Whether an update needs only Σ n_i Q_i and the set of owners that answered."""
     mean_step: ClassVar[float | None] = None
-    """The step along f's gradient that an update with fresh answers is in the mean, if one."""
+    """Length of the mean step along ∇f of an update with fresh answers; None if there is none."""
     treats_updates_alike: ClassVar[bool] = False
-    """Whether no step depends on k, so that going on over the same owners may have a limit."""
+    """Whether no step depends on k, so that a run may have a stationary limit."""
 
     kind: str
 
     @property
     def gradients_per_answer(self) -> int:
-        """How many gradients an answer is made of, each of which is hidden, and charged."""
-        local = getattr(self, "local_steps", None)  # a field of the members that have it
+        """Number of gradients that make an answer; noise is added to each, and each is charged."""
+        local = getattr(self, "local_steps", None)  # a field of some members
         return 1 if local is None else local
 
     @property
     def starts_at(self) -> str | None:
-        """Where models start, of the members that let a scenario choose it; else None."""
-        return getattr(self, "initial", None)  # a field has its place in each member's table
+        """Where models start; None of members that do not let a scenario choose it."""
+        return getattr(self, "initial", None)  # a field of some members
 
     @property
     def one_on_one(self) -> OneOnOne | None:
@@ -196,28 +124,28 @@ class AlgorithmSpec(Variant):
 
     @property
     def step_length(self) -> float:
-        """What stands in that field: ρ, c_1, α or η."""
+        """The value of :attr:`step_field`: ρ, c_1, α or η."""
         return float(getattr(self, self.step_field))
 
     def with_step(self, step: float) -> Self:
-        """Return the same with other steps."""
+        """Return the same algorithm with this value of :attr:`step_field`."""
         return self.model_copy(update={self.step_field: step})
 
     def step_of(self, n_owners: int, updates: int, sigma: float) -> float | None:
-        """Return the step Nρ/(T²σ) of N owners, T updates and σ; None where steps are others."""
+        """Return the step Nρ/(T²σ) of N owners, T updates and σ; None for other algorithms."""
         return None
 
     def numbers_of_answer(self, numbers: int) -> int:
-        """Return how many numbers an answer has, given those of a model."""
+        """Return how many numbers an answer has, if a model has ``numbers`` of them."""
         return numbers
 
     @classmethod
     def runs_on(cls, protocol: Any) -> bool:
-        """Return whether updates of a protocol, or of its class, are made of what this takes."""
+        """Return whether it runs on a protocol, or on all protocols of a class."""
         return protocol.update_of in cls.updates_of
 
     def faults(self, protocol: Any) -> list[Fault]:
-        """Return what does not suit it in a protocol."""
+        """Return the faults of a protocol that it cannot run on."""
         faults = []
         if not self.runs_on(protocol):
             fitting = [kind_of(member) for member in members(Protocol) if self.runs_on(member)]
@@ -229,7 +157,7 @@ class AlgorithmSpec(Variant):
         return faults
 
     def misfits(self, scenario: Any) -> list[Fault]:
-        """Return what does not suit it in a scenario's model, privacy and acceptance."""
+        """Return the faults of a scenario whose model or privacy it does not support."""
         faults = list(beyond_one_step(scenario)) if self.gradients_per_answer > 1 else []
         if self.sample is None or not scenario.privacy.hides:
             return faults
@@ -240,7 +168,7 @@ class AlgorithmSpec(Variant):
         return [*faults, Fault("algorithm.batch", str(self.sample), remedy)]
 
     def undeclared(self, what: str) -> Fault:
-        """Return the fault of one from outside that decides ``what``, and does not declare it."""
+        """Return the fault of an algorithm from outside that decides ``what`` without a mark."""
         remedy = (
             f"it decides {what}: allowed from outside with handles_gradients = True, and its label "
             "then reads “not shown”"
@@ -248,9 +176,10 @@ class AlgorithmSpec(Variant):
         return Fault("algorithm.kind", repr(self.kind), remedy)
 
     def reaches_for_gradients(self, numbers: int) -> list[Fault]:
-        """Return what one from outside decides of answers with ``numbers`` before noise is added.
+        """Return a fault for each property of answers that an algorithm from outside decides.
 
-        What it decides in its steps is looked for where these are made.
+        These properties matter before noise is added. A model has ``numbers`` numbers. What its
+        steps decide is checked where the steps are made.
         """
         if not self.outside or self.handles_gradients:
             return []
@@ -264,9 +193,9 @@ class AlgorithmSpec(Variant):
         return [self.undeclared(decision) for decision, does in decided.items() if does]
 
     def answers_more_than_once(self, scenario: Any) -> list[Fault]:
-        """Return a fault where a budget is divided among more answers than an owner's only one."""
+        """Return a fault if a budget is for several answers, since an owner answers only once."""
         privacy, n_owners = scenario.privacy, scenario.owners.count
-        if len(privacy.faults(n_owners, scenario.model)) > 0:  # what it allows is not known then
+        if len(privacy.faults(n_owners, scenario.model)) > 0:  # the budget is not known then
             return []
         most = max(scenario.spending.answers_allowed(n_owners, scenario.run.updates))
         if most == 1:
@@ -286,7 +215,7 @@ class AlgorithmSpec(Variant):
 
 
 class GossipKind(AlgorithmSpec):
-    """An algorithm with steps of Nρ/(T²σ), which a scenario gives by ρ or by their own length."""
+    """An algorithm with steps of Nρ/(T²σ); a scenario sets either ρ or the step itself."""
 
     step_field = "rho"
 
@@ -301,7 +230,7 @@ class GossipKind(AlgorithmSpec):
         return self
 
     def rho_of(self, n_owners: int, updates: int, sigma: float) -> float:
-        """Return ρ of N owners, T updates and σ: of all that is computed with ρ."""
+        """Return ρ, which follows from N owners, T updates and σ if the step itself is set."""
         if self.rho is not None:
             return self.rho
         return (self.step or 0.0) * updates**2 * sigma / n_owners

@@ -1,6 +1,6 @@
 """Algorithms whose exact moments are known, as these see them: their numbers, declared by members.
 
-The moments themselves lie above learning (:mod:`asyncdp_sim.theory.moments`); an algorithm that
+The moments themselves lie above learning (:mod:`analysis.exact`); an algorithm that
 names its numbers here has them.
 """
 
@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.spec.base import about
+from asyncdp_sim.core.specification import about
 
 Initial = Annotated[
     Literal["zeros", "ones", "uniform"],
@@ -119,12 +119,9 @@ class StepsInRounds:
         Where the model starts.
     theorem : str
         Whose bound holds for it.
-    trim : int
-        How many of a coordinate's largest and smallest answers are left out of the mean.
     """
 
     step: float
     schedule: Callable[[float | Array, int], Schedule]
     initial: Initial
     theorem: str
-    trim: int = 0

@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Positive
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import CentralState
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
@@ -23,12 +24,11 @@ from asyncdp_sim.learning.algorithms.steps import (
     AnswerBatch,
     Gradients,
     Setting,
-    of_owners,
-    of_rows,
+    owners_column,
     project,
+    rows_column,
 )
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.spec.base import Positive
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class NoisyStatisticsSteps(Algorithm):
 
     @override
     def answered_with(self, gradients: Gradients) -> Statistics:
-        if not isinstance(gradients, Quadratic):  # the model is ridge, so says misfits
+        if not isinstance(gradients, Quadratic):  # ``misfits`` refuses other models than ridge
             raise TypeError("only a quadratic loss is known by its second moments")
         return Statistics.from_objective(gradients, self.units)
 
@@ -175,18 +175,18 @@ class NoisyStatisticsSteps(Algorithm):
         )
 
     @override
-    def query(self, state: StatisticsState, turn: AnswerBatch) -> Array:
-        return state.central[turn.replicates]
+    def query(self, state: StatisticsState, batch: AnswerBatch) -> Array:
+        return state.central[batch.replicates]
 
     @override
     def apply(
-        self, state: StatisticsState, turn: AnswerBatch, points: Array, answers: Array
+        self, state: StatisticsState, batch: AnswerBatch, points: Array, answers: Array
     ) -> None:
-        # an answer that an owner repeats counts again
-        rows, share = turn.replicates, of_owners(self.weights, turn)
+        # an answer that an owner repeats is counted again
+        rows, share = batch.replicates, owners_column(self.weights, batch)
         state.total[rows] += share * answers
         state.weight[rows] += share[:, 0]
-        state.variance[rows] += (2 * (share * of_owners(self.noise, turn)) ** 2)[:, 0]
+        state.variance[rows] += (2 * (share * owners_column(self.noise, batch)) ** 2)[:, 0]
 
     @override
     def update(self, state: StatisticsState, rows: Ints | None = None) -> None:
@@ -196,7 +196,7 @@ class NoisyStatisticsSteps(Algorithm):
         deviation = self.units.gram * np.sqrt(state.variance[updated]) / weight
         model = self.solve(mean, 2 * self.caution * sqrt(self.n_features) * deviation)
         outside = project(
-            model, None if self.theta_max is None else of_rows(self.theta_max, updated)
+            model, None if self.theta_max is None else rows_column(self.theta_max, updated)
         )
         if outside is not None:
             state.clipped[updated] += outside
@@ -213,7 +213,7 @@ class NoisyStatisticsSteps(Algorithm):
         gram[:, upper, lower] = self.units.gram * mean[:, :-p]
         gram[:, lower, upper] = gram[:, upper, lower]
         wild = ~np.isfinite(gram).all(axis=(1, 2))
-        gram[wild] = np.eye(p)  # of what is not finite there are no eigenvalues
+        gram[wild] = np.eye(p)  # a matrix that is not finite has no eigenvalues
         least = np.linalg.eigvalsh(gram)[:, :1]
         diagonal = np.arange(p)
         gram[:, diagonal, diagonal] += np.maximum(0.0, floor[:, None] - least) + self.sigma / 2
@@ -255,7 +255,7 @@ class NoisyStatistics(AlgorithmSpec):
         return [*faults, *self.answers_more_than_once(scenario), *self._unscaled(privacy)]
 
     def _unscaled(self, privacy: Any) -> Iterator[Fault]:
-        """Yield what answers of second moments are not scaled for in a ``privacy``."""
+        """Yield faults of a ``privacy`` for which answers of second moments are not scaled."""
         if not privacy.hides:
             return
         if not privacy.laplace_variance:
@@ -278,7 +278,7 @@ class NoisyStatistics(AlgorithmSpec):
     def units(self, domain: Any = None) -> Units:
         """Return the units of answers over a domain with ``row_norm`` r and ``target_max`` Y.
 
-        Absent, nothing is private, and numbers stand for themselves.
+        Without a domain nothing is private, and all units are 1.
         """
         if domain is None:
             return Units()

@@ -168,7 +168,7 @@ Words = npt.NDArray[np.uint64]
 RESOLUTION = 2**40
 """Grid points per |X|: the spacing is |X|·2⁻⁴⁰."""
 MODULUS = 2**63
-"""Of all sums; more than 2 S · RESOLUTION."""
+"""All sums are modulo this number, which is more than 2 S · RESOLUTION."""
 _LAST = np.uint64(MODULUS - 1)
 
 

@@ -21,7 +21,9 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
 from asyncdp_sim.learning.algorithms.moments import Initial
@@ -39,30 +41,28 @@ from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
     Setting,
-    of_owners,
-    of_rows,
+    owners_column,
     power,
     project,
+    rows_column,
 )
 from asyncdp_sim.network.graphs import Neighbours
-from asyncdp_sim.spec.base import Count, NonNegative, Positive, trait
-from asyncdp_sim.spec.validation import faults_of
 
 
 @dataclass(eq=False)
 class Iteration:
-    """One iteration, while some server has not made its step.
+    """One iteration, until all servers have made its step.
 
     Attributes
     ----------
     uploads : array (R, C, |N_h|, p)
-        What each client sent to each of its servers; zero where it has not.
+        The upload of each client to each of its servers; zero before it is sent.
     weights, added : array (R, C, |N_h|, 1 or p)
         W and d of this step.
     stepped : array (R, S, p)
-        What servers have come to before they agree, if that is due.
+        The servers' models after the step, before they agree, where a window ends.
     models : array (R, S, p)
-        What servers have come to.
+        The servers' models after the iteration.
     agreed : set of int
         Servers that have averaged with their neighbours.
     clipped : array of bool (R,)
@@ -80,27 +80,27 @@ class Iteration:
 
 @dataclass(eq=False)
 class PolarState:
-    """Models of all servers, each as far as it is; advanced in place.
+    """Models of all servers, which may have made unequal numbers of steps; advanced in place.
 
     Attributes
     ----------
     central : array (R, p)
         Mean over servers after the last update.
     servers : array (R, S, p)
-        x^J after so many steps as server J has made.
+        x^J after the steps that server J has made.
     clipped : array of int (R,)
         Updates in which the projection onto X changed some server's model.
     clients, masks : list of Generator
-        R·C for perturbations, replicate by replicate, and R for the consensus.
+        R·C streams of perturbations, replicate by replicate, and R streams of the consensus.
     steps : list of int
-        By server, how many it has made.
+        Steps that each server has made.
     answered : array of int (C, |N_h|)
-        How many answers of each client there were (for each of its servers, under "basic").
+        Answers of each client so far (for each of its servers, under "basic").
     k, window : int
         Updates made; the window whose perturbations are drawn, from 1.
     weights : array (R, C, Δ, |N_h|, 1 or p)
     added : array (R, C, Δ, |N_h|, p)
-        W and d of this window, the latest that somebody has begun.
+        W and d of the latest window that a client has begun.
     iterations : dict
         By k.
     """
@@ -143,10 +143,10 @@ class PolarSteps(Algorithm):
     n_servers, window : int
         S and Δ.
     agreements : tuple
-        Who averages with whom at the end of window w = 1, 2, …, counted round; None is all with
-        all, by secure consensus.
+        The neighbours that average at the end of window w = 1, 2, …, used cyclically; None is all
+        servers, by secure consensus.
     basic : bool
-        Whether each answer is for one server, the one that was read, and not for all.
+        Whether each answer is for the one server that was read, and not for all.
     rate, exponent : float
         α and e.
     total, bound, additive : float
@@ -195,19 +195,20 @@ class PolarSteps(Algorithm):
         )
 
     @override
-    def query(self, state: PolarState, turn: AnswerBatch) -> Array:
-        peers = np.zeros_like(turn.owners) if turn.peers is None else turn.peers
-        read = np.where(peers[:, None] > 0, peers[:, None] - 1, self.reached[turn.owners])
-        models = state.servers[turn.replicates[:, None], read]
+    def query(self, state: PolarState, batch: AnswerBatch) -> Array:
+        peers = np.zeros_like(batch.owners) if batch.peers is None else batch.peers
+        read = np.where(peers[:, None] > 0, peers[:, None] - 1, self.reached[batch.owners])
+        models = state.servers[batch.replicates[:, None], read]
         return np.where(peers[:, None] > 0, models[:, 0], _mean(models))
 
     @override
-    def apply(self, state: PolarState, turn: AnswerBatch, points: Array, answers: Array) -> None:
-        rows, owners = turn.replicates, turn.owners
-        gradients = of_owners(self.weights, turn) * (answers + of_rows(self.sigma, rows) * points)
+    def apply(self, state: PolarState, batch: AnswerBatch, points: Array, answers: Array) -> None:
+        rows, owners = batch.replicates, batch.owners
+        weights, sigma = owners_column(self.weights, batch), rows_column(self.sigma, rows)
+        gradients = weights * (answers + sigma * points)
         place: tuple[Ints, ...] = (owners,)
         if self.basic:
-            peers = np.ones_like(owners) if turn.peers is None else turn.peers
+            peers = np.ones_like(owners) if batch.peers is None else batch.peers
             place = (owners, np.argmax(self.reached[owners] == peers[:, None] - 1, axis=1))
         k = int(state.answered[place].max()) + 1
         state.answered[place] = k
@@ -219,15 +220,15 @@ class PolarSteps(Algorithm):
 
     @override
     def advance_server(self, state: PolarState, server: int) -> None:
-        """Let a server (from 0) make its next step; the last to end a window has all agree.
+        """Let a server (from 0) make its next step; all agree once the last has ended a window.
 
-        Where neighbours agree, the last of a server and its neighbours has that server do so: its
-        model is not asked for before it has heard of them.
+        Where only neighbours agree, a server averages once it and all its neighbours have made the
+        step. Its model is not read before.
         """
         state.steps[server] = k = state.steps[server] + 1
         iteration = self._iteration(state, k)
         clients, slots = np.nonzero(self.reached == server)
-        # One after the other in every replicate, where a sum may add in another order.
+        # cumsum adds one after the other in every replicate; the order in ``sum`` may vary with R
         total = np.cumsum(iteration.uploads[:, clients, slots], axis=1)[:, -1]
         model = state.servers[:, server] - self.step_size(k) * total
         outside = project(model, self.theta_max)
@@ -245,7 +246,7 @@ class PolarSteps(Algorithm):
             state.servers[:] = iteration.models[:] = self._agreed(state)[:, None]
 
     def _near(self, k: int) -> Neighbours | None:
-        """Return who averages with whom after iteration k, which ends a window."""
+        """Return the neighbours that average after iteration k, which ends a window."""
         return self.agreements[(k // self.window - 1) % len(self.agreements)]
 
     def _average(
@@ -272,7 +273,7 @@ class PolarSteps(Algorithm):
 
     @override
     def update(self, state: PolarState, rows: Ints | None = None) -> None:
-        state.k += 1  # servers that have not stepped do so now
+        state.k += 1  # servers that have not made this step make it now
         for server in range(self.n_servers):
             if state.steps[server] < state.k:
                 self.advance_server(state, server)
@@ -284,7 +285,7 @@ class PolarSteps(Algorithm):
         state.clipped[updated] += done.clipped[updated]
 
     def _iteration(self, state: PolarState, k: int) -> Iteration:
-        """Return what there is of iteration k; the first to ask begins it, and its window."""
+        """Return iteration k, which is begun, with its window, when it is first asked for."""
         if k not in state.iterations:
             if (k - 1) // self.window + 1 > state.window:
                 self._draw(state)
@@ -303,8 +304,9 @@ class PolarSteps(Algorithm):
     def _draw(self, state: PolarState) -> None:
         """Let every client draw its perturbations of the next window.
 
-        Where only neighbours agree, some clients are in a later window than others; what those need
-        is kept with their iterations. They are begun in order, since every client makes them all.
+        Where only neighbours agree, some clients are in a later window than others; the draws of an
+        earlier window are kept with its iterations. Windows begin in order, since every client
+        takes part in all of them.
         """
         reach, p = self.reached.shape[1], self.n_features
         weights = draw_weights(
@@ -399,9 +401,6 @@ class Polar(AlgorithmSpec):
         if privacy.participation is not None:
             remedy = "every client of algorithm polar answers at every step: allowed is nothing"
             faults.append(Fault("privacy.participation", "a table", remedy))
-        if scenario.acceptance is not None and not scenario.acceptance.takes_all:
-            remedy = "with algorithm polar no server sees an answer as it is: allowed is all"
-            faults.append(Fault("acceptance.kind", repr(scenario.acceptance.kind), remedy))
         return faults
 
     @override

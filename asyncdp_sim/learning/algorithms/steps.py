@@ -1,9 +1,13 @@
-"""The steps of an algorithm, seen from what drives them: a state, queries, answers, updates."""
+"""Algorithms with their numbers filled in: states, queries, answers, steps and updates.
+
+Arrays have a leading axis of rows: the replicates of one cell, or those of several cells, one cell
+after another.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from typing_extensions import override
@@ -11,10 +15,6 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Scope
-
-if TYPE_CHECKING:
-    from asyncdp_sim.learning.algorithms.kind import LocalSteps
-
 
 Asks = Literal["average", "central"]
 """Where gradients are taken: at the owner's (θ_L + θ_i)/2, or at θ_L."""
@@ -43,7 +43,7 @@ class Gradients(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The numbers of a scenario that algorithms are filled in with.
+    """The numbers of a scenario that an algorithm is filled in with.
 
     Attributes
     ----------
@@ -58,13 +58,13 @@ class Setting:
     shares : array (N,), optional
         π_i, each owner's share of the updates, where it is known.
     protocol : Protocol, optional
-        How owners and learner talk, for algorithms that need to know.
+        The protocol, for algorithms whose steps depend on it.
     noise : array (N,), optional
-        How large each owner's noise is; absent, answers are exact.
+        Scale of each owner's noise; absent, answers are exact.
     lateness : tuple of array, optional
         P(staleness = 0), P(staleness = 1) … of each owner's answers, where it is known.
     domain : optional
-        The bounded domain that records are brought into: its ``row_norm`` and ``target_max``.
+        The domain that records are clipped to, with its ``row_norm`` and ``target_max``.
     """
 
     weights: Array
@@ -86,12 +86,19 @@ class Setting:
     def overcounted(
         self, selection: str, weight: Callable[[Ints], Array] | None = None
     ) -> Array | None:
-        """Return Nπ_i or Nπ_i E[w(s) | i], by which steps are divided, (N,); None if by nothing.
+        """Return Nπ_i or Nπ_i E[w(s) | i], by which steps are divided, (N,).
+
+        Parameters
+        ----------
+        selection : str
+            "uniform" divides by nothing, and returns None.
+        weight : callable, optional
+            w, of whole numbers s.
 
         Raises
         ------
         SpecError
-            If it is asked for, and π_i or the law of the staleness are not here.
+            If π_i or the law of the staleness is needed and not known.
         """
         if selection == "uniform":
             return None
@@ -115,19 +122,19 @@ class AnswerBatch:
     Attributes
     ----------
     owners : array of int (r,)
-        Whose answers, from 0.
+        The owner of each answer, from 0.
     staleness : array of int (r,), optional
-        Updates between the read and the use; none were made where absent.
+        Updates between the read and the use; absent, there were none.
     peers : array of int (r,), optional
-        Whose model was read, where there are several; see ``peer`` of a trace.
+        The peer whose model was read, where there are several; see ``peer`` of a trace.
     rows : array of int (r,), optional
-        The replicates, from 0, in rising order; all of them where absent.
+        The replicates, from 0, in rising order; absent, all of them.
     numbers : array of int (r,), optional
         How many answers each owner had released before this one, where noise depends on it.
     replicates : array of int (r,)
-        The replicates, from 0, whether there are ``rows`` or not.
+        The replicates, from 0, also where ``rows`` is absent.
     index : slice or array of int (r,)
-        The same as an index: a slice, which copies nothing, where they are all.
+        The replicates as an index: where they are all, a slice, which copies nothing.
     """
 
     owners: Ints
@@ -143,42 +150,73 @@ class AnswerBatch:
         self.index = slice(None) if self.rows is None else self.rows
 
 
-def of_rows(number: float | Array, rows: Ints) -> float | Array:
-    """Return an algorithm's number in these rows: itself, or a column (r, 1).
+def rows_column(number: float | Array, rows: Ints) -> float | Array:
+    """Return an algorithm's number in these rows: a float, or a column (r, 1).
 
-    A number may differ from row to row, where cells of a sweep learn together. It is then a column
-    (R, 1), and a table of owners is one (R, N); with one cell they are a float and an array (N,).
+    Where cells of a sweep learn together, a number may differ between their rows. It is a column
+    (R, 1) then, and a table of owners' numbers has shape (R, N). Otherwise the number is a float,
+    and the table has shape (N,).
     """
     return number[rows] if isinstance(number, np.ndarray) else number
 
 
-def of_owners(table: Array, turn: AnswerBatch) -> Array:
-    """Return the owners' numbers in the rows of a turn, (r, 1) or as :func:`per_row` has them."""
+def owners_column(table: Array, batch: AnswerBatch) -> Array:
+    """Return the owners' numbers in the rows of a batch, a column (r, 1)."""
     if table.ndim == 1:
-        return per_row(table, turn.owners)
-    return table[turn.replicates, turn.owners][:, None]
-
-
-def per_row(table: Array, owners: Ints) -> Array:
-    """Return numbers (N,) of these owners, (r, 1), or (1, 1) of a :func:`shared` one."""
-    return table[:1, None] if table.strides == (0,) else table.take(owners)[:, None]
-
-
-def shared(table: Array) -> Array:
-    """Return owners' numbers (N,), as one number with stride 0 where all are equal.
-
-    Owners of one size share their step and the scale of their noise, and a number for all rows is
-    multiplied in half the time.
-    """
-    first = table[:1]
-    return np.broadcast_to(first, table.shape) if np.all(table == first) else table
+        return table.take(batch.owners)[:, None]
+    return table[batch.replicates, batch.owners][:, None]
 
 
 def power(base: float, exponent: float | Array) -> float | Array:
-    """Return base^exponent, by scalars alone: powers of arrays round otherwise."""
+    """Return base^exponent, computed number by number, since powers of arrays round differently."""
     if isinstance(exponent, np.ndarray):
         return np.array([[base**value] for value in exponent.ravel().tolist()])
     return float(base**exponent)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalSteps:
+    """E steps of owner i from the model θ that it received, and their sum, which it sends.
+
+    x_0 = θ, then x ← Π_Θ[x_e] and x_{e+1} = x − (ησ x + s_i Q_e) with Q_e the noisy gradient at x;
+    the owner sends (θ − x_E)/u. The projection costs no privacy: x_e depends on the owner's records
+    only through noisy gradients.
+
+    Attributes
+    ----------
+    count : int
+        E ≥ 2.
+    step : array (N,)
+        s_i.
+    shrink : float
+        1 − ησ.
+    theta_max : float or None
+        The box Θ.
+    unit : float
+        u.
+    """
+
+    by_row: ClassVar[tuple[str, ...]] = ("step", "shrink", "theta_max", "unit")
+
+    count: int
+    step: Array
+    shrink: float | Array
+    theta_max: float | Array | None
+    unit: float | Array = 1.0
+
+    def sent(self, batch: AnswerBatch, points: Array, ask: Callable[[Array], Array]) -> Array:
+        """Return the answers of owners that received the models ``points`` (r, p), shape (r, p).
+
+        ``ask`` returns the owners' noisy gradients at points (r, p), which it does not change.
+        """
+        local, step, rows = points, owners_column(self.step, batch), batch.replicates
+        shrink = rows_column(self.shrink, rows)
+        bound = None if self.theta_max is None else rows_column(self.theta_max, rows)
+        for made in range(self.count):
+            if made > 0:
+                project(local, bound)
+            local = shrink * local - step * ask(local)
+        return np.asarray((points - local) / rows_column(self.unit, rows))
 
 
 class Algorithm(ABC):
@@ -189,78 +227,80 @@ class Algorithm(ABC):
     """
 
     by_row: ClassVar[tuple[str, ...]] = ()
-    """Fields, of a dataclass, that may be another number in each row: see :func:`of_rows`."""
+    """Fields of a dataclass that may differ between rows: see :func:`rows_column`."""
     n_features: int
     """p, the coordinates of a model."""
     answers_per_update: int | None
     """How many answers make one update; None where the protocol decides each time."""
     apply_at: Literal["current", "as-read"]
-    """Where a stale answer's step is taken from."""
+    """Whether a stale answer's step starts from the model as it is now, or as it was read."""
     several_servers: bool = False
-    """Each client answers by random streams of its own, and servers step one by one."""
-
+    """Whether each client has random streams of its own, and servers step one by one."""
     answers_once: bool = False
-    """Each owner draws one answer and repeats it, whenever it is asked."""
-
-    local: "LocalSteps | None" = None
-    """How far an owner goes by itself before it answers; None where it answers with a gradient."""
+    """Whether each owner draws one answer, and repeats it whenever it is asked again."""
+    local: LocalSteps | None = None
+    """The steps of an owner before it answers; None where it answers with a gradient."""
 
     @property
     def answer_size(self) -> int:
-        """How many numbers an answer has: those of a gradient."""
+        """Numbers in an answer: by default as many as in a gradient."""
         return self.n_features
 
     def answered_with(self, gradients: Gradients) -> Gradients:
-        """Return what owners answer with, given their gradients: these, as a rule."""
+        """Return what takes the place of owners' gradients in their answers: by default these."""
         return gradients
 
     @abstractmethod
     def init(self, replicates: Sequence[Scope]) -> Any:
-        """Return the state at k = 0, in Θ, one row per replicate.
+        """Return the state at k = 0, whose models are in Θ, one row per replicate.
 
-        Its ``central`` (R, p) is the model that is judged, its ``clipped`` (R,) counts the updates
+        Its ``central`` (R, p) is the model that is judged; its ``clipped`` (R,) counts the updates
         in which a projection onto Θ changed a model.
         """
 
     @abstractmethod
-    def query(self, state: Any, turn: AnswerBatch) -> Array:
-        """Return the points that are sent to the owners, shape (r, p), copies of what they are."""
+    def query(self, state: Any, batch: AnswerBatch) -> Array:
+        """Return the points that are sent to the owners, shape (r, p), as copies."""
 
-    def central(self, state: Any, turn: AnswerBatch) -> Array:
+    def central(self, state: Any, batch: AnswerBatch) -> Array:
         """Return the central models, shape (r, p): what a broadcast sends."""
-        return self.query(state, turn)
+        return self.query(state, batch)
+
+    def asked(self, state: Any, batch: AnswerBatch, asks: Asks) -> Array:
+        """Return the points at which gradients are taken, shape (r, p)."""
+        return self.query(state, batch) if asks == "average" else self.central(state, batch)
 
     @abstractmethod
-    def apply(self, state: Any, turn: AnswerBatch, points: Array, answers: Array) -> None:
-        """Take one answer for each replicate of the turn; may overwrite points and answers."""
+    def apply(self, state: Any, batch: AnswerBatch, points: Array, answers: Array) -> None:
+        """Take one answer for each replicate of the batch; may overwrite points and answers."""
 
-    def besides(self, state: Any, turn: AnswerBatch) -> AnswerBatch | None:  # noqa: ARG002
-        """Return whose answers this turn needs though they do not arrive in it, if any.
+    def partners(self, state: Any, batch: AnswerBatch) -> AnswerBatch | None:  # noqa: ARG002
+        """Return further owners whose answers this batch needs, if any.
 
-        Asked where ``answers_once`` holds.
+        It is called only if ``answers_once`` holds.
         """
         return None
 
-    def put_in(self, state: Any, turn: AnswerBatch, answers: Array) -> None:  # noqa: B027
-        """Take the answers of owners that :meth:`besides` named."""
+    def put_in(self, state: Any, batch: AnswerBatch, answers: Array) -> None:  # noqa: B027
+        """Take the answers of the owners that :meth:`partners` returned."""
 
     def update(self, state: Any, rows: Ints | None = None) -> None:  # noqa: B027
-        """Complete an update of the answers taken since the last one, in these replicates.
+        """Complete an update with the answers since the last one, in these replicates (None: all).
 
-        There is nothing to do where every answer is an update.
+        By default nothing is done, which is right where every answer is an update.
         """
 
     def advance_server(self, state: Any, server: int) -> None:  # noqa: B027
-        """Let a server (from 0) make its next step, where there are several."""
+        """Let a server (from 0) make its next step, if there are several servers."""
 
 
 class Wrapped(Algorithm):
-    """An algorithm as it is, for a class that does something besides.
+    """A base of classes that do what an algorithm does, and something more.
 
     Parameters
     ----------
     steps : Algorithm
-        The algorithm.
+        The algorithm, to which every call is passed.
     """
 
     def __init__(self, steps: Algorithm) -> None:
@@ -286,24 +326,24 @@ class Wrapped(Algorithm):
         return self.steps.init(replicates)
 
     @override
-    def query(self, state: Any, turn: AnswerBatch) -> Array:
-        return self.steps.query(state, turn)
+    def query(self, state: Any, batch: AnswerBatch) -> Array:
+        return self.steps.query(state, batch)
 
     @override
-    def central(self, state: Any, turn: AnswerBatch) -> Array:
-        return self.steps.central(state, turn)
+    def central(self, state: Any, batch: AnswerBatch) -> Array:
+        return self.steps.central(state, batch)
 
     @override
-    def apply(self, state: Any, turn: AnswerBatch, points: Array, answers: Array) -> None:
-        self.steps.apply(state, turn, points, answers)
+    def apply(self, state: Any, batch: AnswerBatch, points: Array, answers: Array) -> None:
+        self.steps.apply(state, batch, points, answers)
 
     @override
-    def besides(self, state: Any, turn: AnswerBatch) -> AnswerBatch | None:
-        return self.steps.besides(state, turn)
+    def partners(self, state: Any, batch: AnswerBatch) -> AnswerBatch | None:
+        return self.steps.partners(state, batch)
 
     @override
-    def put_in(self, state: Any, turn: AnswerBatch, answers: Array) -> None:
-        self.steps.put_in(state, turn, answers)
+    def put_in(self, state: Any, batch: AnswerBatch, answers: Array) -> None:
+        self.steps.put_in(state, batch, answers)
 
     @override
     def update(self, state: Any, rows: Ints | None = None) -> None:
@@ -328,16 +368,16 @@ class CellRows:
     replicates: int
     owners: int
 
-    def repeated(self, turn: AnswerBatch) -> AnswerBatch:
-        """Return a turn of one cell's replicates as one of all cells' rows."""
+    def repeated(self, batch: AnswerBatch) -> AnswerBatch:
+        """Return a batch of one cell's replicates as one of all cells' rows."""
         if self.cells == 1:
-            return turn
+            return batch
         return AnswerBatch(
-            np.tile(turn.owners, self.cells),
-            self._tiled(turn.staleness),
-            self._tiled(turn.peers),
-            None if turn.rows is None else self.rows(turn.rows),
-            self._tiled(turn.numbers),
+            np.tile(batch.owners, self.cells),
+            self._tiled(batch.staleness),
+            self._tiled(batch.peers),
+            None if batch.rows is None else self.rows(batch.rows),
+            self._tiled(batch.numbers),
         )
 
     def rows(self, replicates: Ints) -> Ints:
@@ -345,9 +385,15 @@ class CellRows:
         first = np.arange(self.cells) * self.replicates
         return (first[:, None] + replicates).ravel()
 
-    def places(self, turn: AnswerBatch) -> Ints:
+    def places(self, batch: AnswerBatch) -> Ints:
         """Return cN + i for owner i, from 0, in a row of cell c, shape (r,)."""
-        return turn.replicates // self.replicates * self.owners + turn.owners
+        if self.cells == 1:
+            return batch.owners
+        return batch.replicates // self.replicates * self.owners + batch.owners
+
+    def by_cell(self, points: Array) -> Array:
+        """Return points (Cm, p) by cell, shape (C, m, p): a view of them."""
+        return points.reshape(self.cells, -1, points.shape[1])
 
     def _tiled(self, values: Ints | None) -> Ints | None:
         return None if values is None else np.tile(values, self.cells)

@@ -2,35 +2,39 @@
 
 from typing import Annotated
 
-from asyncdp_sim.learning.objectives.linear import LinearObjective
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.learning.objectives.losses import (
     Hinge,
-    HuberLoss,
     LogisticLoss,
     Loss,
     Squared,
 )
-from asyncdp_sim.learning.objectives.mlp import MLP, PerceptronObjective
+from asyncdp_sim.learning.objectives.mlp import (
+    MLP,
+    Perceptron,
+    PerceptronObjective,
+    PerceptronRecords,
+)
 from asyncdp_sim.learning.objectives.models import (
     SVM,
-    Huber,
+    Constants,
     LinearKind,
+    LinearObjective,
     Logistic,
+    Objective,
     Ridge,
+    constants,
 )
-from asyncdp_sim.learning.objectives.perceptron import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
-from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import Constants, Norm, Objective, Records, constants
+from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records
 from asyncdp_sim.learning.objectives.softmax import (
     Softmax,
     SoftmaxLoss,
     SoftmaxObjective,
     SoftmaxRecords,
 )
-from asyncdp_sim.spec.registry import FAMILY
 
-Model = Annotated[Ridge | Logistic | SVM | Huber | Softmax | MLP, FAMILY]
+Model = Annotated[Ridge | Logistic | SVM | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""
 
 __all__ = [
@@ -38,8 +42,6 @@ __all__ = [
     "SVM",
     "Constants",
     "Hinge",
-    "Huber",
-    "HuberLoss",
     "LinearKind",
     "LinearObjective",
     "LinearRecords",

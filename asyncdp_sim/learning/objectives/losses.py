@@ -14,7 +14,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A minimum of f over Θ, and what shows that it is one.
+    """A minimum of f over Θ, and the subgradients that prove it.
 
     Attributes
     ----------
@@ -42,14 +42,14 @@ class Loss(ABC):
     curvature: ClassVar[float | None]
     """Sup of φ'' in z; None where φ is not smooth."""
     rate: ClassVar[float | None] = None
-    """c where φ' = c(z − y), beyond its supremum clipped to it; None where φ' is another."""
+    """c where φ' = c(z − y), clipped to its supremum; None where φ' has another form."""
 
     def numbers(self, features: int) -> int:
-        """Return the coordinates of a model of so many features."""
+        """Return p, the coordinates of a model of this number of features."""
         return features
 
     def scores(self, x: Array, theta: Array) -> Array:
-        """Return z, shape (…, n), of rows (n, p) by models (…, p), each model's by itself."""
+        """Return z, shape (…, n), of rows (n, p) by models (…, p), a product for each model."""
         return np.asarray(np.matmul(x, theta[..., None])[..., 0])
 
     def pulled(self, x: Array, slopes: Array) -> Array:
@@ -89,7 +89,7 @@ class Loss(ABC):
             yield (x * bend(z, y)[:, None]).T @ x
 
     def path(self, y: Array) -> Sequence["Loss"]:  # noqa: ARG002
-        """Return losses of which each minimum is where the search for the next one's begins."""
+        """Return losses to minimise one after another; each search begins at the last minimum."""
         return [self]
 
 
@@ -124,69 +124,6 @@ class Squared(Loss):
 
 
 SQUARED = Squared()
-
-
-@dataclass(frozen=True)
-class HuberLoss(Loss):
-    """φ(z, y) = r²/2 for r = z − y, |r| ≤ δ, and δ(|r| − δ/2) beyond; φ' = r clipped to ±δ.
-
-    Attributes
-    ----------
-    delta : float
-        δ > 0.
-    """
-
-    delta: float
-    curvature = 1.0
-    rate = 1.0
-
-    @override
-    def value(self, z: Array, y: Array) -> Array:
-        """Return φ = c(r − c/2) with c = φ'."""
-        c = self.slope(z, y)
-        return np.asarray(c * (z - y - c / 2))
-
-    @override
-    def slope(self, z: Array, y: Array, out: Array | None = None) -> Array:
-        """Return z − y clipped to ±δ."""
-        residuals = np.subtract(z, y, out=out)
-        return np.asarray(np.clip(residuals, -self.delta, self.delta, out=out))
-
-    @override
-    def bend(self, z: Array, y: Array) -> Array:
-        """Return 1 where |z − y| ≤ δ, else 0."""
-        return (np.abs(z - y) <= self.delta).astype(np.float64)
-
-    @override
-    def envelope(self, z: Array, y: Array) -> Array:
-        """Return min(1, δ/|z − y|)."""
-        return self.delta / np.maximum(np.abs(z - y), self.delta)
-
-    @override
-    def steepest(self, reach: Array | float, target: Array | float) -> Array | float:
-        """Return δ."""
-        return self.delta
-
-    @override
-    def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
-        """Return g(beyond + step − g/2), g the change of φ' and beyond = z − y − φ'(z, y)."""
-        beyond = z - y - slope
-        change = np.clip(beyond + step, -self.delta - slope, self.delta - slope)
-        return np.asarray(change * (beyond + step - change / 2))
-
-    @override
-    def path(self, y: Array) -> Sequence["HuberLoss"]:
-        """Return losses from a quadratic one on, δ falling by steps to its value.
-
-        Madsen and Nielsen, "Finite algorithms for robust linear regression", BIT 30 (1990).
-        """
-        largest = max(float(np.abs(y).max()), self.delta)
-        steps = max(0, int(np.ceil(np.log(largest / self.delta) / np.log(_STEP))))
-        return [HuberLoss(self.delta * _STEP**step) for step in range(steps, -1, -1)]
-
-
-_STEP = 4.0
-"""Factor between one δ and the next on the way to a minimum."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +210,7 @@ class Hinge(Loss):
 
 
 def positive(least: float) -> float:
-    """Return f(θ*) if the relative fitness is defined with it.
+    """Return f(θ*) if it is positive, so that the relative fitness is defined.
 
     Raises
     ------
@@ -287,7 +224,7 @@ def positive(least: float) -> float:
 
 
 def unsolved(sigma: float, reached: float, promised: float) -> DataError:
-    """Return what is raised where a solver has not found θ*."""
+    """Return the error that a solver raises if it has not found θ*."""
     value = f"σ = {sigma:g}, with which θ* is found to {reached:.1g} only"
     remedy = f"θ* must be found to {promised:g}: raise it, or scale the features"
     return DataError([Fault("model.regularisation", value, remedy)])

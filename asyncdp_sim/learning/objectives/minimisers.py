@@ -2,9 +2,8 @@
 
 A smooth loss is minimised by projected Newton steps (Bertsekas, "Projected Newton methods for
 optimization problems with simple constraints", SIAM J. Control and Optimization 20 (1982)). They
-are affine invariant, so that unscaled features do no harm. Where Newton's step is of no use (a
-Huber loss with all residuals beyond δ has no second derivative), a quadratic that lies above the
-loss takes its place.
+are affine invariant, so that unscaled features do no harm. Where Newton's step is of no use (the
+second derivative of a loss may be 0), a quadratic that lies above the loss takes its place.
 
 The hinge loss is minimised by a primal-dual interior-point method:
 min (λ/2)‖θ‖² + Σ ξ_j, ξ_j ≥ 0, ξ_j ≥ 1 − y_j θᵀx_j, |θ| ≤ θ_max, with λ = nσ. Each iteration
@@ -62,7 +61,7 @@ class _MeanLoss:
         return self.loss.pulled(self.x, slopes) / len(self.y)
 
     def terms(self, slopes: Array) -> Array:
-        """Return the mean size (p,) of what a gradient sums."""
+        """Return the mean absolute value (p,) of the terms that a gradient sums."""
         return self.loss.pulled(self._sizes, np.abs(slopes)) / len(self.y)
 
     def curvatures(self, theta: Array) -> Iterator[Array]:
@@ -85,7 +84,7 @@ def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | Non
     bound = np.inf if theta_max is None else theta_max
     theta, reached = np.zeros(loss.numbers(x.shape[1])), np.inf
     for path_loss in loss.path(y):
-        with np.errstate(all="ignore"):  # what is found is judged, however it was
+        with np.errstate(all="ignore"):  # the result is judged, however it was found
             fit, reached = _descend(_MeanLoss(path_loss, x, y), sigma, bound, theta)
         theta = fit.theta
     if reached > LARGEST_SLOPE:
@@ -94,7 +93,7 @@ def minimum(loss: Loss, x: Array, y: Array, sigma: float, theta_max: float | Non
 
 
 def _descend(mean: _MeanLoss, sigma: float, bound: float, theta: Array) -> tuple[Fit, float]:
-    """Return the best point met from ``theta`` on, and its slope relative to its terms."""
+    """Return the best point on the way from ``theta``, and its slope relative to its terms."""
     best, left = np.inf, _PATIENCE
     best_fit = Fit(theta, mean.slopes(theta))
     for _ in range(_ITERATIONS):
@@ -119,7 +118,7 @@ def _descend(mean: _MeanLoss, sigma: float, bound: float, theta: Array) -> tuple
 
 
 def _slope(theta: Array, gradient: Array, terms: Array, bound: float) -> float:
-    """Return how far the optimality conditions are from holding; 0 at θ*."""
+    """Return the largest slope that violates the optimality conditions; 0 at θ*."""
     held = ((theta >= bound) & (gradient <= 0)) | ((theta <= -bound) & (gradient >= 0))
     left = np.where(held, 0.0, np.abs(gradient))
     return float(np.max(left / np.where(left > 0, terms, 1.0)))
@@ -155,7 +154,7 @@ def _search(
     gradient: Array,
     direction: Array,
 ) -> "_End":
-    """Return where the first of ever shorter projected steps that lowers f enough ends."""
+    """Return the first of ever shorter projected steps that lowers f enough."""
 
     def fitness(point: Array) -> float:
         return float(sigma / 2 * point @ point + mean.value(point))
@@ -171,7 +170,7 @@ def _search(
 
 
 class _End(NamedTuple):
-    """The end of a line search: the point, the part of the step, and f there."""
+    """The end of a line search: the point, the fraction of the step, and f there."""
 
     theta: Array
     length: float
@@ -179,9 +178,9 @@ class _End(NamedTuple):
 
 
 _SHORT = 0.1
-"""Newton steps shorter than this part give way to a step of the loss's quadratic envelope."""
+"""Shorter fractions of a Newton step are compared with a step of the quadratic above the loss."""
 _PATIENCE = 3
-"""Iterations without a gain after which rounding is taken to be what is left."""
+"""Iterations without progress after which only rounding errors are assumed to remain."""
 
 
 LARGEST_GAP = 1e-8
@@ -227,7 +226,7 @@ def _interior(x: Array, y: Array, sigma: float, theta_max: float | None) -> Fit:
     state = _State(rows, len(y) * sigma, theta_max)
     best_fit, best, left = Fit(state.theta, 0 * y), np.inf, _PATIENCE
     for _ in range(_INTERIOR_ITERATIONS):
-        with np.errstate(all="ignore"):  # what is found is judged, however it was
+        with np.errstate(all="ignore"):  # the result is judged, however it was found
             state.advance()
             fit = _fit_of(state, y, sigma, bound)
             value, gap = duality_gap(fit, x, y, sigma, theta_max)

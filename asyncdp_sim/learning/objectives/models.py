@@ -1,22 +1,270 @@
-"""Models as scenarios name them: what the rest of the house asks of each, and linear ones."""
+"""Models as scenarios name them, the fitness that is minimised, and linear models.
+
+f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} φ(θᵀx, y) for a linear model of any convex loss. With s_j the
+subgradients at θ* for which σθ* + (1/n) Σ s_j x_j = 0 (in Θ's interior), and δ = θ − θ*,
+
+f(θ) − f(θ*) = (σ/2)‖δ‖² + (1/n) Σ_j [φ(z_j* + δᵀx_j) − φ(z_j*) − s_j δᵀx_j],
+
+a sum of terms none of which is negative, so that nothing cancels close to θ*.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal, Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from pydantic import model_validator
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.losses import SQUARED, Hinge, HuberLoss, LogisticLoss, Loss
+from asyncdp_sim.core.specification import Positive, Variant
+from asyncdp_sim.core.validation import faults_of
+from asyncdp_sim.learning.objectives.losses import SQUARED, Fit, Hinge, LogisticLoss, Loss, positive
+from asyncdp_sim.learning.objectives.minimisers import minimum
 from asyncdp_sim.learning.objectives.quadratic import Quadratic
-from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.learning.objectives.rows import Norm, Objective, Records
-from asyncdp_sim.spec.base import Positive, Variant, trait
-from asyncdp_sim.spec.validation import faults_of
+from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records, stacks
+
+
+class JudgedRows:
+    """The rows that define f and θ*; a base of frozen dataclasses that hold them.
+
+    Attributes
+    ----------
+    features : sequence of array (n_i, ·)
+    targets : sequence of array (n_i,)
+    """
+
+    features: Sequence[Array]
+    targets: Sequence[Array]
+
+    @cached_property
+    def records(self) -> Ints:
+        """n_i, shape (N,)."""
+        return np.array([len(y) for y in self.targets], dtype=np.int64)
+
+    @cached_property
+    def weights(self) -> Array:
+        """n_i/n, shape (N,)."""
+        return np.asarray(self.records / self.records.sum())
+
+    @property
+    def n_owners(self) -> int:
+        """N."""
+        return len(self.targets)
+
+    @property
+    def second_moments(self) -> None:
+        """None: second moments do not determine f."""
+        return
+
+    @property
+    def judge(self) -> None:
+        """None: f and θ* are those of the owners' rows."""
+        return
+
+
+class Objective(Protocol):
+    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} ℓ(θ; x, y) over Θ = {‖θ‖_∞ ≤ θ_max}."""
+
+    @property
+    def sigma(self) -> float:
+        """σ > 0."""
+
+    @property
+    def theta_max(self) -> float | None:
+        """θ_max; None is the whole space."""
+
+    @property
+    def records(self) -> Ints:
+        """n_i, shape (N,)."""
+
+    @property
+    def weights(self) -> Array:
+        """n_i/n, shape (N,)."""
+
+    @property
+    def n_owners(self) -> int:
+        """N."""
+
+    @property
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+
+    @property
+    def smoothness(self) -> float | None:
+        """Lipschitz constant of ∇f (an upper bound of it); None where f is not smooth."""
+
+    @property
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,); the best minimum found where f is not convex."""
+
+    @property
+    def least(self) -> float:
+        """f(θ*) > 0."""
+
+    @property
+    def second_moments(self) -> Quadratic | None:
+        """The same f by the second moments of the training rows; None if it is not quadratic."""
+
+    @property
+    def judge(self) -> Quadratic | None:
+        """The second moments of f and θ*, if of more rows than the owners'; else None."""
+
+    def excess(self, theta: Array) -> Array:
+        """Return f(θ) − f(θ*) for points of shape (…, p); no point's bits depend on the others."""
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean record gradient, one owner (from 0) and point per row."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants of Assumptions 1 and 2 of Async.
+
+    Attributes
+    ----------
+    sigma : float
+        Strong convexity of g; f itself need not be convex.
+    smoothness : float or None
+        Largest eigenvalue of the second derivative of f, or an upper bound of it: 2λ_max(H) for
+        the ridge loss, σ + sup φ'' λ_max(XᵀX/n) for other linear models; None where f is not
+        smooth, and for the neural network, of which no bound is claimed.
+    xi : float or None
+        Ξ = sup over Θ and the owners' records of ‖∇ℓ‖ in the records' norm: max 2(|y| +
+        θ_max‖x‖₁)‖x‖ for the ridge loss, max sup|φ'|‖x‖ for a loss of bounded slope (1 for
+        the logistic and the hinge loss), an upper bound for the neural network; None where it is
+        infinite.
+    xi_g : float or None
+        Ξ_g = sup over Θ of ‖∇g‖₂ = σ θ_max √p; None where Θ is the whole space.
+    """
+
+    sigma: float
+    smoothness: float | None
+    xi: float | None
+    xi_g: float | None
+
+
+def constants(objective: Objective, records: Records) -> Constants:
+    """Return the constants of an objective and the records behind it."""
+    bound = objective.theta_max
+    xi_g = None
+    if bound is not None:
+        xi_g = objective.sigma * bound * float(np.sqrt(objective.n_features))
+    return Constants(objective.sigma, objective.smoothness, records.gradient_bound(bound), xi_g)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearObjective(JudgedRows):
+    """f of a linear model: the mean loss over all owners' records, and a regulariser.
+
+    Attributes
+    ----------
+    features : sequence of array (n_i, p)
+        Rows that θ multiplies, fastest in Fortran order.
+    targets : sequence of array (n_i,)
+    loss : Loss
+        φ.
+    sigma : float
+        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖².
+    theta_max : float or None
+        Θ = {‖θ‖_∞ ≤ θ_max}; None is the whole space.
+    """
+
+    features: Sequence[Array]
+    targets: Sequence[Array]
+    loss: Loss
+    sigma: float
+    theta_max: float | None
+
+    @property
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+        return self.loss.numbers(int(self.features[0].shape[1]))
+
+    @cached_property
+    def smoothness(self) -> float | None:
+        """σ + sup φ'' λ_max(XᵀX/n), which bounds the second derivative of f."""
+        if self.loss.curvature is None:
+            return None
+        gram = sum(x.T @ x for x in self.features) / int(self.records.sum())
+        return self.sigma + self.loss.curvature * float(np.linalg.eigvalsh(gram)[-1])
+
+    @cached_property
+    def _fit(self) -> Fit:
+        x, y = np.concatenate(self.features), np.concatenate(self.targets)
+        return minimum(self.loss, np.asfortranarray(x), y, self.sigma, self.theta_max)
+
+    @property
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,)."""
+        return self._fit.theta
+
+    @cached_property
+    def _met(self) -> list[tuple[Array, Array]]:
+        """Predictions and subgradients at θ*, owner by owner."""
+        slopes = np.split(self._fit.slopes, np.cumsum(self.records)[:-1])
+        return [
+            (self.loss.scores(x, self.optimum), s)
+            for x, s in zip(self.features, slopes, strict=True)
+        ]
+
+    @cached_property
+    def _pull(self) -> Array:
+        """∇f(θ*) where θ* lies on Θ's boundary; zero in all other coordinates."""
+        mean = sum(
+            self.loss.pulled(x, s) for x, (_, s) in zip(self.features, self._met, strict=True)
+        )
+        gradient = self.sigma * self.optimum + mean / int(self.records.sum())
+        bound = np.inf if self.theta_max is None else self.theta_max
+        inwards = np.where(self.optimum > 0, np.minimum(gradient, 0), np.maximum(gradient, 0))
+        return np.where(np.abs(self.optimum) >= bound, inwards, 0.0)
+
+    @cached_property
+    def least(self) -> float:
+        """f(θ*) > 0.
+
+        Raises
+        ------
+        DataError
+            If it is not positive, so that the relative fitness is undefined.
+        """
+        losses = [
+            self.loss.value(z, y).sum() for (z, _), y in zip(self._met, self.targets, strict=True)
+        ]
+        theta = self.optimum
+        return positive(float(self.sigma / 2 * theta @ theta + sum(losses) / self.records.sum()))
+
+    def excess(self, theta: Array) -> Array:
+        """Return f(θ) − f(θ*) for points of shape (…, p), without cancellation.
+
+        Each point is a matrix product of its own, so that a point's bits do not depend on how
+        many are asked for.
+        """
+        steps = theta.reshape(-1, self.n_features) - self.optimum
+        total = np.zeros(len(steps))
+        for x, y, (z, slope) in zip(self.features, self.targets, self._met, strict=True):
+            for stack in stacks(len(steps), z.size):
+                moved = self.loss.scores(x, steps[stack])
+                total[stack] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
+        square = np.array([float(step @ step) for step in steps])
+        pull = np.array([float(self._pull @ step) for step in steps])
+        excess = self.sigma / 2 * square + total / float(self.records.sum()) + pull
+        return np.asarray(excess.reshape(theta.shape[:-1]))
+
+    def fitness(self, theta: Array) -> Array:
+        """Return f(θ) for points of shape (…, p)."""
+        return self.least + self.excess(theta)
+
+    @cached_property
+    def _unclipped(self) -> Records:
+        return LinearRecords(self.features, self.targets, loss=self.loss)
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
+        return self._unclipped.gradient(owners, points)
 
 
 class ModelKind(Variant):
@@ -27,9 +275,11 @@ class ModelKind(Variant):
     linear: ClassVar[bool]
     """A prediction is θᵀx, x a row of :meth:`design`."""
     quadratic: ClassVar[bool]
-    """f is quadratic in θ: second moments of the records are all that it takes."""
+    """f is quadratic in θ, so that the records' second moments determine it."""
     estimator: ClassVar[str | None] = None
-    """Module and class of scikit-learn that predicts alike; None where none does."""
+    """Module and class of scikit-learn with the same predictions; None where there is none."""
+    first_of_two: ClassVar[bool] = False
+    """Of two classes the score is of the first, and not of the second."""
     phi: ClassVar[Loss]
     """φ, the loss of a prediction."""
 
@@ -54,7 +304,7 @@ class ModelKind(Variant):
 
     @property
     def labels(self) -> tuple[float, ...]:
-        """The labels that targets are; empty where they are numbers."""
+        """The labels of targets; empty where targets are numbers."""
         return (-1.0, 1.0) if self.phi.classifies else ()
 
     @property
@@ -69,7 +319,7 @@ class ModelKind(Variant):
     def guess(self, targets: Array) -> Array:
         """Return the best prediction z that is the same for all rows, shape ().
 
-        Of numbers their mean; of labels ln(m₊/m₋), each counted once more than it is there.
+        For numbers it is their mean, for labels ln(m₊/m₋), where m is the count of a label plus 1.
         Targets that are NaN, or no labels, do not count.
         """
         if not self.classifies:
@@ -78,7 +328,7 @@ class ModelKind(Variant):
 
     @abstractmethod
     def numbers(self, features: int) -> int:
-        """Return p, the coordinates of a model of so many features."""
+        """Return p, the coordinates of a model of this number of features."""
 
     @abstractmethod
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
@@ -88,7 +338,7 @@ class ModelKind(Variant):
     def records(
         self, features: Sequence[Array], targets: Sequence[Array], clip: float | None, norm: Norm
     ) -> Records:
-        """Return the records' gradients, clipped to norm ≤ ``clip`` where it is given."""
+        """Return the records' gradients, clipped to norm ≤ ``clip`` unless it is None."""
 
     @abstractmethod
     def gradient_bound(
@@ -115,7 +365,7 @@ class ModelKind(Variant):
         return theta[None] if self.classifies else theta
 
     def start_faults(self, initial: str | None) -> list[Fault]:  # noqa: ARG002
-        """Return what is wrong with where an algorithm's models start; None says nothing."""
+        """Return the faults of the start of an algorithm's models; None if it has no choice."""
         return []
 
     def design(self, features: Sequence[Array]) -> list[Array]:
@@ -132,7 +382,7 @@ class ModelKind(Variant):
 
 
 def log_odds(targets: Array, labels: Sequence[float]) -> Array:
-    """Return ln(m_c/m_K) of all labels but the last, m counting each once more than it is there."""
+    """Return ln(m_c/m_K) of all labels but the last, m being the count of a label plus 1."""
     counts = np.array([1 + np.count_nonzero(targets == label) for label in labels])
     return np.asarray(np.log(counts[:-1] / counts[-1]))
 
@@ -216,15 +466,3 @@ class SVM(LinearKind):
     phi = Hinge()
 
     kind: Literal["svm"] = "svm"
-
-
-class Huber(LinearKind):
-    """Linear regression with Huber's loss of r = θᵀx − y; ‖∇ℓ‖ ≤ δ‖x‖.
-
-    ℓ = r²/2 for |r| ≤ δ, else δ(|r| − δ/2).
-    """
-
-    phi = trait(lambda self: HuberLoss(self.delta))
-
-    kind: Literal["huber"] = "huber"
-    delta: Positive

@@ -50,7 +50,7 @@ class Quadratic:
         sigma: float,
         theta_max: float | None,
     ) -> "Quadratic":
-        """Summarise every owner's records (X_i of shape (n_i, p), y_i of shape (n_i,)) once."""
+        """Return f from every owner's records, X_i of shape (n_i, p) and y_i of shape (n_i,)."""
         pairs = list(zip(features, targets, strict=True))
         return cls(
             gram=np.stack([x.T @ x / len(y) for x, y in pairs]),
@@ -67,7 +67,7 @@ class Quadratic:
         return len(self.records)
 
     def of_owner(self, owner: int) -> "Quadratic":
-        """Return the same of one owner's records alone; ``owner`` counts from 0."""
+        """Return f over one owner's records alone; ``owner`` counts from 0."""
         row = slice(owner, owner + 1)
         return replace(
             self,
@@ -79,17 +79,17 @@ class Quadratic:
 
     @property
     def second_moments(self) -> "Quadratic":
-        """Itself."""
+        """The objective itself."""
         return self
 
     @property
     def judge(self) -> None:
-        """None: f and θ* are of the owners' rows."""
+        """None: f and θ* are those of the owners' rows."""
         return
 
     @property
     def n_features(self) -> int:
-        """P."""
+        """p, the coordinates of θ."""
         return int(self.moment.shape[1])
 
     @cached_property
@@ -191,10 +191,10 @@ class Quadratic:
 
 
 def solved(matrix: Array, right: Array, least: float) -> Array:
-    """Solve a system whose singular values are ``least`` at least, but for rounding.
+    """Solve a system whose singular values are at least ``least`` in exact arithmetic.
 
-    Columns of very large numbers next to small ones make a matrix singular in floating point; its
-    small singular values are then raised to what they are at least.
+    Columns of very large numbers next to small ones make a matrix singular in floating point. Its
+    small singular values are then raised to ``least``.
     """
     try:
         solution = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)

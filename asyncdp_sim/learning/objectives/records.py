@@ -1,33 +1,253 @@
-"""Record gradients of linear models, ∇ℓ = φ'(θᵀx, y) x, clipped or measured."""
+"""Record gradients of owners' rows: clipped, sampled, measured, and bounded over balls of models.
 
-from collections.abc import Sequence
+A linear model's are ∇ℓ = φ'(θᵀx, y) x, so that clipping one is clipping its slope φ'.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.objectives.losses import SQUARED, Loss
-from asyncdp_sim.learning.objectives.rows import (
-    ROUNDING,
-    MeasuredRows,
-    Norm,
-    Rows,
-    unbounded_where_sums_overflow,
-)
+
+Rows = Ints | slice
+
+
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Relative rounding error of a product; that of a sum is this times its number of terms."""
+
+
+Norm = Literal["l1", "l2"]
+_CACHE = 2**15
+"""Numbers that stay in a processor's cache."""
+
+
+def stacks(models: int, numbers: int) -> Iterator[slice]:
+    """Yield slices of models so small that ``numbers`` numbers of each stay in the cache."""
+    together = max(1, _CACHE // max(1, numbers))
+    return (slice(first, first + together) for first in range(0, models, together))
+
+
+class Records(Protocol):
+    """The owners' records: their gradients clipped, sampled, and measured."""
+
+    @property
+    def features(self) -> Sequence[Array]:
+        """Rows of the model's design, owner by owner."""
+
+    @property
+    def targets(self) -> Sequence[Array]:
+        """Targets, owner by owner."""
+
+    @property
+    def linear(self) -> "LinearRecords | None":
+        """These records, if gradients are multiples of their rows; else None."""
+
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖, shape (m, q), rounding included; NaN where there is none.
+
+        A bound holds for one of m records of an owner (from 0) at all models in the ball of this
+        radius (L2) around one of the centres (q, p).
+        """
+
+    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), of m records of an owner, each at its own point (m, p).
+
+        The bits of each do not depend on how many there are.
+        """
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean (clipped) record gradient, one owner and point per row."""
+
+    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped."""
+
+    def gradient_bound(self, theta_max: float | None) -> float | None:
+        """Return a bound of ‖∇ℓ‖ over Θ and these records; None where there is none."""
+
+    def included(self, owners: Ints, points: Array, uniforms: Array, probability: float) -> Array:
+        """Return Σ ∇ℓ/(q n_i), clipped, over records j with uniforms[:, j] < q = probability."""
+
+
+class MeasuredRows(ABC):
+    """Records of this package: a base of frozen dataclasses that hold the rows of the design.
+
+    Attributes
+    ----------
+    features : sequence of array (n_i, ·)
+    targets : sequence of array (n_i,)
+    norm : str
+    clip : float or None
+        C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
+    """
+
+    features: Sequence[Array]
+    targets: Sequence[Array]
+    norm: Norm
+    clip: float | None
+
+    @cached_property
+    def counts(self) -> Ints:
+        """n_i, shape (N,)."""
+        return np.array([len(y) for y in self.targets], dtype=np.int64)
+
+    @cached_property
+    def lengths(self) -> list[Array]:
+        """‖x‖ of every row, one array per owner."""
+        order = 1 if self.norm == "l1" else 2
+        return [np.linalg.norm(x, ord=order, axis=1) for x in self.features]
+
+    @cached_property
+    def _spreads(self) -> list[Array]:
+        """‖x‖₂ of every row, one array per owner: sup of |Δθᵀx|/‖Δθ‖₂."""
+        if self.norm == "l2":
+            return self.lengths
+        return [np.linalg.norm(x, axis=1) for x in self.features]
+
+    @abstractmethod
+    def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
+        """Return records' (clipped) gradients added up, at each model (r, p) or at one (p,).
+
+        Each model is a matrix product of its own. ``lengths`` are the rows' ‖x‖.
+        """
+
+    def included(self, owners: Ints, points: Array, uniforms: Array, probability: float) -> Array:
+        """Return the sum of the (clipped) gradients of included records, divided by q n_i.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, m)
+            In [0, 1), m ≥ n_i: record j is included if the j-th is below q.
+        probability : float
+            q in (0, 1).
+        """
+        gradients = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners.tolist(), points, strict=True)):
+            n = len(self.targets[owner])
+            chosen = np.flatnonzero(uniforms[row, :n] < probability)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            total = self.total(x, y, self.lengths[owner][chosen], theta, self.clip)
+            gradients[row] = total / (probability * n)
+        return gradients
+
+
+class StackedRecords(MeasuredRows):
+    """Records whose gradients are no multiples of their rows; a base of frozen dataclasses.
+
+    Models are computed in stacks that stay in the cache.
+    """
+
+    @property
+    def linear(self) -> None:
+        """None: a gradient is no multiple of its row."""
+        return
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Numbers that are computed for one model and one row."""
+
+    @abstractmethod
+    def ceiling(
+        self, x: Array, y: Array, spreads: Array, lengths: Array, centres: Array, radius: float
+    ) -> Array:
+        """Return bounds (n, q) of ‖∇ℓ‖ over balls of models, for rows of these ‖x‖₂ and ‖x‖."""
+
+    @abstractmethod
+    def lengths_at(self, owner: int, rows: Ints, points: Array) -> Array:
+        """Return ‖∇ℓ‖, shape (m,), one record and point per row; see :class:`Records`."""
+
+    def ceilings(self, owner: int, rows: Rows, centres: Array, radius: float) -> Array:
+        """Return bounds of ‖∇ℓ‖ over balls of models; see :class:`Records`."""
+        x, y = self.features[owner][rows], self.targets[owner][rows]
+        spreads, lengths = self._spreads[owner][rows], self.lengths[owner][rows]
+        far = np.linalg.norm(centres, axis=1) + radius
+        radius += ROUNDING * (centres.shape[1] + 8) * float(far.max())
+        bounds = np.empty((len(y), len(centres)))
+        for stack in stacks(len(centres), self.width * len(y)):
+            bounds[:, stack] = self.ceiling(x, y, spreads, lengths, centres[stack], radius)
+        bounds *= 1 + 1e-9
+        unbounded_where_sums_overflow(bounds, spreads[:, None], far)
+        return bounds
+
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return the mean (clipped) record gradient, one owner and point per row.
+
+        Rows of one owner are taken together, each a matrix product of its own.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        """
+        means = np.empty(points.shape)
+        for owner in sorted(set(owners.tolist())):
+            rows, y = np.flatnonzero(owners == owner), self.targets[owner]
+            x, lengths = self.features[owner], self.lengths[owner]
+            for stack in stacks(len(rows), self.width * len(y)):
+                at = rows[stack]
+                means[at] = self.total(x, y, lengths, points[at], self.clip) / len(y)
+        return means
+
+    def sampled(self, owners: Ints, points: Array, uniforms: Array) -> Array:
+        """Return the mean gradient over records ⌊u n_i⌋ of each row's owner, unclipped.
+
+        Parameters
+        ----------
+        owners : array of int (R,)
+            Owners, from 0.
+        points : array (R, p)
+        uniforms : array (R, b)
+            In [0, 1): b records each, drawn with replacement.
+        """
+        means = np.empty(points.shape)
+        for row, (owner, theta) in enumerate(zip(owners, points, strict=True)):
+            chosen = (uniforms[row] * len(self.targets[owner])).astype(np.int64)
+            x, y = self.features[owner][chosen], self.targets[owner][chosen]
+            means[row] = self.total(x, y, self.lengths[owner][chosen], theta, None) / len(y)
+        return means
+
+
+def unbounded_where_sums_overflow(ceilings: Array, spreads: Array, far: Array) -> None:
+    """Set bounds (m, q) to NaN where a sum θᵀx may overflow in some order of its terms.
+
+    Such a sum is ∞ or NaN, depending on the order alone, and bounds nothing.
+
+    Parameters
+    ----------
+    ceilings : array (m, q)
+        The bounds, changed in place.
+    spreads : array (m, 1)
+        ‖x‖₂ of the records.
+    far : array (q,)
+        The largest ‖θ‖₂ in each ball.
+    """
+    if spreads.size > 0 and far.size > 0 and not spreads.max() * far.max() < _SAFE:
+        ceilings[~(spreads * far < _SAFE)] = np.nan
+
+
+_SAFE = 1e300
+"""|θᵀx| below which no part of the sum overflows."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearRecords(MeasuredRows):
-    """Owners' records, for what second moments cannot tell.
+    """Owners' records of a linear model.
 
     Attributes
     ----------
     features : sequence of array (n_i, p)
-        Best in Fortran order: a gradient reads it by columns.
+        Fastest in Fortran order, since a gradient reads columns.
     targets : sequence of array (n_i,)
     clip : float or None
         C: each record's gradient is scaled down to norm ≤ C; None clips nothing.
@@ -45,12 +265,12 @@ class LinearRecords(MeasuredRows):
 
     @property
     def linear(self) -> "LinearRecords":
-        """Itself: a gradient is φ'(θᵀx, y) x."""
+        """These records, since a gradient is φ'(θᵀx, y) x."""
         return self
 
     @classmethod
     def joined(cls, several: Sequence[Any]) -> "LinearRecords | None":
-        """Return the records of all owners of several, in turn; None where these are not alike."""
+        """Return several records as those of further owners; None if they have other settings."""
         kinds = [
             (each.clip, each.norm, each.loss) if type(each) is cls else None for each in several
         ]
@@ -63,11 +283,12 @@ class LinearRecords(MeasuredRows):
 
     @cached_property
     def _blocks(self) -> list[tuple[float | None, list[tuple[Array, Array, Array, Array]]]]:
-        """Of each owner c of :attr:`Loss.rate`, and x, y and two bounds block by block.
+        """For each owner the c of :attr:`Loss.rate`, and blocks of x, y and two bounds.
 
-        The bounds are the least and largest slope of each record: a gradient's norm |φ'|‖x‖ exceeds
-        C beyond ±C/‖x‖. With a c they are of z, between which φ' = c(z − y) holds. An owner has no
-        c where y ± C/(c‖x‖) would lose digits of C/‖x‖.
+        Without c the bounds are the least and largest slope of each record: its gradient's norm
+        |φ'|‖x‖ exceeds C outside of ±C/‖x‖. With c they are the predictions z between which
+        φ' = c(z − y) is within these slopes. An owner has no c if y ± C/(c‖x‖) would lose digits of
+        C/‖x‖.
         """
         clip, rate, made = np.inf if self.clip is None else self.clip, self.loss.rate, []
         for x, y, length in zip(self.features, self.targets, self.lengths, strict=True):
@@ -84,12 +305,12 @@ class LinearRecords(MeasuredRows):
 
     @cached_property
     def _longest_block(self) -> int:
-        """Records of the largest block."""
+        """Number of records in the largest block."""
         return max((len(y) for _, blocks in self._blocks for _, y, _, _ in blocks), default=0)
 
     @cached_property
     def _linear(self) -> tuple[Array, Array]:
-        """Of each owner c, shape (N, 1), and Σ y x, shape (N, p); 1 and 0 of one without a c."""
+        """The owners' c, shape (N, 1), and Σ y x, shape (N, p); 1 and 0 for an owner without c."""
         rates = [rate for rate, _ in self._blocks]
         with np.errstate(over="ignore", invalid="ignore"):
             pulled = [
@@ -100,7 +321,7 @@ class LinearRecords(MeasuredRows):
 
     @cached_property
     def _shares(self) -> Array:
-        """1/n_i, shape (N,); infinite of an owner without records."""
+        """1/n_i, shape (N,); infinite for an owner without records."""
         with np.errstate(divide="ignore"):
             return np.asarray(1 / self.counts)
 
@@ -135,7 +356,7 @@ class LinearRecords(MeasuredRows):
         return means
 
     def _sum_again(self, sums: Array, owners: Ints, points: Array) -> None:
-        """Add up record by record where sums overflowed; clipped gradients are finite."""
+        """Replace, in place, sums that overflowed: clipped gradients are added one by one."""
         if self.clip is None:
             return
         for row in np.flatnonzero(~np.isfinite(sums).all(axis=1)).tolist():
@@ -144,12 +365,12 @@ class LinearRecords(MeasuredRows):
             sums[row] = self.total(x, y, lengths, points[row], self.clip)
 
     def _sums(self, owner: int, points: Array, buffer: Array) -> Array:
-        """Return an owner's clipped slopes or, with a c, predictions times x, summed up, (r, p).
+        """Return Σ x times an owner's clipped slopes or, with a c, clipped predictions, (r, p).
 
         Records are read in blocks that stay in the cache while all points use them. BLAS rounds
-        products of another shape otherwise, so every product has :data:`ABREAST` points, the last
-        ones filled up with zeros: a point's bits depend neither on its place nor on the others.
-        Slopes are in the buffer, since allocating them anew for every owner is slow.
+        products of other shapes differently. Every product therefore has :data:`ABREAST` points,
+        zeros filling the last one up: a point's bits depend neither on its place nor on the others.
+        Slopes are written into the buffer, since allocating them for every owner is slow.
         """
         rate, blocks = self._blocks[owner]
         count, p = points.shape
@@ -172,7 +393,7 @@ class LinearRecords(MeasuredRows):
 
     @override
     def total(self, x: Array, y: Array, lengths: Array, theta: Array, clip: float | None) -> Array:
-        """Return the (clipped) gradients added up at one model; 0 of a record where it is ∞ − ∞."""
+        """Return the sum of (clipped) gradients at one model; a slope of ∞ − ∞ counts as 0."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             slope = self.loss.slope(x @ theta, y)
             if clip is not None:
@@ -251,8 +472,8 @@ def _product(a: Array, b: Array, out: Array) -> Array:
 FAR = 1e2
 """Largest |c y| over a bound of slopes at which predictions are clipped instead of slopes."""
 ABREAST = 8
-"""Points to a product: 4 take 1.3 times as long for each of many, 16 1.7 times for one alone."""
+"""Points in a product. With 4 each of many takes 1.3 times as long, with 16 one alone 1.7 times."""
 _BLOCK = 2**16
-"""Numbers of features looked at together, half a megabyte, so that they stay in the cache."""
+"""Numbers of features in a block: half a megabyte, so that they stay in the cache."""
 _SLOPES = 2**18
-"""Slopes computed together: fewer wait for Python, more leave the cache."""
+"""Slopes computed together. With fewer Python's overhead is felt; more do not stay in the cache."""

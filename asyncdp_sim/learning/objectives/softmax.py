@@ -17,14 +17,13 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.learning.objectives.linear import LinearObjective
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.learning.objectives.losses import Loss
-from asyncdp_sim.learning.objectives.models import LinearKind, log_odds
-from asyncdp_sim.learning.objectives.rows import (
+from asyncdp_sim.learning.objectives.models import LinearKind, LinearObjective, log_odds
+from asyncdp_sim.learning.objectives.records import (
     Norm,
     StackedRecords,
 )
-from asyncdp_sim.spec.base import trait
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class SoftmaxLoss(Loss):
 
     @override
     def value(self, z: Array, y: Array) -> Array:
-        """Return −ln p_y = ln Σ e^{z_c − z_y}, shape (…, n); small ones keep their digits."""
+        """Return −ln p_y = ln Σ e^{z_c − z_y}, shape (…, n), accurately where it is small."""
         away = _whole(z) - np.take_along_axis(_whole(z), _places(z, y), axis=-1)
         return np.asarray(np.abs(np.sign(y)) * np.logaddexp.reduce(away, axis=-1))
 
@@ -100,7 +99,7 @@ class SoftmaxLoss(Loss):
         return 2.0 if norm == "l1" else sqrt(2)
 
     def right(self, z: Array, y: Array) -> Array:
-        """Return 1 where y has the largest score, (…, n), a share where several have, else 0."""
+        """Return 1 where y has the largest score, 1/m where m classes share it, else 0, (…, n)."""
         all_scores = _whole(z)
         best = all_scores == all_scores.max(axis=-1, keepdims=True)
         own = np.take_along_axis(best, _places(z, y), axis=-1)[..., 0]
@@ -110,8 +109,8 @@ class SoftmaxLoss(Loss):
     def above_tangent(self, step: Array, z: Array, y: Array, slope: Array) -> Array:
         """Return ln Σ p_c e^{d_c}, where d = t − Σ p_c t_c and t has the steps of all classes.
 
-        As Σ p_c d_c = 0, that is ln(1 + Σ p_c (e^{d_c} − 1 − d_c)), of terms that are none of them
-        negative; the difference itself where a step is large.
+        As Σ p_c d_c = 0, that is ln(1 + Σ p_c (e^{d_c} − 1 − d_c)), a sum of terms ≥ 0. Where a
+        step is large, the difference itself is computed.
         """
         p, t = probabilities(z), _whole(step)
         mean = (p * t).sum(axis=-1)
@@ -149,7 +148,7 @@ def _beyond_linear(d: Array) -> Array:
 
 
 class SoftmaxObjective(LinearObjective):
-    """A sum of owners' mean losses and a regulariser, of models of several scores."""
+    """f of a model of several scores: the mean loss over all records, and a regulariser."""
 
     loss: SoftmaxLoss
 
@@ -227,6 +226,7 @@ class Softmax(LinearKind):
     """
 
     linear = False
+    first_of_two = True
     estimator = "sklearn.linear_model.LogisticRegression"
     phi: ClassVar[SoftmaxLoss] = trait(lambda self: SoftmaxLoss(self.classes))
 
@@ -269,6 +269,6 @@ class Softmax(LinearKind):
 
 
 _FAR = 30.0
-"""Steps of a score beyond which e^d would overflow before long."""
+"""Steps of a score up to which e^d is used: it overflows at about 700."""
 _FEW = 0.02
-"""Steps below which a series has more digits."""
+"""Steps below which the series is more accurate."""

@@ -2,11 +2,9 @@
 
 from typing import Annotated
 
-from asyncdp_sim.network.availability.drawn import Bernoulli, Diurnal
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.network.availability.intervals import Intervals
-from asyncdp_sim.network.availability.kind import Always
-from asyncdp_sim.network.availability.periods import Churn, OnOff, Outages
-from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.network.availability.kind import Always, Bernoulli, Churn, Diurnal, OnOff, Outages
 
 Availability = Annotated[Always | Bernoulli | OnOff | Diurnal | Churn | Outages | Intervals, FAMILY]
 """Every kind of availability; a new one joins by its line here."""

@@ -14,13 +14,14 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority
+from asyncdp_sim.core.specification import LONGEST, Positive, Several
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.network.availability.kind import AvailabilityKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.table_file import (
-    LONGEST,
     Columns,
     FromFile,
     by_line,
@@ -29,8 +30,6 @@ from asyncdp_sim.network.table_file import (
     shortened,
     time_of,
 )
-from asyncdp_sim.spec.base import Positive, Several
-from asyncdp_sim.spec.validation import show
 
 KEY = "availability.path"
 COLUMNS = ("owner", "start", "end")
@@ -242,7 +241,6 @@ class Intervals(FromFile, AvailabilityKind):
 
     always_online = False
     all_return = False
-    rehearsed = True
     drawn_per_tick = False
     keeps_poisson = False
     of_everybody = True

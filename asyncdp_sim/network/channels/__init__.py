@@ -1,17 +1,94 @@
-"""Uplink channels, one file each.
+"""Uplink channels; a shared one joins by its name in :data:`SharedChannel`."""
 
-A shared one joins by its name in :mod:`~asyncdp_sim.network.channels.parallel`.
-"""
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated, Literal
 
-from typing import Annotated
+from pydantic import Field
+from typing_extensions import override
 
-from asyncdp_sim.network.channels.aloha import Aloha
-from asyncdp_sim.network.channels.csma import Csma
-from asyncdp_sim.network.channels.kind import ChannelKind, Ideal
-from asyncdp_sim.network.channels.parallel import Parallel, SharedChannel
-from asyncdp_sim.network.channels.slotted import SlottedAloha, Tdma
-from asyncdp_sim.spec.base import kind_of, members
-from asyncdp_sim.spec.registry import FAMILY
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.specification import FAMILY, kind_of, members, trait
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.validation import show
+from asyncdp_sim.network.channels.air import Medium, Port
+from asyncdp_sim.network.channels.aloha import Aloha, SlottedAloha, Tdma
+from asyncdp_sim.network.channels.csma import Csma, Dcf
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended, Ideal
+from asyncdp_sim.network.laws import uniforms
+
+SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
+"""Every shared channel; a new one joins by its name here, and may then be one of several too."""
+
+
+class Parallel(ChannelKind):
+    """K channels that do not disturb each other."""
+
+    label = "parallel channels"
+    exclusive = trait(lambda self: self.channels == 1 and self.each.exclusive)
+
+    kind: Literal["parallel"] = "parallel"
+    channels: Annotated[int, Field(ge=1, le=10**4)]
+    each: Annotated[SharedChannel, FAMILY]
+    choice: Literal["random", "by-owner"] = "random"
+
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        if self.each.contended is not self.each:  # one from outside, that is not contended for
+            rule = "allowed is a channel that answers share"
+            yield Fault("each.kind", repr(self.each.kind), rule)
+            return
+        for name, field in ChannelKind.model_fields.items():
+            if (given := getattr(self.each, name)) != field.default:
+                rule = "not allowed here: set it once, next to channels"
+                yield Fault(f"each.{name}", show(given), rule)
+
+    @property
+    @override
+    def contended(self) -> Contended:
+        return self.each
+
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "ParallelMedium":
+        numbers = range(1, self.channels + 1)
+        media = [self.each.open(kernel, streams.within("channel", k), n_owners) for k in numbers]
+        return ParallelMedium(media, streams, self.choice == "random")
+
+    @override
+    def waits(self, own: Scope, purpose: str) -> Backoff | None:
+        return self.each.waits(own, purpose)
+
+    @override
+    def faults(self, n_owners: int) -> list[Fault]:
+        inner = [
+            Fault(fault.key.replace("channel.", "channel.each.", 1), fault.given, fault.allowed)
+            for fault in self.each.faults(n_owners)
+        ]
+        return super().faults(n_owners) + inner
+
+    @override
+    def faults_of_airtime(self, airtime: float) -> list[Fault]:
+        return [fault.under("each") for fault in self.each.faults_of_airtime(airtime)]
+
+
+class ParallelMedium(Medium):
+    """Independent channels at work in one replicate."""
+
+    def __init__(self, media: Sequence[Medium], streams: Scope, random: bool) -> None:
+        super().__init__(*(air for medium in media for air in medium.airs))
+        self._media = media
+        self._streams = streams
+        self._random = random
+
+    @override
+    def port(self, owner: int) -> Port:
+        if not self._random:
+            return self._media[(owner - 1) % len(self._media)].port(owner)
+        source = partial(self._streams.generator, "owner", owner, "channel")
+        ports, draws = [medium.port(owner) for medium in self._media], uniforms(source)
+        return lambda *how: ports[int(next(draws) * len(ports))](*how)
+
 
 Channel = Annotated[Ideal | SharedChannel | Parallel, FAMILY]
 """Every channel."""

@@ -2,14 +2,12 @@
 
 from typing import Annotated
 
-from asyncdp_sim.network.protocols.broadcast import Broadcast
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.network.protocols.dispatch import Dispatch
 from asyncdp_sim.network.protocols.gossip import Gossip
-from asyncdp_sim.network.protocols.push import Push
-from asyncdp_sim.network.protocols.request import Request
-from asyncdp_sim.network.protocols.rounds import Rounds
+from asyncdp_sim.network.protocols.learner_initiated import Broadcast, Rounds
+from asyncdp_sim.network.protocols.owner_initiated import Push, Request
 from asyncdp_sim.network.protocols.servers import Servers
-from asyncdp_sim.spec.registry import FAMILY
 
 Protocol = Annotated[Request | Push | Broadcast | Rounds | Dispatch | Gossip | Servers, FAMILY]
 """Every protocol; a new one joins by its line here."""

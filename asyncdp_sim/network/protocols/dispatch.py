@@ -16,13 +16,12 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.specification import EACH_OWNER, FAMILY, Several, Variant, trait, wrong_length
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.network.laws.kind import uniforms
+from asyncdp_sim.network.laws import uniforms
 from asyncdp_sim.network.learner import ATTEMPTS, Learner
 from asyncdp_sim.network.owner import Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind
-from asyncdp_sim.spec.base import EACH_OWNER, Several, Variant, trait, wrong_length
-from asyncdp_sim.spec.registry import FAMILY
 from asyncdp_sim.trace import Detail, EventKind, Exchange
 
 
@@ -197,7 +196,7 @@ class Desk:
         """Carry a task to its owner and the answer back, and hand the next one out."""
         learner, link, number = self._learner, owner.link, owner.number
         message = exchange.message
-        heard = link is not None and (yield from link.deliver(message))
+        heard = yield from link.deliver(message)
         mine = heard and self._one_by_one
         if mine:
             yield from self._wait(owner)
@@ -207,8 +206,7 @@ class Desk:
             else:  # it has left for good
                 learner.event(EventKind.query_lost, number, message, detail=Detail.offline)
                 heard = False
-        if link is not None:
-            yield from link.answer(exchange) if heard else link.query_lost(exchange, None)
+        yield from link.answer(exchange) if heard else link.query_lost(exchange)
         if mine:
             self._go_on(owner)
         self._under_way[number - 1] -= 1
@@ -249,17 +247,13 @@ class Dispatch(ProtocolKind):
     online again; if availability is drawn, it is drawn for each task. Clocks are not used.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
     reads_early = True
     restarts_immediately = True
     hands_out = True
     at_mean = True
     keeps_apart = True
     update_of = "answer"
-    ideal_only = False
     one_each = False
     shares_work = trait(lambda self: self.queue == "shared")
     left_open = trait(lambda self: self.tasks - 1)

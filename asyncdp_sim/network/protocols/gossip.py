@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity, Priority
+from asyncdp_sim.core.specification import FAMILY, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network.clocks import (
@@ -29,9 +30,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.spec.base import trait
-from asyncdp_sim.spec.registry import FAMILY
-from asyncdp_sim.theory.formulas.gossip_spectrum import mean_update, second_eigenvalue
+from asyncdp_sim.theory.formulas.gossip import mean_update, second_eigenvalue
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 
 
@@ -41,9 +40,9 @@ class Meetings:
     def __init__(self, owners: Sequence[Owner], edges: Iterable[Edge], learner: Learner) -> None:
         self._nodes = {LEARNER: Owner(LEARNER)} | {owner.number: owner for owner in owners}
         self._learner = learner
-        self._near: dict[int, dict[int, None]] = {number: {} for number in self._nodes}
+        self._neighbours: dict[int, dict[int, None]] = {number: {} for number in self._nodes}
         for a, b in edges:  # a dictionary for a set that keeps its order
-            self._near[a][b] = self._near[b][a] = None
+            self._neighbours[a][b] = self._neighbours[b][a] = None
 
     def follow(self, owner: int) -> Activity:
         """Silence an owner's edges as soon as it can never answer again."""
@@ -57,7 +56,7 @@ class Meetings:
         ends = [self._nodes[a], self._nodes[b]]
         for tick in ticks:
             yield tick, Priority.CLOCK_TICK
-            if b not in self._near[a]:
+            if b not in self._neighbours[a]:
                 return
             away = [end.number for end in ends if not _online(end, tick)]
             busy = [end.number for end in ends if end.busy]
@@ -68,7 +67,7 @@ class Meetings:
             else:
                 learner.event(EventKind.clock_tick, _named(edge, b))
                 learner.kernel.start(self._meet(ends))
-        self._part(a, b)
+        self._cut_edge(a, b)
 
     def _meet(self, ends: list[Owner]) -> Activity:
         """Let two nodes average, compute and step; only owners answer."""
@@ -111,7 +110,7 @@ class Meetings:
 
     def _arrives(self, owner: Owner, exchange: Exchange) -> bool:
         """Return whether an owner's answer comes to the other, which uses it."""
-        lost = None if owner.link is None else owner.link.losses.answer
+        lost = owner.link.losses.answer
         if lost is None or not next(lost):
             self._learner.apply(exchange)
             return True
@@ -121,16 +120,16 @@ class Meetings:
         return False
 
     def _silence(self, owner: int) -> None:
-        for other in list(self._near[owner]):
-            self._part(owner, other)
+        for other in list(self._neighbours[owner]):
+            self._cut_edge(owner, other)
 
-    def _part(self, a: int, b: int) -> None:
+    def _cut_edge(self, a: int, b: int) -> None:
         """Let an edge be silent for ever; an owner with no other edge does not answer any more."""
-        if b not in self._near[a]:
+        if b not in self._neighbours[a]:
             return
         for node, other in ((a, b), (b, a)):
-            del self._near[node][other]
-            if len(self._near[node]) == 0 and node != LEARNER:
+            del self._neighbours[node][other]
+            if len(self._neighbours[node]) == 0 and node != LEARNER:
                 self._learner.leave(node)
 
 
@@ -165,17 +164,12 @@ class Gossip(ProtocolKind):
     left.
     """
 
-    one_on_one = False
-    sends_requests = False
     acts_on_ticks = False
-    always_served = False
-    reads_early = False
     at_mean = True
     update_of = "pair"
     ideal_only = True
     of_everybody = True
     has_learner = trait(lambda self: self.graph.learner)
-    plain = True
 
     kind: Literal["gossip"] = "gossip"
     graph: GossipGraph

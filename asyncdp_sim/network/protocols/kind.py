@@ -8,40 +8,37 @@ from typing import Any, ClassVar, Literal
 
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.kernel import Activity
+from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.network.channels.kind import MESSAGES
-from asyncdp_sim.network.channels.uplink import DeliveryPolicy
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.owner import Owner
-from asyncdp_sim.spec.base import Variant, trait
+from asyncdp_sim.network.owner import DeliveryPolicy, Owner
 
 UpdateOf = Literal["answer", "round", "pair", "servers"]
 """One answer; those of a round; those of two neighbours; or a step of every server."""
-Serving = Literal["alone", "at once", "in rounds"]
-"""A rehearsed learner serves one owner at a time, several at once, or asks all owners itself."""
 
 
 class ProtocolKind(Variant):
     """The course of exchanges between owners and learner, from beginning to end."""
 
-    one_on_one: ClassVar[bool]
+    one_on_one: ClassVar[bool] = False
     """Exchanges never overlap: the learner is locked until the one under way has ended."""
-    sends_requests: ClassVar[bool]
+    sends_requests: ClassVar[bool] = False
     """An exchange begins with a message of the owner, which takes time and may be lost."""
     acts_on_ticks: ClassVar[bool]
     """Every tick of an owner's clock may begin an exchange, and nothing else does."""
-    always_served: ClassVar[bool]
+    always_served: ClassVar[bool] = False
     """An owner that begins an exchange is served at once."""
-    reads_early: ClassVar[bool]
+    reads_early: ClassVar[bool] = False
     """A query is read before its owner begins the exchange, and may be old by then."""
     at_mean: ClassVar[bool]
     """Gradients are taken at a mean of the model that is read and the owner's own."""
     update_of: ClassVar[UpdateOf]
     """What an update is made of, by which algorithms choose their protocols."""
-    ideal_only: ClassVar[bool]
+    ideal_only: ClassVar[bool] = False
     """Nobody waits for a channel, and nothing is sent again: networks that do are refused."""
     restarts_immediately: ClassVar[bool] = False
     """The next exchange begins the moment that one ends, whatever came of it."""
@@ -49,10 +46,6 @@ class ProtocolKind(Variant):
     """The learner decides how many tasks are under way, and whose they are."""
     own_network: ClassVar[bool] = False
     """Few other settings fit it: those that do not are reported alone, before all other faults."""
-    rehearsed: ClassVar[Serving | None] = None
-    """How real processes do the same; None where they cannot."""
-    plain: ClassVar[bool] = False
-    """Whether the protocol itself gives an exchange no other way to go than to its update."""
     shares_work: ClassVar[bool] = False
     """Whether an owner computes for several exchanges at once, sharing its speed."""
     overlap: ClassVar[bool] = False

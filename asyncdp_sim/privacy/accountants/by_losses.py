@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
 from asyncdp_sim.privacy.accountants.composition import (
@@ -29,12 +30,7 @@ from asyncdp_sim.privacy.accountants.composition import (
 )
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS, BudgetSchedule
-from asyncdp_sim.spec.base import Variant
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 from asyncdp_sim.trace import Trace
-
-if TYPE_CHECKING:
-    from asyncdp_sim.privacy.spec import Privacy
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +266,7 @@ class AccountingKind(Variant):
         """
         return ByLosses(own, pair, delta, sharers, allotment)
 
-    def faults(self, privacy: "Privacy") -> Iterator[Fault]:
+    def faults(self, privacy: Any) -> Iterator[Fault]:
         """Yield a fault for each setting without a proof."""
         named = repr(self.kind)
         mechanism, bound = privacy.mechanism, privacy.sensitivity

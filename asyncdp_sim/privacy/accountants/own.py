@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import asinh, expm1, inf, log, log1p, sinh, sqrt
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
-
-if TYPE_CHECKING:
-    from asyncdp_sim.privacy.budgets import BudgetSchedule
+from asyncdp_sim.privacy.budgets import BudgetSchedule
 
 TOLERANCE = 1e-16
 """Absolute tolerance of roots: small compared with every realistic ε and multiplier."""
@@ -265,6 +263,16 @@ def gaussian_multiplier(epsilon: float, delta: float) -> float:
     return float(brentq(lambda z: excess(z, stated), low, high, xtol=TOLERANCE)) * SAFE
 
 
+def gaussian_answers(multiplier: float, epsilon: float, delta: float) -> int:
+    """Return how many answers of noise multiplier z are within (ε, δ).
+
+    m answers cost as much as one of z/√m, which must be at least the multiplier of (ε, δ).
+    """
+    least = gaussian_multiplier(epsilon, delta)
+    fits = int((multiplier / least) ** 2)
+    return fits + 1 if multiplier / np.sqrt(fits + 1) >= least else fits
+
+
 def _excess(delta: float) -> Callable[[float, float], float]:
     """Return ln δ(z, ε) − ln δ (Balle and Wang 2018, equation 6), as a function of z and ε."""
     from scipy.special import log_ndtr
@@ -373,7 +381,7 @@ class Converted:
 
     single: Accountant
     gradients: int = 1
-    allotment: "BudgetSchedule | None" = None
+    allotment: BudgetSchedule | None = None
 
     epsilon = property(attrgetter("single.epsilon"))
     delta = property(attrgetter("single.delta"))

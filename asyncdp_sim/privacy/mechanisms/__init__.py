@@ -2,9 +2,14 @@
 
 from typing import Annotated
 
-from asyncdp_sim.learning.reply import AnswerNoise, Shape
-from asyncdp_sim.privacy.mechanisms.correlated import Correlation, LearnerNoise
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism, GaussianNoise
+from asyncdp_sim.core.specification import FAMILY_BY_NAME
+from asyncdp_sim.learning.answers import AnswerNoise, Shape
+from asyncdp_sim.privacy.mechanisms.gaussian import (
+    Correlation,
+    GaussianMechanism,
+    GaussianNoise,
+    LearnerNoise,
+)
 from asyncdp_sim.privacy.mechanisms.kind import (
     MechanismKind,
     NoMechanism,
@@ -20,7 +25,6 @@ from asyncdp_sim.privacy.mechanisms.laplace import (
     LaplaceNoise,
     grid_steps,
 )
-from asyncdp_sim.spec.registry import FAMILY_BY_NAME
 
 Mechanism = Annotated[
     LaplaceMechanism | GaussianMechanism | DiscreteLaplaceMechanism | NoMechanism,

@@ -13,13 +13,13 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
+from asyncdp_sim.core.specification import Variant
+from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.learning.reply import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, PurePair
 from asyncdp_sim.privacy.budgets import BudgetSchedule, pure_answers, pure_part, pure_total
 from asyncdp_sim.privacy.sensitivity import NormChoice
-from asyncdp_sim.spec.base import Variant
 
 _SAME = 1e-9
 """Relative to the largest number: residuals this close differ by rounding only."""
@@ -234,10 +234,6 @@ class NoNoise(AnswerNoise):
     def drawn(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         """Return answers minus gradients, shape (r, size)."""
         return answers - gradients
-
-    @override
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        return np.zeros_like(self.scale)
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:

@@ -1,7 +1,6 @@
 """Laplace noise, the mechanism of the papers, and discrete Laplace noise on a grid."""
 
 from dataclasses import dataclass
-from math import log
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -9,8 +8,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.learning.algorithms.steps import per_row, shared
-from asyncdp_sim.learning.reply import AnswerNoise, Shape
+from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.mechanisms.kind import (
     OwnerBudgets,
@@ -58,20 +56,8 @@ class LaplaceNoise(AnswerNoise):
 
     @override
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
-        gradients += rows * per_row(self.scale, owners)
+        gradients += rows * self.scale.take(owners)[:, None]
         return gradients
-
-    @override
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return the q-quantile of ‖b_i w‖₁, shape (N,).
-
-        ‖w‖₁ of ``size`` draws is Gamma(size, 1); for one draw on all coordinates it is size·|w|.
-        """
-        if self.shape == "scalar-as-published":
-            return self.scale * -size * log(1 - quantile)
-        from scipy.special import gammaincinv  # only where a bound is worked out
-
-        return np.asarray(self.scale * gammaincinv(size, quantile))
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
@@ -108,7 +94,7 @@ class LaplaceMechanism(PureMechanism):
         shape: Shape,
         grid: float | None,
     ) -> LaplaceNoise:
-        return LaplaceNoise(shared(scale_of(influence, allowance)), shape)
+        return LaplaceNoise(scale_of(influence, allowance), shape)
 
 
 def scale_of(influence: RecordSensitivity, allowance: OwnerBudgets) -> Array:
@@ -176,15 +162,6 @@ class DiscreteLaplaceNoise(AnswerNoise):
         steps = np.rint(answers / grid) - np.rint(gradients / grid)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(steps * (grid / self.scale[owners, None]))
-
-    @override
-    def norm_quantile(self, size: int, quantile: float) -> Array:
-        """Return a bound that ‖answer − g‖₁ exceeds with probability at most 1 − q, shape (N,).
-
-        It is that of Laplace noise plus 1.5 γ_i per coordinate, because |⌊x⌋ − ⌊y⌋| ≤ |x − y| + 1
-        and rounding moves a coordinate by at most γ_i/2.
-        """
-        return LaplaceNoise(self.scale).norm_quantile(size, quantile) + 1.5 * size * self.grid
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:

@@ -8,8 +8,9 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Tally, trait
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.network.sums import Aggregation
+from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     MechanismKind,
@@ -18,7 +19,6 @@ from asyncdp_sim.privacy.mechanisms import (
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.privacy.observers.kind import ObserverKind, of_the_strictest, plainly
-from asyncdp_sim.spec.base import Tally, trait
 
 Size = Annotated[int, Field(ge=0, le=10**6)]
 
@@ -69,7 +69,7 @@ class AggregateObserver(ObserverKind):
         reasons = [
             (
                 not algorithm.sums_suffice or not (protocol.makes_updates or apart),
-                "learning in rounds without trim, and fedbuff of constant weights on "
+                "learning in rounds, and fedbuff of constant weights on "
                 "push or broadcast whose owners answer at a tick, one answer at a time, given "
                 f"{algorithm.kind} on {protocol.kind}",
             ),

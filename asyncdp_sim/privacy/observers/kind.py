@@ -10,7 +10,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.network.sums import Aggregation
+from asyncdp_sim.core.specification import Variant, kind_of, trait
+from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
@@ -18,7 +19,6 @@ from asyncdp_sim.privacy.mechanisms import (
     OwnerBudgets,
     RecordSensitivity,
 )
-from asyncdp_sim.spec.base import Variant, kind_of, trait
 from asyncdp_sim.trace import Trace
 
 
@@ -72,8 +72,6 @@ def plainly(scenario: Any) -> Reasons:
         (privacy.overlap > 1, "records that one owner has"),
         (privacy.learner is not None, "one copy of the algorithm"),
         (privacy.on_trust, "bounds that are enforced, given declared"),
-        (scenario.adversary is not None, "owners that do not lie"),
-        (scenario.acceptance is not None, "answers that are taken as they are"),
         (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
     ]
 

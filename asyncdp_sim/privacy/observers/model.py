@@ -24,6 +24,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.words import agreed
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
@@ -41,7 +42,6 @@ from asyncdp_sim.privacy.observers.kind import (
     of_the_strictest,
     plainly,
 )
-from asyncdp_sim.spec.base import trait
 from asyncdp_sim.trace import Trace
 
 _DOWN = 1 - 1e-5
@@ -286,9 +286,8 @@ class ModelObserver(ObserverKind):
         rounds, bound = algorithm.in_rounds, privacy.sensitivity
         reasons = [
             (
-                rounds is None or rounds.trim > 0,
-                "rounds whose answers are averaged, given algorithm "
-                + (algorithm.kind if rounds is None else f"{algorithm.kind} with trim"),
+                rounds is None,
+                f"rounds whose answers are averaged, given algorithm {algorithm.kind}",
             ),
             (
                 privacy.mechanism.composition != "gaussian",
@@ -363,7 +362,7 @@ class TrustedLearner(ModelObserver):
         reasons = [
             (
                 not algorithm.sums_suffice or not protocol.makes_updates,
-                f"learning in rounds without trim, given {algorithm.kind} on {protocol.kind}",
+                f"learning in rounds, given {algorithm.kind} on {protocol.kind}",
             ),
             (mechanism.composition != "gaussian", f"Gaussian noise, given {mechanism.kind}"),
             *plainly(scenario),

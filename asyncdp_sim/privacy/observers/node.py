@@ -27,14 +27,21 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.specification import Count, Several
 from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import numbers
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.observers.directions import Numbers, averaged, leverage, whole
 from asyncdp_sim.privacy.observers.kind import Learned, ObserverKind, gaussian_epsilons, plainly
-from asyncdp_sim.privacy.observers.known import Known, applied, learn
-from asyncdp_sim.spec.base import Count, Several
-from asyncdp_sim.spec.validation import show
+from asyncdp_sim.privacy.observers.knowledge import (
+    Known,
+    Numbers,
+    applied,
+    averaged,
+    learn,
+    leverage,
+    whole,
+)
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 _LIMBS = (8, 20, 40, 80)

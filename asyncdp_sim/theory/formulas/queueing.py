@@ -1,16 +1,38 @@
-"""A learner that serves one request at a time: it refuses the others, or lets them queue.
+"""Owners that wait: for a learner, for tasks, for each other; queues, closed and loss networks.
 
 In the queue, first come first served, requests form a Poisson process of rate Λ (all owners
 together: Nλ where every tick is a request of its own), service times S are independent with mean m,
 and the utilisation ρ = Λm is below 1: otherwise waits grow without limit and every function here
 refuses. W is the stationary time from a request's arrival to the start of its service.
+
+Wake-ups that find both nodes free are the calls of a loss network, whose circuits are the nodes and
+whose routes are the edges. The pairs that talk are a matching of the graph, and the stationary
+probability of a matching is in proportion to the product of λ_e m_e over its edges, whatever the
+law of the time that a pair talks (m_e is its mean). Just after a meeting of e has ended, it is that
+of the matchings which leave both ends of e free: the reverse of the process is one of its kind.
+
+References
+----------
+Kelly, "Loss networks", Ann. Appl. Probab. 1(3), 1991; Heilmann and Lieb, "Theory of monomer-dimer
+systems", Commun. Math. Phys. 25, 1972.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from itertools import accumulate
+from math import fsum, inf, lgamma, log
+from operator import mul
 
-from asyncdp_sim.theory.formulas.arguments import nonnegative, positive, refused
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.theory.formulas.arguments import (
+    count,
+    nonnegative,
+    positive,
+    probabilities,
+    refused,
+)
 
 
 @dataclass(frozen=True)
@@ -142,3 +164,318 @@ def utilisation(rate: float, mean: float, key: str = "mean") -> float:
     if load >= 1:
         raise refused("utilisation", f"rate·{key} = {load!r}", "a number < 1: lower either")
     return load
+
+
+@dataclass(frozen=True)
+class Circulation:
+    """Long-run behaviour of m tasks.
+
+    Attributes
+    ----------
+    throughput : float
+        Tasks that return per time unit.
+    staleness : tuple of float
+        Per owner: mean number of other tasks that return between a task's leaving for it and its
+        return. Σ p_i · staleness_i = m − 1.
+    """
+
+    throughput: float
+    staleness: tuple[float, ...]
+
+
+def closed_network(
+    tasks: int, shares: Sequence[float], service: Sequence[float], travel: Sequence[float]
+) -> Circulation:
+    """Return how m tasks circulate, by mean value analysis (product form).
+
+    A task that returns leaves at once for owner i with probability p_i. It travels, and is served
+    alone, first come first served, by the owner; times of service are exponential with mean s_i,
+    those of travelling have any law with mean z_i. With n tasks an owner that is asked is found
+    as it is with n − 1, so that
+
+        R_i(n) = s_i (1 + L_i(n−1)) + z_i,  Λ(n) = n / Σ p_i R_i(n),
+        L_i(n) = Λ(n) p_i (R_i(n) − z_i)
+
+    By the same law, counted in returns instead of time, staleness_i = [tasks at or on the way to
+    and from owner i, with m − 1] / p_i.
+
+    Parameters
+    ----------
+    tasks : int
+        m ≥ 1.
+    shares, service, travel : sequence of float (N,)
+        p_i (they sum to 1), s_i ≥ 0 and z_i ≥ 0, in time units; not all s_i + z_i are 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Reiser and Lavenberg, Mean-value analysis of closed multichain queueing networks (1980), Journal
+    of the ACM 27(2).
+    """
+    number, chosen = count("tasks", tasks), probabilities("shares", shares).tolist()
+    served = [nonnegative("service", time) for time in service]
+    beyond = [nonnegative("travel", time) for time in travel]
+    waiting, stays, flow = [0.0] * len(chosen), [0.0] * len(chosen), 0.0
+    for n in range(1, number + 1):
+        stale = tuple(flow * stay for stay in stays)  # of n − 1 tasks, Λ p_i R_i / p_i
+        stays = [s * (1 + queue) + z for s, queue, z in zip(served, waiting, beyond, strict=True)]
+        flow = n / fsum(map(mul, chosen, stays))
+        waiting = [flow * p * (r - z) for p, r, z in zip(chosen, stays, beyond, strict=True)]
+    return Circulation(flow, stale)
+
+
+def return_bounds(
+    tasks: int, shares: Sequence[float], service: Sequence[float], travel: Sequence[float]
+) -> tuple[float, float]:
+    """Return what the throughput Λ of m tasks is at least, and at most.
+
+    With D = Σ p_i s_i and Z = Σ p_i z_i,
+
+        m / (m D + Z) ≤ Λ ≤ min(m / (D + Z), min_i 1 / (p_i s_i)).
+
+    Times have any laws with these means, and tasks go to owner i with the share p_i, drawn or in
+    turn. An owner that has a task is never idle; it serves one after the other or several at once.
+
+    Λ p_i s_i is the share of time that owner i is busy, ≤ 1. By Little's law, Λ Z tasks travel in
+    the mean and Λ (D + Z) ≤ m, since a task stays with an owner at least as long as its service
+    takes. And busy owners are Λ D in the mean: at least one while a task does not travel, which of
+    m tasks is so for at least the share (m − Λ Z) / m of time.
+
+    Parameters
+    ----------
+    tasks : int
+        m ≥ 1.
+    shares, service, travel : sequence of float (N,)
+        p_i (they sum to 1), s_i ≥ 0 and z_i ≥ 0, in time units; not all s_i + z_i are 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+
+    References
+    ----------
+    Denning and Buzen, The operational analysis of queueing network models (1978), ACM Computing
+    Surveys 10(3).
+    """
+    number, chosen = count("tasks", tasks), probabilities("shares", shares).tolist()
+    demands = list(map(mul, chosen, (nonnegative("service", time) for time in service)))
+    demand = fsum(demands)
+    away = fsum(map(mul, chosen, (nonnegative("travel", time) for time in travel)))
+    slowest = 1 / max(demands) if demand > 0 else inf
+    return number / (number * demand + away), min(number / (demand + away), slowest)
+
+
+@dataclass(frozen=True, eq=False)
+class Whereabouts:
+    """The product form of m tasks, of which owners serve some while the others travel.
+
+    n_i tasks in service at owner i weigh (p_i s_i)^n_i, and K on their ways, of all owners, a^K/K!
+    with a = Σ p_i z_i; of these each is on a given way with chance p_i z/a, by itself. Times of
+    travel have any law, and so have those of service where it is shared.
+
+    Attributes
+    ----------
+    served : array (N,)
+        p_i s_i, in proportion.
+    travel : float
+        a, in the same proportion.
+    away, rest : array (m + 1,)
+        Weights of so many tasks on their ways, and of so many in service; each up to a factor.
+
+    References
+    ----------
+    Baskett, Chandy, Muntz and Palacios, Open, closed, and mixed networks of queues with different
+    classes of customers (1975), Journal of the ACM 22(2).
+    """
+
+    served: Array
+    travel: float
+    away: Array
+    rest: Array
+
+    def none(self, ways: Array, *, serving: bool) -> Array:
+        """Return the chance that none of an owner's tasks is in some of its stages, (N,).
+
+        Parameters
+        ----------
+        ways : array (N,)
+            p_i z of those parts of its ways that are meant, in the same proportion.
+        serving : bool
+            Whether service is meant too.
+        """
+        elsewhere = 1 - ways / self.travel if self.travel > 0 else np.ones(len(self.served))
+        loads = self.served if serving else np.zeros(len(self.served))
+        none = [self._none(load, share) for load, share in zip(loads, elsewhere, strict=True)]
+        return np.array(none) / float(self.away @ self.rest[::-1])
+
+    def _none(self, load: float, elsewhere: float) -> float:
+        """Return the weight of an owner with nobody in service, if ``load`` > 0, or on its ways."""
+        without = self.rest - load * np.append(0.0, self.rest[:-1])
+        away = self.away * elsewhere ** np.arange(len(self.away))
+        return max(0.0, float(away @ without[::-1]))
+
+
+def whereabouts(tasks: int, served: Array, travel: float) -> Whereabouts:
+    """Return where m tasks are in the long run.
+
+    Parameters
+    ----------
+    tasks : int
+        m ≥ 1.
+    served : array (N,)
+        Λ p_i s_i. Chances do not depend on Λ; with the throughput for it no number is large.
+    travel : float
+        Λ Σ p_i z_i.
+
+    Raises
+    ------
+    SpecError
+        If there is no task.
+    """
+    number = count("tasks", tasks)
+    rest = [1.0] + [0.0] * number
+    for load in served.tolist():
+        rest = _joined(rest, load)
+    return Whereabouts(served, travel, _away(travel, number), np.array(rest))
+
+
+def _joined(rest: list[float], load: float) -> list[float]:
+    """Return the weights with an owner more, the largest being 1."""
+    weights = list(accumulate(rest, lambda sofar, one: one + load * sofar))
+    largest = max(weights)
+    return [weight / largest for weight in weights]
+
+
+def _away(travel: float, number: int) -> Array:
+    """Return the weights of 0 … m tasks on their ways, the largest being 1."""
+    if travel == 0:
+        return np.append(1.0, np.zeros(number))
+    logs = np.array([k * log(travel) - lgamma(k + 1) for k in range(number + 1)])
+    return np.asarray(np.exp(logs - logs.max()))
+
+
+Edge = tuple[int, int]
+"""Two nodes."""
+MOST_NODES, MOST_SUMS = 100, 10_000
+"""Nodes of a graph, and partial sums over its matchings, beyond which none is worked out."""
+
+
+@dataclass(frozen=True)
+class LossNetwork:
+    """The long run of pairs that meet.
+
+    Attributes
+    ----------
+    flows : dict
+        Meetings per time unit of every edge, λ_e Z(G − i − j)/Z(G), with Z the sum over matchings.
+    busy_fraction : float
+        Share of the time in which some pair talks, 1 − 1/Z(G).
+    after : dict
+        Mean sum of the marks of all pairs that talk just after a meeting of an edge has ended;
+        where every mark is 1, how many pairs talk then.
+    """
+
+    flows: dict[Edge, float]
+    busy_fraction: float
+    after: dict[Edge, float]
+
+    @property
+    def rate(self) -> float:
+        """Meetings per time unit."""
+        return fsum(self.flows.values())
+
+    @property
+    def others(self) -> float:
+        """Mean sum of the marks just after a meeting of whatever edge has ended."""
+        return fsum(flow * self.after[edge] for edge, flow in self.flows.items()) / self.rate
+
+
+def loss_network(
+    rates: Mapping[Edge, float],
+    times: Mapping[Edge, float],
+    marks: Mapping[Edge, float] | None = None,
+) -> LossNetwork | None:
+    """Return the long run, or None where the graph has too many matchings to sum.
+
+    Parameters
+    ----------
+    rates : mapping
+        From an edge (two nodes, numbered from 0) to λ_e > 0, wake-ups per time unit.
+    times : mapping
+        From an edge to m_e ≥ 0, the mean time of a meeting (time units).
+    marks : mapping, optional
+        From an edge to what a pair that talks counts for, ≥ 0; 1 by default.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    weights = {
+        edge: positive("rates", rate) * nonnegative("times", times[edge])
+        for edge, rate in rates.items()
+    }
+    nodes = max(max(edge) for edge in rates) + 1
+    if nodes > MOST_NODES:
+        return None
+    counted = {edge: nonnegative("marks", mark) for edge, mark in (marks or {}).items()}
+    sums = _Sums({edge: weight for edge, weight in weights.items() if weight > 0}, counted)
+    everybody = (1 << nodes) - 1
+    try:
+        total, _ = sums.of(everybody)
+        flows, after = {}, {}
+        for edge, rate in rates.items():
+            without, marked = sums.of(everybody & ~(1 << edge[0]) & ~(1 << edge[1]))
+            flows[edge] = rate * without / total
+            after[edge] = marked / without
+    except OverflowError:
+        return None
+    return LossNetwork(flows, 1 - 1 / total, after)
+
+
+class _Sums:
+    """Sums over the matchings of parts of a graph: of their weights, and of weight × marks."""
+
+    def __init__(self, weights: Mapping[Edge, float], marks: Mapping[Edge, float]) -> None:
+        self._near: dict[int, list[tuple[int, float, float]]] = {}
+        for (a, b), weight in weights.items():
+            mark = marks.get((a, b), 1.0)
+            self._near.setdefault(a, []).append((b, weight, mark))
+            self._near.setdefault(b, []).append((a, weight, mark))
+        self._known: dict[int, tuple[float, float]] = {}
+
+    def of(self, nodes: int) -> tuple[float, float]:
+        """Return the sums for the nodes whose bits are set.
+
+        Raises
+        ------
+        OverflowError
+            If there are too many.
+        """
+        if nodes not in self._known:
+            if len(self._known) == MOST_SUMS:
+                raise OverflowError
+            self._known[nodes] = self._worked_out(nodes)
+        return self._known[nodes]
+
+    def _worked_out(self, nodes: int) -> tuple[float, float]:
+        """Leave the first node that has neighbours single, or pair it with each of them."""
+        for node in range(nodes.bit_length()):
+            if nodes >> node & 1:
+                near = [pair for pair in self._near.get(node, []) if nodes >> pair[0] & 1]
+                if len(near) > 0:
+                    break
+        else:
+            return 1.0, 0.0
+        rest = nodes & ~(1 << node)
+        total, marked = self.of(rest)
+        for other, weight, mark in near:
+            without, more = self.of(rest & ~(1 << other))
+            total += weight * without
+            marked += weight * (more + mark * without)
+        return total, marked

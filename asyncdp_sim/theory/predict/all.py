@@ -13,10 +13,9 @@ from typing import Any, cast
 
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.availability.drawn import Diurnal
-from asyncdp_sim.network.availability.periods import Outages
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott, IndependentLosses
-from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
+from asyncdp_sim.network.availability.kind import Diurnal, Outages
+from asyncdp_sim.network.channels.kind import GilbertElliott, IndependentLosses
+from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean_attempts
 from asyncdp_sim.theory.predict.channels import access
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import facts_of

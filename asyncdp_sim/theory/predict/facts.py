@@ -8,11 +8,11 @@ from functools import cached_property
 from math import fsum, sqrt
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.specification import Plugin, outsiders, per_owner
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
-from asyncdp_sim.spec.base import Plugin, outsiders, per_owner
-from asyncdp_sim.theory.formulas.packet_loss import delivered
+from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction
 
 RESENT = "answers that arrived are sent again where acknowledgements are lost"
@@ -236,8 +236,6 @@ class Facts:
         """Why an answer that was asked for may never come, for other reasons than the channel's."""
         if self.loses("") or self.loses("_query"):
             return "messages are lost"
-        if self.network.withholds:
-            return "owners may withhold answers"
         return "owners vanish" if self.vanishing else ""
 
     def within(self, time: float) -> bool:
@@ -250,8 +248,6 @@ class Facts:
     @property
     def can_time_out(self) -> str:
         """Why an exchange may end, or its owner wait, for other reasons than losses."""
-        if self.network.withholds:
-            return "owners may withhold answers"
         if self.vanishing:
             return "owners vanish"
         timeout = self.network.protocol.gives_up_after

@@ -19,7 +19,7 @@ from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import law
 from asyncdp_sim.theory.predict.update_order import shares
 from asyncdp_sim.theory.prediction import no_formula_if, required
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Occupied:
     Attributes
     ----------
     times : array (N, 6)
-        Shares of the time in the states of :class:`~asyncdp_sim.trace.occupation.State`.
+        Shares of the time in the states of :class:`~asyncdp_sim.trace.vocabulary.State`.
     requests, answers : array (N,)
         Messages of each kind per time unit; there are as many queries as answers.
     updates : float

@@ -13,6 +13,7 @@ import numpy as np
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.graphs import Edge
 from asyncdp_sim.network.latency import STAGES
@@ -28,12 +29,15 @@ from asyncdp_sim.network.protocols import (
 )
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.spec.base import per_owner
 from asyncdp_sim.theory.formulas import queueing
-from asyncdp_sim.theory.formulas.broadcast import broadcast
-from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds, whereabouts
-from asyncdp_sim.theory.formulas.loss_network import LossNetwork, loss_network
-from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.formulas.queueing import (
+    LossNetwork,
+    closed_network,
+    loss_network,
+    return_bounds,
+    whereabouts,
+)
+from asyncdp_sim.theory.formulas.rounds import broadcast, mean_round
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import (
     SPREADS,

@@ -7,10 +7,11 @@ are left out: what they take is known once they are read.
 import os
 import sys
 from dataclasses import dataclass
-from math import fsum, inf
+from math import ceil, fsum, inf, log10
 from typing import Any
 
 from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.units import LAST_UNIT, TICKS_PER_UNIT
 from asyncdp_sim.core.words import duration, number
 from asyncdp_sim.theory.predict.all import predict
 
@@ -110,13 +111,14 @@ def _pace(scenario: Any) -> float | None:
 
 
 def require_room(scenario: Any, *, events: bool = False) -> None:
-    """Refuse a run, without a sweep, that cannot fit into the memory of this machine.
+    """Refuse a run, without a sweep, beyond the memory of this machine or the last tick of time.
 
     Raises
     ------
     SpecError
-        If it cannot, with what to lower.
+        If it is, with what to change.
     """
+    _require_time(scenario)
     room, needed = machine_memory(), size(scenario, events=events)
     if needed.fits(room):
         return
@@ -130,6 +132,35 @@ def require_room(scenario: Any, *, events: bool = False) -> None:
     further = ", and keep no events" if events else ""
     lower = f"lower it or run.replicates, or raise run.record_every{further}"
     raise SpecError([Fault("run.updates", asked, f"{fits}: {lower}")])
+
+
+def _require_time(scenario: Any) -> None:
+    """Refuse a run whose updates take, in the mean, more time than can be counted."""
+    if scenario.run.until is not None or not _goes_on(scenario):
+        return
+    pace = _most_updates(scenario)
+    if pace is None or pace <= 0:
+        return
+    takes = scenario.run.updates / pace
+    if takes > LAST_UNIT:
+        longer = 10 ** ceil(log10(takes / LAST_UNIT))
+        given = f"{scenario.run.updates}, which take {number(takes)} time units"
+        rule = (
+            f"allowed is what takes {number(LAST_UNIT)}, as time is counted in steps of "
+            f"{1 / TICKS_PER_UNIT:g}: choose a time unit {longer:,} times as long, by which rates "
+            "grow and durations fall, or set run.until"
+        )
+        raise SpecError([Fault("run.updates", given, rule)])
+
+
+def _most_updates(scenario: Any) -> float | None:
+    """Return the most updates per time unit: as predicted, or of one answer for each tick."""
+    network = scenario.network
+    pace = _pace(scenario)
+    rates = network.clock.rates(network.n_owners)
+    if pace is not None or rates is None or not network.protocol.acts_on_ticks:
+        return pace
+    return fsum(rates)
 
 
 _CROWD = 'clock.population = "superposed"'

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import fsum, sqrt
 
 import numpy as np
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES
-from asyncdp_sim.theory.formulas.packet_loss import mean_attempts
+from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.formulas.rounds import mean_until_all
-from asyncdp_sim.theory.moments.releases import Releases
 from asyncdp_sim.theory.predict.channels import contention, theory_of
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
-from asyncdp_sim.theory.predict.protocols import law
+from asyncdp_sim.theory.predict.protocols import facts_of, law
+from asyncdp_sim.theory.predict.releases import Releases
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.prediction import (
     SPREADS,
@@ -27,6 +28,11 @@ from asyncdp_sim.theory.prediction import (
 )
 
 SURE = 1e-9
+RARE = 1e-3
+"""Probability of an owner's falling silent before T that is taken for none."""
+ENDLESS = 10**9
+"""Answers that no run releases."""
+BUDGETS_END = "budgets may end before T; later updates are of the remaining owners only"
 
 
 @dataclass(frozen=True)
@@ -153,6 +159,27 @@ def mean_gap(facts: Facts) -> float:
     locked = reached * (asked + (1 - query) * work)
     used = reached * (1 - query) * (1 - result.loss**result.attempts)
     return (1 + fsum(locked.tolist())) / fsum(used.tolist())
+
+
+def answering(network: Network) -> Releases | Unknown:
+    """Return how owners release answers until update T, none of them silent before, or why not."""
+    return _answering(facts_of(network))
+
+
+@lru_cache(maxsize=1)  # as predictions are kept
+def _answering(facts: Facts) -> Releases | Unknown:
+    network: Network = facts.network
+    law = releases(endless(network))
+    if isinstance(law, Unknown):
+        return law
+    if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
+        return Unknown(BUDGETS_END)
+    return law
+
+
+def endless(network: Network) -> Network:
+    """Return a network whose budgets never end."""
+    return network.model_copy(update={"answers_allowed": (ENDLESS,) * network.n_owners})
 
 
 def surely_until(network: Network, updates: int) -> bool:

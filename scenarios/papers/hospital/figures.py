@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.papers import alone_against_size
+from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.runs import convergence, timing
-from asyncdp_sim.figures.sweeps.psi_lines import markers
-from asyncdp_sim.figures.sweeps.references import HOSPITAL
+from asyncdp_sim.figures.psi_lines import markers
+from asyncdp_sim.figures.references import HOSPITAL
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
@@ -80,7 +80,7 @@ def curves(sweep: Sweep) -> Sequence[Picture]:
 
 def order(sweep: Sweep) -> Sequence[Picture]:
     """Draw figure 9."""
-    return [timing.BY_UPDATE.of(sweep.cells[0].result)]
+    return [traces.BY_UPDATE.of(sweep.cells[0].result)]
 
 
 def by_budget(sweep: Sweep) -> Sequence[Picture]:

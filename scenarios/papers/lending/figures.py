@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from asyncdp_sim.figures import convergence, traces
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.runs import convergence, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.sweeps.psi_lines import markers
-from asyncdp_sim.figures.sweeps.psi_surface import surface
-from asyncdp_sim.figures.sweeps.references import LENDING, Reference
+from asyncdp_sim.figures.psi_lines import markers, surface
+from asyncdp_sim.figures.references import LENDING, Reference
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import OURS, SENTENCES, Claim, moved, private
 from scenarios.papers.exact import exactly
@@ -87,11 +86,11 @@ def figure_3(sweep: Sweep) -> list[Picture]:
 
 def figure_4(sweep: Sweep) -> list[Picture]:
     """Draw i_k over k."""
-    return [timing.BY_UPDATE.of(sweep.cells[0].result)]
+    return [traces.BY_UPDATE.of(sweep.cells[0].result)]
 
 
 def figure_5(sweep: Sweep) -> list[Picture]:
-    """Draw the surface, with the published law as a mesh."""
+    """Draw the surface as lines, with the published law."""
     return [surface(sweep, RECORDS, BUDGET, references=(LENDING, exactly(sweep)))]
 
 
@@ -105,7 +104,7 @@ def figure_6(sweep: Sweep) -> list[Picture]:
 
 
 def figure_7(sweep: Sweep) -> list[Picture]:
-    """Draw the surface, with what bank 1 learns alone as another, and two cuts through both."""
+    """Draw the surface as lines, with what bank 1 learns alone, and two cuts through both."""
     cuts = (PAYS_AT_TOO, PAYS_AT)
     beside = (ALONE, exactly(sweep))
     return [

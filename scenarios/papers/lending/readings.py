@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.papers.grids import Grid, grid, ratios, slopes
 from asyncdp_sim.core.words import as_float
-from asyncdp_sim.figures.runs.convergence import quartiles
-from asyncdp_sim.figures.sweeps.psi_lines import series_of
-from asyncdp_sim.figures.sweeps.psi_surface import Grid, grid, ratios, slopes
-from asyncdp_sim.figures.sweeps.references import CONSTANT, Reference
-from asyncdp_sim.figures.sweeps.references import LENDING as LAW
+from asyncdp_sim.figures.convergence import quartiles
+from asyncdp_sim.figures.psi_lines import series_of
+from asyncdp_sim.figures.references import CONSTANT, Reference
+from asyncdp_sim.figures.references import LENDING as LAW
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 from scenarios.papers.exact import exactly, quiet
@@ -42,7 +42,7 @@ def published_end(cell: Cell) -> float:
     return known * (AT_SIZE / float(said["owners"]["records"])) ** 2
 
 
-ALONE = Reference("bank 1 alone, ψ(θ_1*)", "psi_alone", alone, solid=True)
+ALONE = Reference("bank 1 alone, ψ(θ_1*)", "psi_alone", alone)
 
 
 def relative_end(sweep: Sweep, epsilon: float) -> float:

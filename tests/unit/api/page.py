@@ -28,7 +28,7 @@ forecasts, traces, audits and comparisons. In a script, call functions with `wor
 
 def page() -> str:
     """Return the page as Markdown."""
-    from asyncdp_sim.api import plots
+    from asyncdp_sim.api import results as plots
 
     named: dict[str, Any] = {name: getattr(asyncdp_sim, name) for name in asyncdp_sim.__all__}
     parts: dict[str, dict[str, Any]] = {

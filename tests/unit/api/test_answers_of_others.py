@@ -1,5 +1,7 @@
 """Answers of a mechanism of others, attacked in a table."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,10 +47,12 @@ def test_where_nothing_is_to_be_shown_nothing_is() -> None:
 @pytest.mark.parametrize(
     ("change", "options", "named"),
     [
-        ({"dataset": 1}, {}, "1 data sets"),
-        ({"dataset": range(400)}, {}, "400 data sets"),
-        ({"said": "a word"}, {}, "a value that is no number"),
-        ({"said": np.nan}, {}, "a value that is no number"),
+        ({"dataset": 1}, {}, "1 data set, the smallest of 400 rows"),
+        ({"dataset": range(400)}, {}, "400 data sets, the smallest of 1 row"),
+        ({"dataset": None}, {}, "no value in 400 of 400 rows"),
+        ({"said": np.inf}, {}, "a value that is no finite number"),
+        ({"said": "a word"}, {}, "a value that is no finite number"),
+        ({"said": np.nan}, {}, "a value that is no finite number"),
         ({}, {"dataset": "side"}, "no such column"),
         ({}, {"delta": 1.0}, "delta"),
         ({}, {"confidence": 1.0}, "confidence"),
@@ -57,3 +61,50 @@ def test_where_nothing_is_to_be_shown_nothing_is() -> None:
 def test_what_is_refused(change: dict[str, object], options: dict[str, object], named: str) -> None:
     with pytest.raises(ad.InputError, match=named):
         ad.audit_answers(answers(1.0, 1.0, runs=200).assign(**change), **options)
+
+
+def test_a_table_without_answers_or_with_a_column_twice_is_refused() -> None:
+    """Found by attack: these ended in tracebacks of pandas and numpy."""
+    frame = answers(1.0, 1.0, runs=200)
+    cases = {
+        "no column besides it": frame[["dataset"]],
+        "2 columns of this name": pd.concat([frame, frame[["dataset"]]], axis=1),
+        "0: given 2 columns of this name": pd.concat([frame, frame[[0]]], axis=1),
+        "no such column": frame.drop(columns="dataset"),
+        "a value of type dict": {"dataset": [0, 1]},
+    }
+    for named, wrong in cases.items():
+        with pytest.raises(ad.InputError, match=named):
+            ad.audit_answers(wrong)
+
+
+def shifted(numbers, by):
+    """Return whole numbers moved by a constant, in a type that holds them."""
+    return {
+        "int64": numbers.astype(np.int64) + by,
+        "uint64": numbers.astype(np.int64).astype(np.uint64) + np.uint64(by),
+        "object": np.array([int(number) + by for number in numbers], dtype=object),
+        "decimal": np.array([Decimal(int(number)) + by for number in numbers], dtype=object),
+    }
+
+
+@pytest.mark.parametrize("by", [10**9, 2**54 + 1, 2**62 + 12345])
+def test_what_is_added_to_all_answers_changes_nothing(by: int) -> None:
+    """Found by attack: noise far below the answers was rounded away, and ε with it."""
+    whole = np.rint(1000 * answers(1.0, 1.0)[0].to_numpy())
+    frame = answers(1.0, 1.0)
+    bare = ad.audit_answers(frame.assign(**{"0": whole})[["0", "dataset"]]).epsilon
+    assert bare > 0.7
+    for kind, numbers in shifted(whole, by).items():
+        moved = frame[["dataset"]].assign(**{"0": numbers})
+        assert ad.audit_answers(moved).epsilon == bare, kind
+
+
+@pytest.mark.parametrize("by", [1e6, 1e10, 1e12, -1e12])
+def test_floats_show_as_much_beside_a_large_constant(by: float) -> None:
+    frame = answers(1.0, 1.0)
+    bare = ad.audit_answers(frame).epsilon
+    moved = ad.audit_answers(frame.assign(**{"0": frame[0] + by})[["0", "dataset"]]).epsilon
+    assert abs(moved - bare) < 0.01
+    narrow = frame[["dataset"]].assign(a=frame[0].astype(np.float32))
+    assert abs(ad.audit_answers(narrow).epsilon - bare) < 0.01

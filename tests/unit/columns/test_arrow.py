@@ -8,8 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from asyncdp_sim.columns.arrow import arrow_array, arrow_table, arrow_texts, from_arrow
-from asyncdp_sim.columns.from_runs import summary_column, swept_column
+from asyncdp_sim.results.columns import (
+    arrow_array,
+    arrow_table,
+    arrow_texts,
+    from_arrow,
+    summary_column,
+    swept_column,
+)
 from tests.cli.scenes import SMALL
 from tests.together import together
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.columns import Column, column, summary, tables
+from asyncdp_sim.results.columns import Column, column, summary, tables
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
@@ -22,7 +22,6 @@ CLIP = {"kind": "clip", "bound": 1.0}
 LABELS = {"kind": "gaussian", "features": 3, "labels": True, "held_out": 0.3}
 HELD_OUT = {"kind": "gaussian", "features": 3, "held_out": 0.3}
 CSMA = {"kind": "csma", "airtime": 0.1, "propagation_delay": 0.01, "loss": 0.2}
-TRIGGER = {"kind": "large-gradient", "threshold": 1.0}
 EDGES = {"kind": "edges", "between": [[1, 2], [2, 3]]}
 AVERAGING: dict[str, Any] = {
     "protocol": {"kind": "gossip", "graph": EDGES, "clock": {"kind": "poisson", "rate": 1.0}},
@@ -53,7 +52,6 @@ RUNS: dict[str, dict[str, Any]] = {
     "rounds": {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-1", "rho": 1.0}},
     "bare": {"privacy": {"mechanism": "none"}, "availability": {"kind": "bernoulli",
              "probability": 0.5}},
-    "trigger": {"trigger": TRIGGER, "run__learning": "live", "run__until": 30.0},
     "graph": {
         "protocol": {"kind": "gossip", "graph": EDGES, "clock": {"kind": "poisson", "rate": 1.0}},
         "clock": {"kind": "poisson", "rate": 1.0},
@@ -85,7 +83,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     values = Found(list)
     for place, changes in enumerate(RUNS.values()):
         directory = root / str(place)
-        write(run(scenario(**SHORT | changes), events=True), directory)
+        write(run(scenario(**SHORT | changes), events=True, gains=True), directory)
         gather(directory, "", values)
     swept = {"algorithm.rho": [1.0, 1e200], "privacy.epsilon": [1.0, 2.0]}
     sweep(scenario(**SHORT, sweep=swept, energy=ENERGY), root / "sweep")

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.columns import arrow_table, event_groups
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.results.columns import arrow_table, event_groups
 from asyncdp_sim.results.write import PLAIN, write_into
 
 NETWORK = Network(answers_allowed=(9, 9), updates=12, compute={"kind": "constant", "value": 0.1})

@@ -9,14 +9,14 @@ from scipy.stats import ttest_ind, ttest_rel
 
 from asyncdp_sim.comparisons import Comparison, compare, contrast
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures.convergence import draw_comparison, named
 from asyncdp_sim.figures.kit import style
-from asyncdp_sim.figures.runs.compared import draw_comparison, named
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from asyncdp_sim.theory.formulas.arguments import t_quantile
 from tests.one_in import one_in
 from tests.scenes import text
 

@@ -9,11 +9,11 @@ import pytest
 
 from asyncdp_sim import load
 from asyncdp_sim.core.errors import AsyncDPError
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps.batch import grid
 
 ROWS, PUBLIC = 90, 30

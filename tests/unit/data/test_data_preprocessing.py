@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.data.tables.preprocessing import Preprocessing
-from asyncdp_sim.spec.base import parse
 
 ORACLE = pytest.mark.oracle("projected features")
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Split, TableToSplit, rows_by_value
-from asyncdp_sim.spec.base import parse
 
 ORACLE = pytest.mark.oracle("assignment of rows to owners")
 

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.splits import Dirichlet, TableToSplit
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.spec.base import parse
 
 ORACLE = pytest.mark.oracle("shares of groups among owners")
 

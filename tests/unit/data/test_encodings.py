@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.tables.amounts import notation_of
 from asyncdp_sim.data.tables.encodings import Encoding, Number, Ordinal, usual
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import DataSpec, FraudData, GaussianData, LendingData, TableData
 from asyncdp_sim.data.tables.held_out import keep_apart, trained_on
-from asyncdp_sim.spec.base import parse
 from tests.reproducibility.runs import scenario
 
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, TableData
 from asyncdp_sim.data.tables.encodings import (
@@ -22,7 +23,6 @@ from asyncdp_sim.data.tables.encodings import (
     OneHot,
     Ordinal,
 )
-from asyncdp_sim.spec.base import members
 
 OWNERS, PUBLIC, ROW = (4, 3), 7, 2
 ROWS = range(sum(OWNERS) + PUBLIC)

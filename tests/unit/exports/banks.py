@@ -34,7 +34,12 @@ def banks(folder: Path) -> Scenario:
         _write(folder / f"{name}.csv", [row for row in rows[:-100] if row[0] == name])
     file = folder / "banks.toml"
     file.write_text(_scenario(str(folder / "loans.csv")), encoding="utf-8")
-    return load(file)[0]
+    return load_banks(folder)
+
+
+def load_banks(folder: Path) -> Scenario:
+    """Return the scenario over tables that are written already."""
+    return load(folder / "banks.toml")[0]
 
 
 def _scenario(path: str) -> str:

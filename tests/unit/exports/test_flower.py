@@ -3,11 +3,9 @@
 import json
 import multiprocessing
 import os
-import sys
+import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,13 +15,14 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.exports.flower import export_flower, plan_of
 from asyncdp_sim.exports.flower.private_learning import ledger, steps, table
 from asyncdp_sim.exports.flower.private_learning import owner as client
-from asyncdp_sim.exports.flower.private_learning.server import RunServer
+from asyncdp_sim.exports.flower.private_learning.server import AsyncStrategy
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.unit.exports.banks import BANKS, banks, north
+from tests.unit.exports.world import FakeOwner, World, fake_world
 
 ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
@@ -78,7 +77,7 @@ def test_gradients_are_those_of_the_simulation_and_never_move_by_more_than_is_pa
     plan, problem = plan_of(scenario, 1.0), prepare(scenario, build_dataset(scenario))
     point = scale * np.array([1.0, -0.5, 0.25, 2.0])
     for i, owner in enumerate(plan["owners"]):
-        x, y = table.read(str(tmp_path / f"{owner['name']}.csv"), owner, plan["data"])
+        x, y, _ = table.read(str(tmp_path / f"{owner['name']}.csv"), owner, plan["data"])
         found = np.array(steps.gradient(x, y, point, plan["model"]))
         expected = problem.task.reply.gradients.gradient(np.array([i]), point[None])[0]
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
@@ -117,95 +116,212 @@ def test_steps_are_those_of_the_simulation(scenario: Scenario, changes: dict) ->
     np.testing.assert_allclose(ours.state["central"], state.central[0], rtol=1e-12)
 
 
-class World:
-    """A link to owners in one process, by a clock that is told: exchanges take a second."""
-
-    def __init__(self, plan: dict, answers: dict[int, int]) -> None:
-        self.plan, self.left, self.clock, self.open = plan, answers, 0.0, {}
-        self.charged = dict.fromkeys(answers, 0)
-        self.draw = np.random.default_rng(5)
-        self.lost: set[int] = set()
-        self.silent: set[int] = set()
-
-    def nodes(self) -> set[int]:
-        return {100 + owner for owner in self.left}
-
-    def send(self, node: int, point: list[float] | None) -> str:
-        message = f"m{self.clock}-{node}-{len(self.open)}"
-        self.open[message] = (self.clock + 1.0, node - 100, point)
-        return message
-
-    def receive(self, ids: list[str]) -> Iterator[tuple[str, dict]]:
-        self.clock += 0.1
-        assert self.clock < 1000, "the run does not end"
-        for message in [m for m in ids if self.open[m][0] <= self.clock]:
-            _, owner, point = self.open[message]
-            if point is not None and owner in self.silent:
-                continue
-            del self.open[message]
-            reply = {"owner": owner}
-            if self.plan["owners"][owner]["mean_gap"] is not None:
-                reply["gaps"] = self.draw.exponential(size=8).tolist()
-            if point is not None and self.left[owner] == 0:
-                yield message, {"refused": "no budget is left"}
-                continue
-            if point is not None:
-                self.charged[owner] += 1
-                self.left[owner] -= 1
-                reply["answer"] = [0.1] * len(point)
-            lost = point is not None and owner in self.lost
-            yield message, {} if lost else {**reply, "left": self.left[owner]}
-
-    def now(self) -> float:
-        return self.clock
-
-
 @one_in(7, "changes", ALGORITHMS.values(), ids=ALGORITHMS.keys())
 def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     plan = plan_of(scenario.replace(**changes), 1.0)
-    world = World(plan, dict.fromkeys(range(3), 100))
-    first = RunServer({**plan, "updates": 7}, world, tmp_path, "digest")
-    assert first.run() == "all updates are made"
-    second = RunServer(plan, world, tmp_path, "digest")
+    plan["owners"] = [{**owner, "answers": 100} for owner in plan["owners"]]
+    world, _ = fake_world(plan, dict.fromkeys(range(3), 100))
+    first = AsyncStrategy({**plan, "updates": 7}, world, tmp_path, "digest", 600.0)
+    assert first.start()
+    second = AsyncStrategy(plan, world, tmp_path, "digest", 600.0)
     assert second.k == 7
     assert second.learner.state["central"] == first.learner.state["central"]
-    assert second.run() == "all updates are made"
+    assert second.start()
     assert second.k == 30
     lines = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0] == "client,sent,received"
     assert {line.split(",")[0] for line in lines[1:]} == set(BANKS)
 
 
-@pytest.mark.parametrize("changes", [{}, PUSH, ALGORITHMS["collab-1"]])
+PROTOCOLS = pytest.mark.parametrize("changes", [{}, PUSH, ALGORITHMS["collab-1"]],
+                                    ids=["request", "push", "rounds"])  # fmt: skip
+
+
+def _run(plan: dict, world: World, folder: Path, wait: float = 600.0) -> tuple[bool, dict]:
+    """Return whether a run comes to its own end, and its model.json."""
+    complete = AsyncStrategy(plan, world, folder, "digest", wait).start()
+    model = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    assert model["complete"] is complete
+    return complete, model
+
+
+@PROTOCOLS
 def test_owners_without_budget_end_the_run_even_if_answers_are_lost(scenario, tmp_path, changes):
     plan = plan_of(scenario.replace(**changes), 1.0)
-    world = World(plan, {0: 2, 1: 3, 2: 1})
-    world.lost = {0}
-    assert RunServer(plan, world, tmp_path, "digest").run() == "no owner has budget left"
-    assert world.charged == {0: 2, 1: 3, 2: 1}
+    world, owners = fake_world(plan, {0: 2, 1: 3, 2: 1})
+    owners[0].lost = True
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    assert model["end"] == "no owner has budget left"
+    assert {place: owner.charged for place, owner in owners.items()} == {0: 2, 1: 3, 2: 1}
+    assert {each["status"] for each in model["owners"].values()} == {"spent"}
 
 
-@pytest.mark.parametrize("changes", [{}, PUSH, ALGORITHMS["collab-1"]])
+@PROTOCOLS
 def test_an_owner_that_is_silent_is_named_and_the_others_go_on(scenario, tmp_path, changes, caplog):
     plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 6, "patience": 5.0}
-    world = World(plan, dict.fromkeys(range(3), 100))
-    world.silent = {1}
-    assert RunServer(plan, world, tmp_path, "digest").run() == "all updates are made"
-    [text], name = set(caplog.messages), plan["owners"][1]["name"]
-    assert text.startswith(f"no answer from {name}: if this goes on, its owner ")
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    owners[1].silent = True
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    name = plan["owners"][1]["name"]
+    first = next(text for text in caplog.messages if text.startswith("no answer"))
+    assert first == (
+        f"no answer from {name} (asked again in 10 s): if this goes on, start its node again"
+    )
+    assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15}
     rows = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert {row.split(",")[0] for row in rows if row.endswith(",")} == {name}
 
 
+@PROTOCOLS
+def test_every_owner_has_connected_before_the_first_query(scenario, tmp_path, changes, caplog):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 6}
+    world, _ = fake_world(plan, dict.fromkeys(range(3), 15))
+    late = world.parties.pop(102)
+    world.at.append((90.0, lambda: world.parties.update({102: late})))
+    complete, _ = _run(plan, world, tmp_path)
+    assert complete
+    assert min(at for at, _, query in world.sent if query) > 90
+    assert caplog.messages == []
+
+
+@PROTOCOLS
+def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(
+    scenario, tmp_path, changes, caplog
+):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 6}
+    world, _ = fake_world(plan, dict.fromkeys(range(2), 15))
+    complete, model = _run(plan, world, tmp_path, wait=120.0)
+    assert complete
+    assert caplog.messages == ["goes on without west: never connected"]
+    assert min(at for at, _, query in world.sent if query) >= 120
+    assert model["owners"]["west"] == {"status": "never connected", "answers": 0, "of": 15}
+
+
+@PROTOCOLS
+def test_a_run_in_which_every_owner_refuses_says_why_and_ends(scenario, tmp_path, changes, caplog):
+    plan = plan_of(scenario.replace(**changes), 1.0)
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    for place, reason in enumerate((1, 2, 0)):
+        owners[place].refusal = reason
+    world.at.append((60.0, lambda: setattr(owners[0], "refusal", 2)))
+    complete, model = _run(plan, world, tmp_path, wait=600.0)
+    assert not complete
+    assert model["end"] == "no owner can answer"
+    assert [each["status"] for each in model["owners"].values()] == [
+        "refused: no ledger", "refused: no ledger", "refused: refused"
+    ]  # fmt: skip
+    assert 600 <= world.now() < 605
+    assert caplog.messages == [
+        "north refuses (no table): its own log says more",
+        "south refuses (no ledger): its own log says more",
+        "west refuses (refused): its own log says more",
+        "north refuses (no ledger): its own log says more",
+    ]
+    assert len(world.sent) < 30  # 600 seconds
+
+
+@PROTOCOLS
+def test_a_run_to_which_nobody_connects_ends(scenario, tmp_path, changes):
+    plan = plan_of(scenario.replace(**changes), 1.0)
+    (tmp_path / "model.json").write_text("of an earlier run", encoding="utf-8")
+    complete, model = _run(plan, World({}, lambda: 1.0), tmp_path, wait=600.0)
+    assert not complete
+    assert {each["status"] for each in model["owners"].values()} == {"never connected"}
+
+
+def test_progress_is_logged_with_the_time_left_by_the_forecast_and_then_by_the_pace(
+    scenario, tmp_path, caplog
+):
+    caplog.set_level("INFO", logger="flwr")
+    plan = {**plan_of(scenario, 1.0), "updates": 30, "expected_seconds": 30 * 600.0}
+    world, _ = fake_world(plan, dict.fromkeys(range(3), 15))
+    world.exchange = lambda: 60.0
+    assert _run(plan, world, tmp_path)[0]
+    lines = [text for text in caplog.messages if "minutes left" in text]
+    assert lines[0] == "update 1 of 30: about 290 minutes left"  # ten minutes each, expected
+    update, left = (int(word) for word in re.findall(r"[0-9]+", lines[12])[::2])
+    assert update == 13
+    assert left == pytest.approx((30 - 13) * world.now() / 30 / 60, rel=0.1)
+
+
+def test_an_owner_that_repairs_its_table_is_asked_again(scenario, tmp_path, caplog):
+    plan = {**plan_of(scenario, 1.0), "updates": 20}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    owners[0].refusal = 1
+    world.at.append((5.0, lambda: setattr(owners[0], "refusal", None)))
+    assert _run(plan, world, tmp_path)[0]
+    assert owners[0].charged > 0
+    assert caplog.messages == ["north refuses (no table): its own log says more"]
+
+
+@PROTOCOLS
+def test_a_silent_node_is_asked_less_and_less_and_once_at_a_time(scenario, tmp_path, changes):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 10_000, "patience": 120.0}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 10_000))
+    for owner in owners.values():
+        owner.silent = True
+    world.limit = 7200.0
+    with pytest.raises(AssertionError, match="does not end"):
+        _run(plan, world, tmp_path)
+    queries = [at for at, node, query in world.sent if node == 101 and query]
+    assert 4 <= len(queries) <= 16  # after 130 s, 140 s, 160 s, ... at most 720 s
+    assert np.diff(queries).min() >= 120
+
+
+@PROTOCOLS
+def test_the_server_counts_answers_whatever_ledgers_say(scenario, tmp_path, changes, caplog):
+    plan = plan_of(scenario.replace(**changes), 1.0)
+    plan["owners"] = [{**owner, "answers": 4} for owner in plan["owners"]]
+    world, owners = fake_world(plan, {0: 4, 1: 4, 2: 400})  # as two ledgers, or one restored
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    assert model["end"] == "no owner has budget left"
+    assert [owner.charged for owner in owners.values()] == [4, 4, 4]
+    assert caplog.messages == [
+        "west has charged fewer answers than arrived: a second or a restored ledger"
+    ]
+
+
+@PROTOCOLS
+def test_a_second_node_of_an_owner_is_reported_and_not_asked(scenario, tmp_path, changes, caplog):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 12}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    world.parties[200] = second = FakeOwner(0, 15, owners[0].ticks)
+    assert _run(plan, world, tmp_path)[0]
+    assert second.charged == 0
+    assert caplog.messages == [
+        "node 200 claims to be north, as node 100 does: not asked (two ledgers would be two "
+        "budgets)"
+    ]
+
+
+@PROTOCOLS
+def test_a_node_that_is_started_again_takes_the_place_of_the_first(scenario, tmp_path, changes):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 24}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+
+    def restart() -> None:
+        world.parties[300] = world.parties.pop(100)
+
+    world.at.append((6.0, restart))
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    assert model["owners"]["north"]["answers"] == owners[0].charged
+    assert any(at > 7 for at, node, query in world.sent if node == 300 and query)
+
+
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
     plan = {**plan_of(scenario, 1.0), "updates": 2}
-    world = World(plan, dict.fromkeys(range(3), 9))
-    gaps = iter([[1.0], [1.95, 9.0], [99.0], [99.0], [99.0]])
-    world.draw = SimpleNamespace(exponential=lambda **_: np.array(next(gaps)))
-    assert RunServer(plan, world, tmp_path, "digest").run() == "all updates are made"
+    gaps = {0: [[1.0, 90.0], [9.0]], 1: [[1.95, 9.0], [99.0]], 2: [[99.0]]}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 9))
+    for place, owner in owners.items():
+        owner.ticks = lambda place=place: {"gaps": gaps[place].pop(0)}
+    assert _run(plan, world, tmp_path)[0]
     sent = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert [line.split(",")[0] for line in sent] == ["north", "south"]
-    assert 12 < float(sent[1].split(",")[1]) < 12.5
+    assert float(sent[1].split(",")[1]) == 1.0 + 1.95 + 9.0
 
 
 @pytest.fixture
@@ -222,7 +338,7 @@ def test_a_ledger_refuses_when_it_is_spent(charged: str, monkeypatch: pytest.Mon
     for _ in range(3):
         ledger.charge(charged, "north", 3)
     monkeypatch.setattr(time, "time", lambda: 0.0)  # a clock that is set back gives no budget
-    with pytest.raises(ledger.RefusedError, match="no budget is left"):
+    with pytest.raises(ledger.RefusedError, match="spent"):
         ledger.charge(charged, "north", 3)
     assert ledger.spent(charged, "north") == (3, "")
 
@@ -239,8 +355,6 @@ def test_whatever_a_crash_leaves_in_a_ledger_counts(charged: str) -> None:
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    without_noise = SimpleNamespace(OwnerNoise=lambda *_: SimpleNamespace(answer=list))
-    monkeypatch.setitem(sys.modules, f"{client.__package__}.noise", without_noise)
     return north(tmp_path, monkeypatch)
 
 
@@ -249,7 +363,7 @@ def test_a_ledger_is_charged_on_disk_before_an_answer_leaves(settings, monkeypat
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assert "answer" not in client.respond(settings, [0.0] * 4)[0]
+    assert "answer" not in client.respond(settings, np.zeros(4))[0]
     assert ledger.spent(settings["ledger"], "north")[0] == 1  # written, perhaps not synced
 
 
@@ -262,7 +376,7 @@ def test_an_answer_is_charged_before_it_is_given(settings, monkeypatch):
 
     monkeypatch.setattr(os, "fsync", watched)
     before = Path(settings["ledger"]).stat().st_size
-    assert len(client.respond(settings, [0.0] * 4)[0]["answer"]) == 4
+    assert len(client.respond(settings, np.zeros(4))[0]["answer"]) == 4
     assert on_disk == [before + 1]
 
 
@@ -288,10 +402,10 @@ def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, t
     copy = tmp_path / "copy.ledger"
     copy.write_bytes(Path(charged).read_bytes())
     assert "copied or moved" in ledger.spent(str(copy), "north")[1]
-    with pytest.raises(ledger.RefusedError, match="another owner or plan"):
+    with pytest.raises(ledger.RefusedError, match="wrong owner"):
         ledger.charge(charged, "south", 3)
     ledger.PLAN.write_text("[]", encoding="utf-8")
-    with pytest.raises(ledger.RefusedError, match="another owner or plan"):
+    with pytest.raises(ledger.RefusedError, match="wrong plan"):
         ledger.charge(charged, "north", 3)
     with pytest.raises(FileNotFoundError):
         ledger.charge(str(tmp_path / "none"), "north", 3)
@@ -300,6 +414,8 @@ def test_a_copied_ledger_warns_and_another_owners_or_plans_is_refused(charged, t
 @pytest.mark.parametrize(("changes", "key"), [
     ({"protocol": {"kind": "broadcast", "interval": 1.0}}, "protocol.kind"),
     ({"privacy": {"mechanism": "none"}}, "privacy.mechanism"),
+    ({"privacy": {"mechanism": "gaussian", "delta": 1e-6,
+                  "budget": {"kind": "until-spent", "per_answer": 0.3}}}, "per_answer"),
     ({"clock": {"kind": "deterministic"}}, "clock.kind"),
     ({"data": {"columns": {"debt": "money", "income": {"kind": "date"}}}}, "columns.*\n.*columns"),
 ])  # fmt: skip
@@ -316,3 +432,27 @@ def test_an_app_is_whole_and_short(scenario: Scenario, tmp_path: Path) -> None:
     assert "import asyncdp_sim" not in text
     assert "from asyncdp_sim" not in text
     assert (tmp_path / "app/private_learning/plan.json").exists()
+    assert 'name = "private-learning-banks"' in text
+
+
+def test_an_app_runs_on_one_machine_on_public_rows_or_is_charged_for_real_ones(
+    scenario, tmp_path, monkeypatch
+):
+    export_flower(scenario, tmp_path / "app")
+    monkeypatch.setattr(ledger, "PLAN", tmp_path / "app/private_learning/plan.json")
+    monkeypatch.setattr(client, "PUBLIC", tmp_path / "app/private_learning/public.json")
+    config = {"folder": str(tmp_path / "run"), "table": "", "ledgers": str(tmp_path)}
+    node, point = {"partition-id": 1, "num-partitions": 3}, np.zeros(4)
+    reply, line = client.respond(node, point, config)
+    assert (reply["owner"], reply["left"], line) == (1, 14, "")
+    assert client.respond(node, None, config)[0]["left"] == 14
+    other = client.respond({"partition-id": 0}, point, config)[0]["answer"]
+    assert np.abs(np.subtract(other, reply["answer"])).max() < 0.5  # 80 and 60 of 100 public rows
+    real = {**config, "table": str(tmp_path / "loans.csv")}
+    reply, line = client.respond(node, point, real)
+    assert ledger.REASONS[reply["refused"]] == "no ledger"
+    ledger.create(str(tmp_path / "south.ledger"), "south")
+    reply, _ = client.respond(node, point, {**real, "table": str(tmp_path / "south.csv")})
+    assert reply["left"] == 14
+    assert ledger.spent(str(tmp_path / "south.ledger"), "south")[0] == 1
+    assert "refused" in client.respond({}, point, real)[0]  # a real node names its owner itself

@@ -7,9 +7,10 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep
+from asyncdp_sim.figures.changes import AGAINST as FIGURE
+from asyncdp_sim.figures.changes import select
 from asyncdp_sim.figures.kit import outcomes
 from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
-from asyncdp_sim.figures.sweeps.overview import FIGURE, select
 from asyncdp_sim.results import Cell
 from tests.together import together
 from tests.unit.figures.made import curve as made_curve
@@ -124,5 +125,5 @@ def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path):
 
 
 def test_the_interval_of_models_that_diverge_is_all_numbers():
-    found = outcomes._mean(np.array([1e200, 3e200]))
+    found = outcomes.mean_of(np.array([1e200, 3e200]))
     assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)

@@ -5,7 +5,7 @@ import pytest
 
 from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.scenes import text
 from tests.unit.figures.made import lines_of, texts

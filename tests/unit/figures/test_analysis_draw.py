@@ -9,15 +9,14 @@ import pytest
 
 from asyncdp_sim import measures
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, draw_all, open_directory
+from asyncdp_sim.figures import Result, Sweep, convergence, draw_all, open_directory, traces
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.figures.draw import first
 from asyncdp_sim.figures.kit.picture import Picture, save
 from asyncdp_sim.figures.kit.style import style
-from asyncdp_sim.figures.plan import first
-from asyncdp_sim.figures.runs import convergence, gaps, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.sweeps import networks
-from asyncdp_sim.figures.sweeps.references import FINAL_PSI
+from asyncdp_sim.figures.references import FINAL_PSI
 from asyncdp_sim.results import read_table
+from asyncdp_sim.theory.predict.update_order import GapLaw
 from tests.manifests import changed
 from tests.unit.figures.made import curve, keys, made, scenario, texts, write_table
 
@@ -50,7 +49,7 @@ def numbers(directory: Path, name: str) -> dict[str, np.ndarray]:
 def all_pictures(result: Result) -> list[Picture]:
     lines = [CurveLine(result)]
     curves = [convergence.by_update(lines), convergence.by_time(lines)]
-    able = [each for each in networks.FIGURES if each.why_not(result) is None]
+    able = [each for each in traces.ALL if each.why_not(result) is None]
     return [*curves, *(figure.of(result) for figure in able)]
 
 
@@ -113,15 +112,15 @@ def test_timing_shows_the_updates(drawn_result):
         drawn = numbers(drawn_result, name)
         for column in ("k", "time", "owner"):
             assert list(drawn[column]) == list(updates[column])
-    window = timing.window(Result.read(drawn_result), 3, 11, 20)
+    window = traces.window(Result.read(drawn_result), 3, 11, 20)
     assert list(window["k"]) == list(range(11, 21))
     with pytest.raises(ResultError, match="no updates k = 100 to 199 of replicate 3"):
-        timing.window(Result.read(drawn_result), 3, 100, 199)
+        traces.window(Result.read(drawn_result), 3, 100, 199)
 
 
 def test_gaps_and_shares_agree_with_the_measures(drawn_result, outcome):
     expected = np.concatenate([measures.gaps(trace) for trace in outcome.traces])
-    np.testing.assert_array_equal(gaps.gaps(Result.read(drawn_result)), expected)
+    np.testing.assert_array_equal(traces.gaps(Result.read(drawn_result)), expected)
     drawn = numbers(drawn_result, "gaps")
     survival = [(expected > t).mean() for t in drawn["t"]]
     np.testing.assert_allclose(drawn["survival"], survival, atol=1e-12)
@@ -134,7 +133,7 @@ def test_the_distance_between_distributions_is_kolmogorovs():
     from scipy.stats import kstest
 
     observed = np.random.default_rng(1).exponential(0.25, 50)
-    found = gaps.distance(observed, gaps.GapLaw(rate=4.0, n_gaps=50))
+    found = traces.distance(observed, GapLaw(rate=4.0, n_gaps=50))
     expected = kstest(observed, "expon", args=(0, 0.25)).statistic
     assert found == pytest.approx(expected, rel=1e-12)
 

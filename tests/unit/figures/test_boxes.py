@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from analysis.papers.boxes import by_iteration
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import Result
 from tests.unit.figures.made import made, texts, write_table
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from analysis.privacy.curious_servers import by_servers, one_more
-from asyncdp_sim.figures.studies import collusion
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.figures import collusion
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from scenarios import curious_servers
 from tests.scenes import text
@@ -49,7 +49,7 @@ def test_a_sweep_is_run_again_and_drawn_with_infinity_at_the_end(tmp_path):
     assert (exact < 1e-11).all()
     assert [tick.get_text() for tick in single.get_xticklabels()] == ["1", "∞"]
     assert single.get_ylim()[0] > 1e-3  # what rounding leaves does not squeeze the rest
-    assert single.texts[0].get_text() == f"rounding error ≤ {exact.max():.0e}"
+    assert single.texts[0].get_text() == f"▾ rounding error ≤ {exact.max():.0e}"
     assert len({axes.get_ylim() for axes in picture.figure.axes}) == 1
 
 

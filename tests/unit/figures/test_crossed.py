@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.plan import CHANGES
-from asyncdp_sim.figures.sweeps import crossed
+from asyncdp_sim.figures import changes
+from asyncdp_sim.figures.changes import ALL as CHANGES
 from scenarios import entry
 from tests.unit.figures.made import curve, finished, keys, made
 
@@ -35,9 +35,12 @@ def at(place):
 
 def test_every_variant_has_a_row_every_network_a_panel_and_alpha_a_marker(tmp_path):
     found = swept(tmp_path, lambda place: [0.5 * at(place), at(place), 4 * at(place)])
-    picture = crossed.FIGURE.picture(found)
+    picture = changes.CROSSED.picture(found)
     panels = picture.figure.axes
-    assert [axes.get_title() for axes in panels] == ["always online", "online 20 % of the time"]
+    assert [axes.get_title(loc="left") for axes in panels] == [
+        "always online",
+        "online 20 % of the time",
+    ]
     assert [each.get_text() for each in panels[0].get_yticklabels()] == list(VARIANTS)
     names = keys(picture)
     assert names == ["Dirichlet α = 0.3", "Dirichlet α = 1,000,000"]
@@ -63,11 +66,11 @@ def test_every_variant_has_a_row_every_network_a_panel_and_alpha_a_marker(tmp_pa
 
 def test_what_diverged_is_an_arrow_at_the_end_and_told(tmp_path):
     found = swept(tmp_path, lambda place: [np.inf if place == (0, 1, 2) else at(place)])
-    always, sometimes = crossed.FIGURE.picture(found).figure.axes
+    always, sometimes = changes.CROSSED.picture(found).figure.axes
     assert "beyond-axis" not in [line.get_gid() for line in always.lines]
     [arrow] = [line for line in sometimes.lines if line.get_gid() == "beyond-axis"]
     assert np.rint(arrow.get_ydata()).tolist() == [2]
-    assert "of 12 cells" not in crossed.FIGURE.picture(found).caption
+    assert "of 12 cells" not in changes.CROSSED.picture(found).caption
 
 
 def test_of_two_settings_one_has_rows_and_one_markers(tmp_path):
@@ -77,7 +80,7 @@ def test_of_two_settings_one_has_rows_and_one_markers(tmp_path):
     owners, names = zip(*places, strict=True)
     found = finished(tmp_path, {"owners.count": owners, "variant": names})
     assert [each.name for each in CHANGES if each.why_not(found) is None] == ["crossed"]
-    picture = crossed.FIGURE.picture(found)
+    picture = changes.CROSSED.picture(found)
     [axes] = picture.figure.axes
     assert axes.get_title() == ""
     assert len(axes.get_yticklabels()) == 14
@@ -89,7 +92,7 @@ def test_of_two_settings_one_has_rows_and_one_markers(tmp_path):
 def test_other_sweeps_say_why_they_are_not_crossed(tmp_path):
     curve(made(tmp_path / "two" / "cell-0000"), [1.0])
     two = finished(tmp_path / "two", {"privacy.epsilon": [1.0]})
-    assert crossed.FIGURE.why_not(two) == "0 settings are swept, and 2 or 3 can be crossed"
+    assert changes.CROSSED.why_not(two) == "0 settings are swept, and 2 or 3 can be crossed"
     for number in range(75):
         curve(made(tmp_path / "many" / f"cell-{number:04d}"), [1.0])
     columns = {
@@ -97,14 +100,14 @@ def test_other_sweeps_say_why_they_are_not_crossed(tmp_path):
         "protocol": [f"p{n // 5 % 5}" for n in range(75)],
         "channel": [f"c{n % 5}" for n in range(75)],
     }
-    why = crossed.FIGURE.why_not(finished(tmp_path / "many", columns))
+    why = changes.CROSSED.why_not(finished(tmp_path / "many", columns))
     assert why == "protocol has 5 values, more than 4 panels"
 
 
-@pytest.mark.parametrize("name", ["unlike-owners", "owners-that-lie", "statistics-or-gradients"])
+@pytest.mark.parametrize("name", ["unlike-owners", "statistics-or-gradients"])
 def test_entries_that_cross_settings_have_room(name):
     swept_paths = entry(name).scenario().sweep
     rows, *rest = sorted(map(len, swept_paths.values()), reverse=True)
-    most = crossed.MOST
+    most = changes.MOST_CROSSED
     assert rows <= most["rows"]
     assert all(n <= m for n, m in zip(rest, (most["markers"], most["panels"]), strict=False))

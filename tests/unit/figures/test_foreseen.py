@@ -7,9 +7,9 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.draw import draw_forecast
-from asyncdp_sim.figures.runs.forecast import pictures
+from asyncdp_sim.figures.forecast import pictures
 from asyncdp_sim.forecasts import forecast, words
-from tests.verification.test_forecast import scenario
+from tests.verification.test_exact_moments import scenario
 
 
 def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path):

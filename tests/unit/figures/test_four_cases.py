@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.studies.four_cases import FIGURE, cases
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.studies.four_cases import FIGURE, cases
 from asyncdp_sim.results import Sweep
 from scenarios.papers.collab_readings import exponent, over_epsilon, over_records
-from tests.unit.figures.made import curve, finished, made, scenario
+from tests.unit.figures.made import curve, finished, keys, made, scenario
 
 FIRST, OTHERS = (1000, 10_000, 100_000), (1000, 50_000)
 BUDGETS, OTHER_BUDGETS = (0.1, 10.0), (0.1, 10.0)
@@ -78,11 +78,10 @@ def test_a_law_without_the_square_is_seen(tmp_path):
 def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path):
     picture = FIGURE.picture(swept(tmp_path / "sweep"))
     panels = picture.figure.axes
-    titles = [axes.get_title().split()[0] for axes in panels]
+    titles = [axes.get_title(loc="left").split()[0] for axes in panels]
     assert titles == ["(i)", "(ii)", "(iii)", "(iv)"]
-    assert len({axes.get_zlim() for axes in panels}) == 1  # type: ignore[attr-defined]
-    [said] = picture.figure.legends
-    assert "height: mean $\\psi$ at the end (lower is better)" in [t.get_text() for t in said.texts]
+    assert len({axes.get_ylim() for axes in panels}) == 1
+    assert {"$\\epsilon_1$ = 0.1", "$\\epsilon_1$ = 10"} <= set(keys(picture))
     table = picture.labelled()
     assert len(table["psi_final_mean"]) == 4 * len(FIRST) * len(BUDGETS)
     np.testing.assert_allclose(table["psi_final_mean"], table["law"], rtol=1e-12)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.sweeps.break_even import WAYS as FIGURE
-from asyncdp_sim.figures.sweeps.break_even import select_ways
+from asyncdp_sim.figures.break_even import WAYS as FIGURE
+from asyncdp_sim.figures.break_even import select_ways
 from asyncdp_sim.results import Sweep, read_table
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table

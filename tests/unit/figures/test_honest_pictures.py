@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.container import ErrorbarContainer
 
-from asyncdp_sim.figures import plan
-from asyncdp_sim.figures.runs import held_out, profit
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures import convergence, draw, profit
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.one_in import one_in
 from tests.scenes import text
@@ -38,7 +38,9 @@ def changed(line: CurveLine, **summary: object) -> CurveLine:
 
 @one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
 def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, lines):
-    picture = held_out.curves([replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)])
+    picture = convergence.held_out(
+        [replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)]
+    )
     ends = [text for axes in picture.figure.axes for text in axes.texts if name in text.get_text()]
     [legend] = picture.figure.legends
     above = [text for text in legend.get_texts() if name in text.get_text().replace("\n", " ")]
@@ -48,7 +50,7 @@ def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, line
 
 
 def test_the_curves_are_those_of_the_tables(lines):
-    table = held_out.curves(lines).table
+    table = convergence.held_out(lines).table
     for line in lines:
         curve = read_table(line.result.directory, "curve").groupby("k")["held_out_loss"]
         drawn = table["held_out_median"][table["line"] == line.name]
@@ -80,25 +82,32 @@ def test_errors_are_in_the_targets_unit(lines):
         known = line.result.manifest | {"target_unit": "days"}
         named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
     picture = profit.by_owner(named)
-    assert "RMSE (days),\nown held-out rows\n(lower is better)" in texts(picture)
-    assert "RMSE,\nown held-out rows\n(lower is better)" in texts(profit.by_owner(lines))
+    assert "RMSE (days),\nown held-out rows:\nbetter by" in texts(picture)
+    assert "RMSE,\nown held-out rows:\nbetter by" in texts(profit.by_owner(lines))
     table = picture.table
     for line in lines:
         owners = read_table(line.result.directory, "owners").groupby("owner")
         for name in ("held_out_rmse", "held_out_rmse_alone", "held_out_rmse_optimum"):
             drawn = table[name][table["line"] == line.name]
             np.testing.assert_allclose(drawn, owners[name].mean(), rtol=1e-12)
-    assert "marker lies below its cross" in picture.caption
+    gains = table["held_out_rmse_alone"] - table["held_out_rmse"]
+    first = gains[table["line"] == lines[0].name]
+    _, below = picture.figure.axes
+    drawn = below.containers[0].lines[0].get_ydata()  # type: ignore[attr-defined]
+    np.testing.assert_allclose(drawn, np.sort(first)[::-1])
+    assert isinstance(below.containers[0], ErrorbarContainer)
+    for middle, ends in zip(drawn, below.containers[0].lines[2][0].get_segments(), strict=True):
+        assert ends[0, 1] < middle < ends[1, 1]
 
 
 def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     notes: list[str] = []
     spread = lines[0].result.summary["psi_final"]
     lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
-    drawn = [each.shown() for each in plan.beyond_psi([lost, lines[1]], notes)]
+    drawn = [each.shown() for each in draw.beyond_psi([lost, lines[1]], notes)]
     assert [picture.name for picture, _ in drawn] == ["held-out", "profit"]
     assert [len(results) for _, results in drawn] == [2, 1]
     assert [note.partition(":")[0] for note in notes] == ["1 of 2 results in profit"]
     notes.clear()
-    assert plan.beyond_psi([changed(lines[0], updates=0)], notes) == []
+    assert draw.beyond_psi([changed(lines[0], updates=0)], notes) == []
     assert len(notes) == 2

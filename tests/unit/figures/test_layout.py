@@ -1,13 +1,14 @@
 """The check that every picture is held to sees cut-off text and overlaps."""
 
-from asyncdp_sim.figures.kit.printed import fit
-from asyncdp_sim.figures.kit.style import canvas, panels
+from asyncdp_sim.figures.kit.layout import fit
+from asyncdp_sim.figures.kit.style import canvas, sheet
 from tests.unit.figures.looks import faults
 
 
 def test_faults_are_seen():
     """Planted: text beyond the frame, a label on the axes, axes on one another."""
-    figure, (axes, other) = panels((1.0, 1.0))
+    figure = sheet(6.5, 4.0)
+    axes, other = figure.subplots(2, sharex=True)
     axes.text(1.3, 0.5, "beyond", transform=axes.transAxes)
     figure.text(0.5, 0.5, "on them")
     said = faults(figure)

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asyncdp_sim.figures import changes
+from asyncdp_sim.figures.convergence import CurveLine, by_update
 from asyncdp_sim.figures.kit import picture as pictures
-from asyncdp_sim.figures.kit.axes import AT_END, MOST, leaves_frame, log_axis, scale
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import save
+from asyncdp_sim.figures.kit.scales import AT_END, MOST, leaves_frame, log_axis
 from asyncdp_sim.figures.kit.style import canvas
-from asyncdp_sim.figures.runs.convergence import CurveLine, by_update
-from asyncdp_sim.figures.sweeps import settings
 from tests.unit.figures.made import curve, finished, made
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,13 +25,17 @@ LARGEST = 1.6e308  # a linear axis, as all are at first, has its margin above
 @pytest.mark.long
 def test_an_axis_is_drawn_whatever_has_diverged(top, side):
     values = np.array([0.05, 1.0, top])
+    x, y = (values if each in side else np.arange(3.0) for each in "xy")
+    mark = Layer("line", x, y)
+    said = Declaration([Panel([mark], Side(log="x" in side), Side(log="y" in side))])
     for before in (True, False):
-        figure, axes = canvas()
         if before:
+            figure, axes = canvas()
             log_axis(axes, side)
-        axes.plot(values if "x" in side else range(3), values if "y" in side else range(3))
-        if not before:
-            scale(axes, side)
+            axes.plot(x, y)
+        else:
+            figure = draw(said)
+            [axes] = figure.axes
         with laid_out(figure, 50):
             figure.draw_without_rendering()
         for each in side:
@@ -62,12 +67,12 @@ def test_a_sweep_whose_runs_diverged_is_drawn_and_says_so(tmp_path, monkeypatch)
     sweep = finished(tmp_path, {"variant": ["a", "b", "c", "d", "e"]})
     results = [cell.result for cell in sweep.cells]
     for picture in (
-        settings.FIGURE.picture(sweep),
+        changes.SETTINGS.picture(sweep),
         by_update([CurveLine(cell.result, cell.values["variant"]) for cell in sweep.cells]),
     ):
         save(picture, tmp_path)
         assert pictures.BEYOND in pictures.captions_page([(picture, results)], [])
-    [axes] = settings.FIGURE.picture(sweep).figure.axes
+    [axes] = changes.SETTINGS.picture(sweep).figure.axes
     [arrows] = [line for line in axes.lines if line.get_gid() == AT_END]
     labels = dict(zip(axes.get_yticks(), axes.get_yticklabels(), strict=True))
     assert [labels[at].get_text() for at in arrows.get_ydata()] == ["a", "b", "d", "e"]

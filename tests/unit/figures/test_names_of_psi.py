@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from asyncdp_sim.columns import summary, tables
+from asyncdp_sim.results.columns import summary, tables
 
 ROOT = Path(__file__).resolve().parents[3]
 NAME = r"(?:psi|relative_fitness)(?:_\w+)?"
@@ -25,5 +25,5 @@ def test_columns_of_pictures_are_named_from_the_dictionary():
     assert [name for name in sorted(found) if known.fullmatch(name) is None] == []
 
 
-FORECAST = {"psi", "psi_bound"}
+FORECAST = {"psi"}
 """Keys of ``asyncdp forecast --json``, which are of what is expected."""

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, draw_all
+from asyncdp_sim.figures import Result, Sweep, draw_all, throughput, traces
 from asyncdp_sim.figures.kit import outcomes
-from asyncdp_sim.figures.runs import staleness
-from asyncdp_sim.figures.sweeps import throughput
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
 from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table
@@ -40,17 +38,17 @@ def test_staleness_is_pooled_over_replicates(tmp_path):
     directory = made(tmp_path / "made", (), scenario(protocol=PUSH, compute=HALF))
     columns = {"replicate": [1] * 4 + [2] * 4, "staleness": [0, 0, 0, 1, 0, 1, 1, 2]}
     write_table(directory, "updates", columns)
-    picture = staleness.FIGURE.of(Result.read(directory))
+    picture = traces.STALENESS.of(Result.read(directory))
     np.testing.assert_allclose(picture.table["share"][:4], [0.5, 0.375, 0.125, 0])
     np.testing.assert_allclose(picture.table["law"][:4], [4 / 9, 4 / 9, 1 / 9, 0])
     assert "mean staleness 0.625" in picture.caption
-    assert staleness.FIGURE.why_not(Result.read(directory)) is None
+    assert traces.STALENESS.why_not(Result.read(directory)) is None
     fresh = made(tmp_path / "fresh")
     write_table(fresh, "updates", {"staleness": [0, 0]})
-    assert staleness.FIGURE.why_not(Result.read(fresh)) == "no answer was stale"
+    assert traces.STALENESS.why_not(Result.read(fresh)) == "no answer was stale"
     without = Result.read(made(tmp_path / "none"))
     with pytest.raises(ResultError):
-        staleness.FIGURE.of(without)
+        traces.STALENESS.of(without)
 
 
 Load = tuple[float, float] | None

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.studies import studies
+from analysis.studies.over_distance import Pairs, pairs
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.draw import draw_all
-from asyncdp_sim.figures.studies.over_distance import Pairs, pairs
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry
 
@@ -66,7 +67,7 @@ def test_the_study_draws_a_line_for_each_graph(tmp_path):
         '{ name = "complete", "protocol.graph" = { kind = "complete" } }]',
     )
     sweep(entry(NAME).scenario(small), tmp_path / "s")
-    drawn = draw_all(tmp_path / "s").pictures
+    drawn = draw_all(tmp_path / "s", studies=studies(NAME)).pictures
     assert "over-distance.png" in [picture.name for picture in drawn]
     captions = (tmp_path / "s" / "figures" / "captions.md").read_text("utf-8")
     assert "against another node of the graph that sees its own meetings" in captions

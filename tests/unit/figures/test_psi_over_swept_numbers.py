@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.papers.grids import grid, ratios, slopes
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.sweeps.psi_lines import markers, series_of, slope
-from asyncdp_sim.figures.sweeps.psi_surface import grid, ratios, references, slopes, surface
-from asyncdp_sim.figures.sweeps.references import Reference
+from asyncdp_sim.figures.psi_lines import beside, markers, series_of, slope, surface
+from asyncdp_sim.figures.references import Reference
 from asyncdp_sim.privacy.label import COLUMNS
 from asyncdp_sim.results import Sweep
 from tests.unit.figures.made import curve, finished, keys, made, scenario, write_table
@@ -52,7 +52,7 @@ def reference(name: str, factor: float) -> Reference:
 
 LAW, TWICE = reference("the law", 1.0), reference("a law", 2.0)
 FLAT = Reference("one level", "flat", lambda _: 3.0)
-SOLID = Reference("another model", "other", lambda _: 3.0, solid=True)
+OTHER = Reference("another model", "other", lambda _: 3.0)
 
 
 def test_each_series_has_its_exponent_without_cells_in_which_the_box_acts(tmp_path):
@@ -133,33 +133,34 @@ def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path):
     assert slopes(free)[0] > -1.9
 
 
-def test_table_caption_and_legend_say_what_is_drawn(tmp_path):
-    picture = surface(written(tmp_path / "s", held=[0]), RECORDS, BUDGET, references=(TWICE, SOLID))
+def test_over_two_numbers_table_caption_and_legend_say_what_is_drawn(tmp_path):
+    picture = surface(written(tmp_path / "s", held=[0]), RECORDS, BUDGET, (TWICE, OTHER))
+    assert picture.name == "surface"
     assert [name for name in picture.table if name not in COLUMNS] == [
         RECORDS, BUDGET, "psi_final_mean", "psi_final_mean_low", "psi_final_mean_high",
         "projected", "law", "other",
     ]  # fmt: skip
+    np.testing.assert_array_equal(picture.table[RECORDS], np.repeat(VALUES[RECORDS], 3))
     np.testing.assert_allclose(picture.table["law"], 2 * picture.table["psi_final_mean"])
     np.testing.assert_array_equal(picture.table["projected"], [0.9] + [0.0] * 8)
-    assert "mesh: a law, measured over it 0.5 (0.5 to 0.5)" in picture.caption
-    assert "surface in gray: another model" in picture.caption
-    assert "ψ ∝ n_i^-2.00 · ε^-1.00" in picture.caption
+    assert "line: a law, measured over it 0.5 (0.5 to 0.5); line: another model" in picture.caption
+    assert "n_i = 100 -1.00, n_i = 1,000 -1.00" in picture.caption
     assert "open: 1 of 9 cells" in picture.caption
-    assert len(keys(picture)) == 4
-    assert keys(picture)[-1] == "model at the bounds of $\\Theta$"
+    assert "model at the bounds of $\\Theta$" in keys(picture)
     [axes] = picture.figure.axes
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["10", "100", "1,000"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["0.1", "1", "10"]
+    assert {text.get_text() for text in axes.texts} == {"nᵢ = 10", "nᵢ = 100", "nᵢ = 1,000"}
 
 
 def test_what_has_diverged_is_left_out(tmp_path):
     def lost(records: float, budget: float) -> float:
         return np.inf if records == 10 else power(records, budget)
 
-    picture = surface(written(tmp_path / "s", lost), RECORDS, BUDGET)
+    picture = surface(written(tmp_path / "s", lost), RECORDS, BUDGET, ())
     assert "3 cells without a finite mean" in picture.caption
     assert slopes(grid(written(tmp_path / "t", lost), RECORDS, BUDGET)) == pytest.approx((-2, -1))
     with pytest.raises(ResultError, match="no cell with a finite mean"):
-        surface(written(tmp_path / "u", lambda *_: np.inf), RECORDS, BUDGET)
+        surface(written(tmp_path / "u", lambda *_: np.inf), RECORDS, BUDGET, ())
 
 
 @pytest.mark.parametrize(
@@ -177,6 +178,6 @@ def test_grids_of_other_sweeps_are_refused(x, values, said, tmp_path):
 
 def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path):
     swept = written(tmp_path / "s", lambda records, budget: 50.0 / (records * budget) ** 2)
-    [law] = references(grid(swept, RECORDS, BUDGET))
+    [law] = beside(series_of(swept, BUDGET, RECORDS), RECORDS, BUDGET)
     assert law.name == "fitted law 50/(ε n_i)²"
     np.testing.assert_allclose(ratios(grid(swept, RECORDS, BUDGET), law), 1.0)

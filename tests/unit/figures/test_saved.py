@@ -9,17 +9,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result
+from asyncdp_sim.figures import Result, convergence, traces
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
-from asyncdp_sim.figures.kit.axes import end_labels
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.picture import UNDATED, Paper, Picture, save
-from asyncdp_sim.figures.kit.printed import fit
-from asyncdp_sim.figures.kit.small_multiples import Panel
+from asyncdp_sim.figures.kit.drawer import end_labels
+from asyncdp_sim.figures.kit.layout import fit, laid_out
+from asyncdp_sim.figures.kit.picture import UNDATED, Paper, Picture, inline, save
 from asyncdp_sim.figures.kit.style import canvas, colours, style
-from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.runs import convergence, shares, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.runs import write
 
 
@@ -46,7 +43,7 @@ def by_matplotlib(figure: Figure) -> bytes:
 
 PICTURES: dict[str, Callable[[Result], Picture]] = {
     "with a legend": lambda result: convergence.by_update([CurveLine(result)]),
-    "with a title": shares.FIGURE.of,
+    "with a title": traces.SHARES.of,
 }
 
 
@@ -69,7 +66,7 @@ def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
 
 @pytest.mark.long
 def test_in_a_page_too(drawn_result, drawings):
-    picture = shares.FIGURE.of(Result.read(drawn_result))
+    picture = traces.SHARES.of(Result.read(drawn_result))
     inline(picture, "p", 10**9)
     assert drawings == [picture.figure]
 
@@ -81,11 +78,11 @@ LEAST, COLUMN = 7.0, 3.4
 def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_path):
     write(outcome, tmp_path / "cell-0000")
     result = Result.read(tmp_path / "cell-0000")
-    panels = [Panel(result, "one"), Panel(result, "another network, of a long name")]
+    panels = [DrawnNetwork(result, "one"), DrawnNetwork(result, "another network, of a long name")]
     for picture in (
         convergence.by_update([CurveLine(result, f"line {n}") for n in range(2)]),
-        shares.FIGURE.picture(panels),
-        timing.BY_TIME.of(result),
+        traces.SHARES.picture(panels),
+        traces.BY_TIME.of(result),
     ):
         with style():
             fit(picture.figure, COLUMN)
@@ -97,9 +94,9 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_pa
         ]
         assert min(sizes) >= LEAST
         assert picture.figure.get_figwidth() == COLUMN
-    first, second = shares.FIGURE.picture(panels).figure.axes
+    first, second = traces.SHARES.picture(panels).figure.axes
     assert first.get_position().y0 == second.get_position().y0
-    stacked = shares.FIGURE.picture(panels)
+    stacked = traces.SHARES.picture(panels)
     fit(stacked.figure, COLUMN)
     stacked.figure.draw_without_rendering()
     first, second = stacked.figure.axes
@@ -143,7 +140,7 @@ def test_a_style_sheet_changes_what_is_drawn_and_is_forgotten(result, tmp_path):
 def test_files_have_their_format_and_are_alike(file_format, starts, drawn_result, tmp_path):
     paper = Paper(file_format, COLUMN)
     first, second = (
-        save(shares.FIGURE.of(Result.read(drawn_result)), tmp_path / place, paper) for place in "ab"
+        save(traces.SHARES.of(Result.read(drawn_result)), tmp_path / place, paper) for place in "ab"
     )
     assert first.suffix == f".{file_format}"
     assert first.read_bytes() == second.read_bytes()

@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
-from asyncdp_sim.figures.plan import of_entry
-from asyncdp_sim.figures.studies import STUDIES
-from asyncdp_sim.figures.sweeps import settings
-from asyncdp_sim.figures.sweeps.references import ELSEWHERE, FINAL_PSI
+from analysis.studies import studies
+from asyncdp_sim.figures import changes
+from asyncdp_sim.figures.draw import of_entry
+from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
+from asyncdp_sim.figures.studies import IN_CLONE, STUDIES
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from tests.unit.figures.made import curve, finished, made
 
@@ -21,7 +22,7 @@ def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path):
         )
         curve(directory, [psi, psi])
     found = finished(tmp_path, {"protocol": protocols})
-    picture = settings.FIGURE.picture(found)
+    picture = changes.SETTINGS.picture(found)
     first, *others = picture.figure.axes
     assert [text.get_text() for text in first.get_yticklabels()] == ["request", "push"]
     assert [axes.get_xlabel() for axes in (first, *others)] == [
@@ -48,17 +49,29 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path):
     swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
     for name in ("collab-06", "whom-to-ask"):
         notes: list[str] = []
-        assert of_entry(swept, name, notes) == []
+        assert of_entry(swept, name, notes, studies(name)) == []
         assert notes[0].startswith(f"the study of {name}: ")
     assert set(STUDIES) <= {found.name for found in catalogue()}
+
+
+def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(tmp_path):
+    curve(made(tmp_path / "cell-0000"), [1.0])
+    swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
+    for name in IN_CLONE:
+        notes: list[str] = []
+        assert of_entry(swept, name, notes) == []
+        said = f"the study of {name}: in a clone `python -m scenarios {name}` draws it"
+        assert notes == [said]
+        assert list(studies(name)) == [name]
+    assert not set(IN_CLONE) & set(STUDIES)
+    assert set(IN_CLONE) <= {found.name for found in catalogue()}
 
 
 @pytest.mark.long
 def test_a_command_without_a_study_imports_none_of_them():
     code = (
-        "import sys, scenarios.command, asyncdp_sim.figures.plan; "
-        "studied = ('analysis', 'asyncdp_sim.figures.studies.'); "
-        "print(*(name for name in sys.modules if name.startswith(studied)))"
+        "import sys, scenarios.command, asyncdp_sim.figures.draw; "
+        "print(*(name for name in sys.modules if name.startswith('analysis')))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert said.stdout.strip() == ""

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import gaps, shares, timing
-from asyncdp_sim.figures.sweeps import networks
+from asyncdp_sim.figures import networks, traces
+from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.results import Result, Sweep
 from tests.manifests import changed
 from tests.unit.figures.made import finished, made, scenario, write_table
@@ -41,7 +40,7 @@ def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path):
     found = networks.networks(of_networks(tmp_path, [1.0, 0.2]))
     assert [each.name for each in found] == [f"online {share} % of the time" for share in (100, 20)]
     assert [each.result.directory.name for each in found] == ["cell-0000", "cell-0002"]
-    picture = timing.BY_UPDATE.picture(found)
+    picture = traces.BY_UPDATE.picture(found)
     titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
     assert titles == [each.name for each in found]
     drawn = picture.table["network"] == found[1].name
@@ -58,7 +57,7 @@ def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path):
     assert found[-1] in kept
     assert {*left_out, *(each.name for each in kept)} == {each.name for each in found}
     notes: list[str] = []
-    planned = networks.pictures(found, notes)
+    planned = networks.pictures(traces.ALL, found, notes)
     drawn = {picture.name: picture for picture, _ in (each.shown() for each in planned)}
     assert set(drawn) == {"timing-by-update", "timing-by-time", "shares"}
     assert [len(drawn[name].figure.axes) for name in drawn] == [6, 6, 6]
@@ -81,7 +80,7 @@ def test_seeds_are_one_network(tmp_path):
 def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
     owner = np.random.default_rng(1).integers(1, 170, 90)
     result = updated(tmp_path / "many", owner.tolist(), 169, "net")
-    for picture in (timing.BY_UPDATE.of(result), timing.BY_TIME.of(result)):
+    for picture in (traces.BY_UPDATE.of(result), traces.BY_TIME.of(result)):
         [axes] = picture.figure.axes
         assert len(axes.collections) == 0  # no stems, which would be a hatching
         assert picture.figure.get_figheight() > 5
@@ -90,11 +89,13 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
 
 def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
     result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
-    left = shares.FIGURE.picture([Panel(result, "the one that differs")])  # others are constant
+    left = traces.SHARES.picture(
+        [DrawnNetwork(result, "the one that differs")]
+    )  # others are constant
     assert left.figure.axes[0].get_title(loc="left") == "the one that differs"
     assert "1/N: the one that differs: 3 updates;" in left.caption
-    for figure in (gaps.FIGURE, shares.FIGURE):
-        alone, among = figure.of(result), figure.picture([Panel(result)])
+    for figure in (traces.GAPS, traces.SHARES):
+        alone, among = figure.of(result), figure.picture([DrawnNetwork(result)])
         assert alone.caption == among.caption
         assert "network" not in alone.table
 
@@ -102,7 +103,11 @@ def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
 def test_panels_have_one_scale_unless_one_would_be_too_small(tmp_path):
     few, some = (updated(tmp_path / f"{n}", [1, 2, 1], n, f"{n}") for n in (2, 3))
     many = updated(tmp_path / "many", list(range(1, 401)), 400, "many")
-    first, second = shares.FIGURE.picture([Panel(few, "a"), Panel(some, "b")]).figure.axes
+    first, second = traces.SHARES.picture(
+        [DrawnNetwork(few, "a"), DrawnNetwork(some, "b")]
+    ).figure.axes
     assert first.get_ylim() == second.get_ylim()
-    first, second = shares.FIGURE.picture([Panel(few, "a"), Panel(many, "b")]).figure.axes
+    first, second = traces.SHARES.picture(
+        [DrawnNetwork(few, "a"), DrawnNetwork(many, "b")]
+    ).figure.axes
     assert first.get_ylim()[1] > 20 * second.get_ylim()[1]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.kit.picture import Picture, as_csv
-from asyncdp_sim.figures.spacetime import diagram
-from asyncdp_sim.figures.spacetime.axes import ARROWS, BARS, LABELS, SIGNS, STROKES
+from asyncdp_sim.figures.spacetime import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.results import Result
 from asyncdp_sim.trace.spans import OFFLINE
 from tests.unit.figures.made import Row, keys, made, scenario
@@ -64,7 +64,7 @@ def kinds(picture: Picture) -> list[str]:
 
 
 def drawn(tmp_path: Path, events: list[Row], said: dict[str, Any], **window: Any) -> Picture:
-    return diagram.diagram(Result.read(made(tmp_path / "made", [events], said)), **window)
+    return spacetime.diagram(Result.read(made(tmp_path / "made", [events], said)), **window)
 
 
 def test_the_plotted_numbers_are_the_events(tmp_path):
@@ -152,9 +152,9 @@ def test_thousands_of_events_are_a_few_artists(tmp_path):
             (start + 0.008, "update_applied", owner, message),
         ]
     result = Result.read(made(tmp_path / "made", [events]))
-    short = diagram.diagram(result)
+    short = spacetime.diagram(result)
     assert np.count_nonzero(np.isin(short.table["what"], ("request", "query", "answer"))) <= 61
-    whole = diagram.diagram(result, end=21.0)
+    whole = spacetime.diagram(result, end=21.0)
     whole.figure.canvas.draw()
     assert len(whole.table["what"]) == 7 * 2000
     [axes] = whole.figure.axes
@@ -209,10 +209,10 @@ def test_owners_that_meet_are_drawn_without_a_learner(tmp_path):
         (1.5, "answer_delivered", 1, 1, 1), (1.5, "answer_delivered", 2, 2, 1),
         (1.5, "update_applied", 1, 1),
     ]  # fmt: skip
-    picture = diagram.diagram(Result.read(made(tmp_path / "met", [met], said)))
+    picture = spacetime.diagram(Result.read(made(tmp_path / "met", [met], said)))
     [axes] = picture.figure.axes
     names = [each.get_text() for each in axes.get_yticklabels()]
     assert names == ["meetings", "1", "2", "3"]
     assert "learner" not in " ".join((*names, *keys(picture), picture.caption))
-    alone = diagram.diagram(Result.read(made(tmp_path / "asked", [LOCKED])))
+    alone = spacetime.diagram(Result.read(made(tmp_path / "asked", [LOCKED])))
     assert alone.figure.axes[0].get_yticklabels()[0].get_text() == "learner"

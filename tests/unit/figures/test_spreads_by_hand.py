@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.runs import gaps, staleness
-from asyncdp_sim.figures.sweeps import fairness
+from asyncdp_sim.figures import fairness, traces
 
 UNIT = 10**9
 T_975_3 = 3.182446
@@ -31,8 +30,8 @@ class Updates:
 
 def test_the_first_gap_of_every_replicate_is_from_time_0():
     updates: Any = Updates()
-    assert gaps.gaps(updates).tolist() == [2.0, 3.0, 3.0, 1.0]
-    assert gaps.gaps(updates, 1).tolist() == [2.0, 3.0]
+    assert traces.gaps(updates).tolist() == [2.0, 3.0, 3.0, 1.0]
+    assert traces.gaps(updates, 1).tolist() == [2.0, 3.0]
 
 
 def test_a_share_of_staleness_has_students_interval_over_replicates():
@@ -41,7 +40,7 @@ def test_a_share_of_staleness_has_students_interval_over_replicates():
     The logit of a share s has the half width h/(s(1 − s)), and odds are e to the logit.
     """
     stale = np.concatenate([np.arange(10) < count for count in (2, 4, 4, 6)]).astype(int)
-    low, high = staleness.between_replicates(np.repeat([1, 2, 3, 4], 10), stale, 1)
+    low, high = traces.between_replicates(np.repeat([1, 2, 3, 4], 10), stale, 1)
     half = T_975_3 * np.sqrt(0.08 / 3) / 2
     odds = 2 / 3 * np.exp(np.array([-1, 1]) * half / 0.24)
     assert (low[1], high[1]) == pytest.approx(tuple(odds / (1 + odds)), rel=1e-6)

@@ -7,13 +7,20 @@ import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
-from asyncdp_sim.columns.dictionary import SPREAD
-from asyncdp_sim.figures import Result, Sweep, draw_all
+from asyncdp_sim.figures import (
+    Result,
+    Sweep,
+    changes,
+    convergence,
+    draw_all,
+    networks,
+    profit,
+    traces,
+)
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.small_multiples import Panel
-from asyncdp_sim.figures.runs import convergence, profit, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
-from asyncdp_sim.figures.sweeps import networks, overview, settings
+from asyncdp_sim.figures.networks import DrawnNetwork
+from asyncdp_sim.results.columns import SPREAD
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
 from tests.unit.figures.test_small_multiples import updated
@@ -78,7 +85,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
     [panel] = networks.networks(sweep)
     assert [each.directory.name for each in panel.results] == ["cell-0000", "cell-0001"]
     notes: list[str] = []
-    drawn = [each.shown() for each in networks.pictures([panel], notes)]
+    drawn = [each.shown() for each in networks.pictures(traces.ALL, [panel], notes)]
     for picture, shown in drawn:
         assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
         assert "Cells with the same network have one panel." in picture.caption
@@ -107,13 +114,13 @@ def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(
     many = updated(tmp_path / "many", list(range(1, 41)) * 3, 40, "net")
     for result, owners in ((two, 2), (many, 40)):
         _together(result, owners)
-        assert timing.the_same_always(result)
-    assert not timing.the_same_always(updated(tmp_path / "else", [1, 2, 2], 3, "net"))
-    [axes] = timing.BY_TIME.of(many).figure.axes
+        assert traces.the_same_always(result)
+    assert not traces.the_same_always(updated(tmp_path / "else", [1, 2, 2], 3, "net"))
+    [axes] = traces.BY_TIME.of(many).figure.axes
     [strokes] = [each for each in axes.collections if isinstance(each, LineCollection)]
     assert len(strokes.get_segments()) == 121  # dots would be one block
     assert len(axes.lines) == 0
-    dots = timing.BY_TIME.of(updated(tmp_path / "apart", list(range(1, 41)), 40, "net"))
+    dots = traces.BY_TIME.of(updated(tmp_path / "apart", list(range(1, 41)), 40, "net"))
     assert len(dots.figure.axes[0].lines) == 1
 
 
@@ -127,22 +134,36 @@ def _together(result: Result, owners: int) -> None:
 
 def test_low_panels_have_room_for_their_owners_numbers(tmp_path):
     result = updated(tmp_path / "twelve", list(range(1, 13)), 12, "net")
-    [alone] = timing.BY_UPDATE.of(result).figure.axes
-    first, _ = timing.BY_UPDATE.picture([Panel(result, "a"), Panel(result, "b")]).figure.axes
+    [alone] = traces.BY_UPDATE.of(result).figure.axes
+    first, _ = traces.BY_UPDATE.picture(
+        [DrawnNetwork(result, "a"), DrawnNetwork(result, "b")]
+    ).figure.axes
     assert len(alone.get_yticks()) == 12
     assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
 
 
-@pytest.mark.parametrize(("n_owners", "axis"), [(3, "owner $i$, with $n_i$ training rows"),
-                                                (20, "owner $i$")])  # fmt: skip
-def test_profits_axis_names_what_is_there_and_crosses_are_explained(n_owners, axis, tmp_path):
+@pytest.mark.parametrize(
+    ("n_owners", "axis"),
+    [
+        (3, "owner $i$, by its gain, with $n_i$ training rows"),
+        (20, "owner $i$, by its gain"),
+    ],
+)
+def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axis, tmp_path):
     cell = made(tmp_path / "one", said=scenario(n_owners), psi_final={"mean": 0.5})
     columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
     columns |= {"psi_alone": np.linspace(0.1, 1, n_owners)}
     write_table(cell, "owners", columns)
+    curve(cell, [0.4, 0.6])
     picture = profit.by_owner([CurveLine(Result.read(cell))])
-    assert picture.figure.axes[0].get_xlabel() == axis
-    assert keys(picture) == [r"$\theta_i^*$: the owner alone", "private model, mean of replicates"]
+    [axes] = picture.figure.axes
+    assert axes.get_xlabel() == axis
+    assert keys(picture) == ["private"]
+    [bars] = axes.containers
+    ratio = np.linspace(2, 0.2, n_owners)  # the largest gain first
+    np.testing.assert_allclose(bars.lines[0].get_ydata(), ratio)  # type: ignore[attr-defined]
+    gaining = np.count_nonzero(ratio > 1)
+    assert axes.get_title(loc="left") == f"Better by joining: {gaining} of {n_owners} owners"
 
 
 @pytest.mark.long
@@ -150,7 +171,7 @@ def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path):
     pairs = [(size, epsilon) for size in range(1, 11) for epsilon in range(1, 12)]
     of_cells(tmp_path, [1.0 + n for n in range(len(pairs))])
     columns = {"owners.records": [n for n, _ in pairs], "privacy.epsilon": [e for _, e in pairs]}
-    picture = overview.FIGURE.picture(finished(tmp_path, columns))
+    picture = changes.AGAINST.picture(finished(tmp_path, columns))
     assert "; lines for 5 of 10 values of owners.records" in picture.caption
     assert set(picture.table["series"]) == {f"n_i = {n}" for n in (1, 3, 5, 8, 10)}
     named = {text.get_text() for axes in picture.figure.axes for text in axes.texts}
@@ -162,7 +183,7 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
         cell = made(tmp_path / f"cell-{number:04d}", refusal_rate=refused)
         curve(cell, [1.0, 2.0])
     long = "a name of so many letters that it needs three lines beside its row, and all of them"
-    picture = settings.FIGURE.picture(finished(tmp_path, {"variant": ["short", long]}))
+    picture = changes.SETTINGS.picture(finished(tmp_path, {"variant": ["short", long]}))
     first, *_ = picture.figure.axes
     [points] = first.containers
     assert not points[0].get_clip_on()

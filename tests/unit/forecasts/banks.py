@@ -1,11 +1,7 @@
-"""A small scenario that exact moments apply to, as raw tables; and coalitions of its owners."""
+"""A small scenario, as raw tables, and coalitions of its owners."""
 
-from asyncdp_sim.forecasts.advice.coalitions import by_themselves
 from asyncdp_sim.forecasts.advice.contest import ends
-from asyncdp_sim.forecasts.advice.market import Demand, priced
-from asyncdp_sim.forecasts.moments import broken
-from asyncdp_sim.forecasts.population import Moments, population
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.forecasts.advice.invite import by_themselves
 from tests.scenes import fields
 
 
@@ -29,9 +25,3 @@ def trial(known, coalition, numbers):
     """Return ψ at the end of simulated runs of a coalition's members alone, (R,)."""
     scenario, dataset = by_themselves(known, coalition)
     return ends(scenario, numbers, dataset=dataset)
-
-
-def demand(scenario: Scenario, moments: Moments = None) -> Demand:
-    """Return what noise costs a scenario, whatever its own ε are."""
-    known = population(scenario.base(), moments, private=False)
-    return priced(known, broken(known))

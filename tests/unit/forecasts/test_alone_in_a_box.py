@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import asyncdp_sim as ad
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.benefit import value_alone
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.unit.forecasts.banks import banks
 
 
@@ -17,10 +17,10 @@ def test_it_is_what_runs_say_of_owners_alone(theta_max):
     raw["model"] |= {} if theta_max is None else {"theta_max": theta_max}
     raw["run"] |= {"alone": True, "replicates": 2}
     scenario = parse(Scenario, raw)
-    known = population(scenario, "own", private=False)
+    known = population(scenario, private=False)
     objective = known.objective
     assert objective.interior is (theta_max is None)
-    found = value_alone(known, objective, 0.0)
+    found = value_alone(known)
     assert (found >= 0).all()
     owners = ad.run(scenario).owners.query("replicate == 1")
     assert found == pytest.approx(owners["psi_alone"].to_numpy(), rel=1e-9, abs=1e-12)
@@ -32,6 +32,6 @@ def test_a_model_outside_of_the_box_would_be_better_than_the_best_inside():
     """Why it once was negative: f is smaller where no model may be."""
     raw = banks()
     raw["model"]["theta_max"] = 0.05
-    objective = population(parse(Scenario, raw), "own", private=False).objective
+    objective = population(parse(Scenario, raw), private=False).objective
     free = np.stack([objective.of_owner(i).free_optimum for i in range(3)])
     assert (objective.relative_fitness(free) < 0).all()

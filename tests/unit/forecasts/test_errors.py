@@ -36,7 +36,7 @@ def scenario(**parts):
 
 @pytest.fixture(scope="module")
 def found():
-    return errors(population(scenario(), "own", private=False))
+    return errors(population(scenario(), private=False))
 
 
 def made(joined, alone, epsilon=1.0, score=RMSE, factors=(0.5, 1.0, 2.0)):
@@ -70,7 +70,7 @@ def test_break_even_is_near_that_of_four_times_as_many_budgets(found):
     """To 2 %; linear in ln ε, it would be off by 4 %."""
     between = np.geomspace(FACTORS[0], FACTORS[-1], 41).tolist()
     factors = tuple(sorted({*FACTORS, *between}))
-    closer = errors(population(scenario(), "own", private=False), factors=factors)
+    closer = errors(population(scenario(), private=False), factors=factors)
     owners = [i for i in range(4) if found.needed(i) not in (None, 0.0)]
     assert len(owners) > 1
     for owner in owners:
@@ -111,7 +111,7 @@ def test_guessing_is_one_prediction_for_all_rows(found):
 @pytest.mark.parametrize("model", [{"kind": "logistic"}, {"kind": "softmax", "classes": 2}])
 def test_guessing_labels_is_the_most_frequent_one(model):
     asked = scenario(model=model | {"regularisation": 1e-3}, data={"labels": True})
-    worth = errors(population(asked, "own", private=False), factors=(1.0,), runs=2)
+    worth = errors(population(asked, private=False), factors=(1.0,), runs=2)
     held = run(asked).dataset
     often = np.sign(np.concatenate(held.targets).sum())
     shares = [np.mean(y == often) for y in held.held_out_targets]
@@ -122,7 +122,7 @@ def test_guessing_labels_is_the_most_frequent_one(model):
 def test_changes_are_true():
     """Where nobody profits: each change, made by hand and run, has as many who profit."""
     asked = scenario(privacy={"epsilon": 1.0})
-    known = population(asked, "own", private=False)
+    known = population(asked, private=False)
     worth = errors(known)
     assert not worth.profits(worth.given).any()
     told = {each.words: each.profits for each in changes(known, worth)}
@@ -135,7 +135,7 @@ def test_changes_are_true():
     }
     assert set(by_hand) <= set(told)
     for words, parts in by_hand.items():
-        again = errors(population(asked.replace(**parts), "own", private=False))
+        again = errors(population(asked.replace(**parts), private=False))
         assert told[words] == again.profits(again.given).sum(), words
 
 
@@ -176,10 +176,10 @@ def on_a_table(folder, split, *, times=1):
 @one_in(3, "split", SPLITS)
 def test_more_records_of_a_table_are_as_true(tmp_path, split):
     """The same table with its private rows four times, forecast from the same public rows."""
-    known = population(on_a_table(tmp_path, split), None, private=False)
+    known = population(on_a_table(tmp_path, split), private=False)
     worth = errors(known, factors=(1.0,))
     told = {each.words: each.profits for each in changes(known, worth)}
-    there = population(on_a_table(tmp_path, split, times=4), None, private=False)
+    there = population(on_a_table(tmp_path, split, times=4), private=False)
     before, after = (np.array(p.problem.task.objective.records) for p in (known, there))
     assert after == pytest.approx(4 * before, rel=0.3 if split == "by target" else 0.01)
     again = errors(there, factors=(1.0,))
@@ -187,13 +187,13 @@ def test_more_records_of_a_table_are_as_true(tmp_path, split):
     if split != "by target":
         assert told[MORE] > 0
     part = known.scenario.replace(owners={"only": (1, 2)}).base()
-    few = population(part, None, private=False)
+    few = population(part, private=False)
     assert MORE in {each.words for each in changes(few, errors(few, factors=(1.0,), runs=2))}
 
 
 def test_private_rows_are_not_made_more(tmp_path):
     """What is read is what there is: nobody draws more of it."""
-    known = population(on_a_table(tmp_path, "by column"), "own", private=True)
+    known = population(on_a_table(tmp_path, "by column"), private=True)
     told = changes(known, errors(known, factors=(1.0,), runs=2))
     assert [each.words for each in told] == [
         "15 updates instead of 60", "Gaussian noise at δ = 1e-06",
@@ -260,12 +260,12 @@ def test_owners_errors_lie_within_their_half_widths(tmp_path, law):
     within = {"joined": [], "alone": [], "gain": [], "runs": []}
     for number in range(WORLDS):
         asked = world(tmp_path / f"{number}.parquet", law, number)
-        known = population(asked, "own", private=False)
+        known = population(asked, private=False)
         off = may_be_off(known, "own")
         worth = errors(known, factors=(1.0,), runs=20)
         both = intervals(replace(worth, rows=np.array(off.gain_half_width)), off)
         others = asked.replace(run={"seed": 1000 + number})
-        there = population(others, "own", private=True)
+        there = population(others, private=True)
         truth = errors(there, factors=(1.0,), runs=20)
         joined = worth.joined[0].mean(axis=0) - truth.joined[0].mean(axis=0)
         within["joined"].append(np.abs(joined) <= both.joined)

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.forecasts import forecast, grid
+from asyncdp_sim.core.specification import members, parse
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedBuff
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import members, parse
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.sweeps import sweep
 from tests.conformance.members import examples
 from tests.unit.forecasts.banks import banks
@@ -59,10 +59,8 @@ def _ends_as_it_starts(scenario: Scenario, folder: Path) -> None:
     summary = run(scenario.base()).summary
     start = summary["psi_final"]["mean"]
     assert summary["updates"] == 0
-    for moments in ("own", "common"):
-        found = forecast(scenario.base(), moments=moments)
-        assert found.psi == pytest.approx(start)
-        assert found.noise_free == pytest.approx(start)
-        assert found.time == 0.0
-    assert len(grid(scenario)) == 2
+    found = forecast(scenario.base())
+    assert found.psi == pytest.approx(start)
+    assert found.noise_free == pytest.approx(start)
+    assert found.time == 0.0
     assert sweep(scenario, folder / "sweep").done == 2

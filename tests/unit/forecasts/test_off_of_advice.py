@@ -1,15 +1,9 @@
-"""The ± of advice and sweeps, where a stand-in has the place of private rows."""
-
-import json
+"""The ± of advice, where a stand-in has the place of private rows."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.forecasts import grid
-from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.uncertainty import may_be_off
-from asyncdp_sim.scenario import load
 from tests.scenes import text
 
 FILE = text(
@@ -26,14 +20,7 @@ FILE = text(
         "budget": {"kind": "per-owner-cap", "answers": 12},
     },
 )  # fmt: skip
-SWEEP = """
-[sweep]
-"privacy.epsilon" = [10.0, 20.0]
-"run.seed" = [1, 2]
-"""
-
-
-FILES = {"s.toml": FILE, "swept.toml": FILE + SWEEP}
+FILES = {"s.toml": FILE}
 
 
 @pytest.fixture
@@ -74,26 +61,3 @@ def test_that_of_advice_is_that_of_the_scenario_it_ends_with(command, name):
     ]
     if name == "market":
         assert off_of(command.done("forecast", "s.toml", *asked, "--private").out) == []
-
-
-@pytest.mark.long
-def test_that_of_each_cell_of_a_sweep_is_that_of_its_own_forecast(command, tmp_path):
-    swept, _ = load(tmp_path / "swept.toml")
-    points = grid(swept)
-    assert len(points) == 4
-    for values, point in zip(swept.grid(), points, strict=True):
-        alone = may_be_off(population(swept.cell(values), None, private=False), None)
-        assert point.may_be_off == pytest.approx(alone.psi_half_width, rel=1e-9)
-        assert point.left_out == alone.left_out
-        assert point.values == values
-    assert len({point.may_be_off for point in points}) == 4
-    printed = command.done("forecast", "swept.toml", "--sweep").out.splitlines()
-    assert printed[0].split("  ")[3:] == ["off by ±", "without noise", "ψ alone above"]
-    assert [line.split()[3] for line in printed[1:5]] == [f"{p.may_be_off:.3g}" for p in points]
-    assert max(map(len, printed[:5])) <= 80  # one table, not two beneath one another
-    assert "ψ may be off by ±: 8 random halves of the public rows" in printed
-    assert sum(line.startswith("beyond that: ") for line in printed) == len(points[0].left_out)
-    cells = json.loads(command.done("forecast", "swept.toml", "--sweep", "--json").out)
-    assert [cell["may_be_off"] for cell in cells] == [point.may_be_off for point in points]
-    private = command.done("forecast", "swept.toml", "--sweep", "--private").out
-    assert "may be off" not in private

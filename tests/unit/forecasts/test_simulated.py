@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.benefit import errors
 from asyncdp_sim.forecasts.by_runs import final_psi, half_width
@@ -14,7 +15,6 @@ from asyncdp_sim.forecasts.simulated import FEWEST, FIRST, REPLICATES, _mean
 from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 from tests.one_in import one_in
 
@@ -80,7 +80,7 @@ def test_more_runs_are_made_where_the_first_leave_an_owner_undecided():
     decided = forecast(asked)
     assert (decided.method.split()[0], decided.verdicts) == (str(FIRST), [False, False, False])
     wide = asked.replace(run={"updates": 100}, algorithm={"rho": 200.0}, privacy={"epsilon": 100.0})
-    known = population(wide, None, private=False)
+    known = population(wide, private=False)
     undecided = forecast(wide, known=known)
     assert (undecided.method.split()[0], None in undecided.verdicts) == (str(REPLICATES), True)
     task, numbers = known.problem.task, range(1, REPLICATES + 1)
@@ -95,7 +95,7 @@ def test_more_runs_are_made_where_the_first_leave_an_owner_undecided():
 def test_the_interval_of_few_runs_covers_as_stated(runs, error):
     """Of 4,000/R intervals, each of R other runs, a share of 0.95 ± the standard error."""
     asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
-    known = population(asked, None, private=False)
+    known = population(asked, private=False)
     _, [learned] = known.quick_runs.learned([known.problem.task], range(1, 4001))
     final = final_psi(learned.curve)
     within = [abs(few.mean() - final.mean()) <= half_width(few) for few in final.reshape(-1, runs)]
@@ -105,7 +105,7 @@ def test_the_interval_of_few_runs_covers_as_stated(runs, error):
 def test_where_rows_are_held_out_psi_and_errors_are_of_the_same_runs(monkeypatch):
     """Unless these are too few for ψ; alone, each is to the bit what it is beside the other."""
     asked = parse(Scenario, CLIPPED).replace(data={"held_out": 0.25})
-    known = population(asked, None, private=False)
+    known = population(asked, private=False)
     for runs, of_psi in ((40, 40), (12, FEWEST)):
         for module in ("simulated", "benefit"):
             module = import_module(f"asyncdp_sim.forecasts.{module}")

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.advice.coalitions import costs
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.forecasts.step import step_lines, swept_step
 from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.moments.gossip_map import contraction
-from tests.unit.forecasts.banks import banks, demand
+from asyncdp_sim.theory.formulas.contraction import contraction
+from tests.unit.forecasts.banks import banks
 
 RHO, T, N, SIGMA = 30.0, 60, 3, 0.1
 STEP = N * RHO / (T**2 * SIGMA)
@@ -41,18 +39,9 @@ def test_runs_by_the_step_are_those_by_its_rho(learning):
     assert ends[0]["mean"] == pytest.approx(ends[1]["mean"], rel=1e-9)
 
 
-def test_forecasts_and_prices_by_the_step_are_those_by_its_rho():
-    one, other = (forecast(each, moments="own") for each in (scenario(), BY_RHO))
+def test_forecasts_by_the_step_are_those_by_its_rho():
+    one, other = (forecast(each) for each in (scenario(), BY_RHO))
     assert one.psi == pytest.approx(other.psi, rel=1e-9)
-    assert one.psi_bound == pytest.approx(other.psi_bound, rel=1e-9)
-    prices = [demand(each).free for each in (scenario(), BY_RHO)]
-    assert prices[0] == pytest.approx(prices[1], rel=1e-9)
-
-
-def test_coalitions_of_every_size_have_the_step():
-    known = population(scenario(), "own", private=False)
-    alike, *_ = costs(known, tuned=False)
-    assert alike.rho[:, 0] == pytest.approx(STEP * T**2 * SIGMA / np.arange(1, N + 1))
 
 
 def test_a_shorter_run_keeps_the_step_and_goes_not_so_far():
@@ -153,7 +142,7 @@ def test_a_sweep_says_what_it_does_to_the_step():
 
 @pytest.mark.parametrize(("rho", "diverges"), [(40.0, False), (40_000.0, True)])
 def test_steps_that_are_too_long_are_named(rho, diverges):
-    told = lines(forecast(Scenario.model_validate(banks(updates=200, rho=rho)), moments="own"))
+    told = lines(forecast(Scenario.model_validate(banks(updates=200, rho=rho))))
     said = [line for line in told if line.startswith("diverges")]
     assert len(said) == diverges
     assert all("take shorter steps" in line for line in said)

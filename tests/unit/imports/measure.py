@@ -38,65 +38,21 @@ def shuffled(file: Path, seed: int) -> None:
 
 
 def client_log(network: Network, file: Path, form: str, *, pause: float = 0.0) -> Path:
-    """Write when each client was sent the model and answered, as a table or as others log it.
+    """Write when each client was sent the model and answered, in seconds or in ISO 8601 times.
 
     ``pause`` is added before every round.
     """
     trace = simulate(network, Streams(1).within("replicate", 1))
     rows = trace.exchanges[trace.exchanges["outcome"] == 2]
     shift = pause * rows["read_k"]
-    sent, left, received = (
-        to_units(rows[f"{name}_tick"]) + shift for name in ("read", "release", "end")
-    )
-    clients = [f"site-{owner}" for owner in rows["owner"]]
-    if form in ("seconds", "iso"):
-        frame = pd.DataFrame({"client": clients, "sent": sent, "received": received})
+    frame = pd.DataFrame({"client": [f"site-{owner}" for owner in rows["owner"]]})
+    for name, step in (("sent", "read"), ("received", "end")):
+        frame[name] = to_units(rows[f"{step}_tick"]) + shift
         if form == "iso":
-            for name in ("sent", "received"):
-                frame[name] = [_moment(time).isoformat() for time in frame[name]]
-        frame.to_csv(file, index=False)
-    elif form == "nvflare":
-        file.write_text("\n".join(_nvflare(clients, sent, received)), encoding="utf-8")
-    else:
-        file.write_text("\n".join(_flower(clients, sent, left, received)), encoding="utf-8")
+            frame[name] = [_moment(time).isoformat() for time in frame[name]]
+    frame.to_csv(file, index=False)
     return file
 
 
 def _moment(seconds: float) -> datetime:
     return datetime(2026, 3, 1, tzinfo=UTC) + timedelta(seconds=float(seconds))
-
-
-def _clock(seconds: float) -> str:
-    return f"{_moment(seconds):%Y-%m-%d %H:%M:%S,%f}"[:-3]
-
-
-def _nvflare(clients: list[str], sent: np.ndarray, received: np.ndarray) -> list[str]:
-    """Return the lines of NVFlare's server that name a client's task."""
-    lines = []
-    for i, (client, start, end) in enumerate(zip(clients, sent, received, strict=True)):
-        said = (
-            f"ServerRunner - INFO - [identity=server, run=1, wf=scatter_and_gather, peer={client}]"
-        )
-        task = f"name=train, id={i:08x}-2edf"
-        lines.append((start, 1, f"{said} - assigned task to client {client}: {task}"))
-        lines.append((end, 0, f"{said} - got result from client {client} for task: {task}"))
-    return [f"{_clock(time)} - {line}" for time, _, line in sorted(lines)]
-
-
-def _flower(clients, sent, left, received):
-    """Return the logs of Flower's SuperNodes, one after the other."""
-    lines = []
-    for client in sorted(set(clients)):
-        lines.append(f"\x1b[92mINFO {_clock(0)}\x1b[0m:      SuperNode ID: {client}")
-        mine = [times[np.array(clients) == client] for times in (sent, left, received)]
-        for number, times in enumerate(zip(*mine, strict=True), start=1):
-            start, answered, end = map(_clock, times)
-            for time, text in (
-                (start, f"[RUN 7, ROUND {number}]"),
-                (start, f"Receiving: train message (ID: {number})"),
-                (start, "Received successfully"),
-                (answered, f"Sending: train message (ID: {number}a)"),
-                (end, "Sent successfully"),
-            ):
-                lines.append(f"\x1b[92mINFO {time}\x1b[0m:      {text}")
-    return lines

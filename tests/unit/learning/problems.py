@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.learning.trajectory import Trajectory
+from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.trace import Trace

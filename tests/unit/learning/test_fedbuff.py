@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, FedAsync, FedBuff, FedBuffSteps, Setting
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.tables import table
 

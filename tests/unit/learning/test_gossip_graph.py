@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, GossipGraph, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, Ring, StarGraph
@@ -19,7 +20,6 @@ from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.tables import table
 from tests.unit.learning.problems import records

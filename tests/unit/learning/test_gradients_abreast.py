@@ -5,12 +5,12 @@ import pytest
 
 from asyncdp_sim.learning.objectives import (
     Hinge,
-    HuberLoss,
     LinearRecords,
     LogisticLoss,
     Squared,
 )
 from asyncdp_sim.learning.objectives import records as module
+from tests.huber import HuberLoss
 from tests.unit.learning.problems import records
 
 SIZES = (700, 31, 1)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 
 CASES = tomllib.loads(Path(__file__).with_name("live_is_replay.toml").read_text(encoding="utf-8"))

@@ -8,8 +8,8 @@ import pytest
 from asyncdp_sim.audits.eavesdropper import overhear
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.observers import NodeObserver

@@ -6,9 +6,9 @@ Single precision, or a block left out, would be off by 1e-7 of them or more.
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import kind_of, members
 from asyncdp_sim.learning.objectives import Model, Quadratic
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import kind_of, members
+from asyncdp_sim.scenario.fields import examples_of
 from tests.together import together
 
 RECORDS, PARTS = 60_001, 7

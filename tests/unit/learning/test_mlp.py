@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.learning.objectives import MLP
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.privacy import Domain
 from asyncdp_sim.runs import manifest, run
 from asyncdp_sim.runs.problem import build_dataset, prepare

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     NoisyStatistics,
@@ -25,7 +26,6 @@ from asyncdp_sim.privacy import Domain
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import RunResult, manifest, run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.together import together
 from tests.unit.learning.problems import scopes as replicates
@@ -221,8 +221,8 @@ def test_what_does_not_fit_is_refused_by_name(case: str) -> None:
 
 
 def test_other_models_and_copies_are_refused() -> None:
-    with pytest.raises(SpecError, match=r"model\.kind: given 'huber'; .*: allowed is ridge"):
-        scenario(model={"kind": "huber", "regularisation": 0.1, "delta": 1.0, "theta_max": 5.0})
+    with pytest.raises(SpecError, match=r"model\.kind: given 'mlp'; .*: allowed is ridge"):
+        scenario(model={"kind": "mlp", "regularisation": 0.1, "hidden": 2, "theta_max": 5.0})
     copies = {"kind": "broadcast", "interval": 0.5, "payload": "all-copies"}
     with pytest.raises(SpecError, match=r"protocol\.payload: given 'all-copies'"):
         scenario(protocol=copies)

@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import Hinge, HuberLoss, LogisticLoss, Squared
+from asyncdp_sim.learning.objectives import Hinge, LogisticLoss, Squared
+from tests.huber import HuberLoss
 from tests.together import together
 from tests.unit.learning.problems import name
 

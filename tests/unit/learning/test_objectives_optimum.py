@@ -9,13 +9,13 @@ from scipy.optimize import LinearConstraint, minimize
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import (
     Hinge,
-    HuberLoss,
     LinearObjective,
     LogisticLoss,
     Quadratic,
     Squared,
 )
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
+from tests.huber import HuberLoss
 from tests.together import together
 from tests.unit.learning.problems import name, records, slope_of
 

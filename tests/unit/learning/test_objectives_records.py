@@ -7,16 +7,16 @@ import pytest
 
 from asyncdp_sim.learning.objectives import (
     Hinge,
-    HuberLoss,
     LinearKind,
     LinearRecords,
     LogisticLoss,
     Squared,
 )
 from asyncdp_sim.learning.objectives import constants as constants_of
-from asyncdp_sim.learning.objectives.linear import LinearObjective
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.objectives.models import LinearObjective
+from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.privacy import Domain
+from tests.huber import HuberLoss
 from tests.together import together
 from tests.unit.learning.problems import name, records
 

@@ -12,7 +12,7 @@ from asyncdp_sim.learning.objectives import (
     PerceptronRecords,
     Squared,
 )
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.recording import largest
 from tests.together import together
 from tests.unit.learning.problems import name, records
 

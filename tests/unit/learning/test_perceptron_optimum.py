@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearObjective, LogisticLoss, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
-from asyncdp_sim.learning.objectives.perceptron import PerceptronRecords
+from asyncdp_sim.learning.objectives.mlp import PerceptronRecords
 from tests.one_in import one_in
 from tests.unit.learning.problems import name, slope_of
 from tests.unit.learning.test_perceptron import LOSSES, NET, data, models, objective

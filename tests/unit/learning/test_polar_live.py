@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.algorithms import Polar, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel, Sample
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers

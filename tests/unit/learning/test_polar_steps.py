@@ -8,10 +8,9 @@ import pytest
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, ParameterServer, Polar, Setting
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
-from asyncdp_sim.learning.answers import OwnAnswers
+from asyncdp_sim.learning.answers import AnswerModel, Answers
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Rounds, Servers
@@ -114,7 +113,7 @@ def test_servers_agree_exactly_after_each_window_and_not_before(read):
     algorithm, protocol = polar(), servers(read)
     trace = simulate(network(protocol), scopes()[0])
     steps = steps_of(algorithm, protocol)
-    state, answers = steps.init(scopes()), OwnAnswers(exact(), scopes(), P)
+    state, answers = steps.init(scopes()), Answers(exact(), scopes(), P, several_servers=True)
     for k in iterations(steps, state, answers, trace):
         steps.update(state, np.zeros(1, dtype=np.int64))
         apart = np.ptp(state.servers, axis=1).max()
@@ -132,7 +131,7 @@ def test_servers_may_step_one_by_one_in_any_order(order):
     trace = simulate(network(protocol), scopes()[0])
     steps = steps_of(algorithm, protocol)
     whole, parts = steps.init(scopes()), steps.init(scopes())
-    asked = [OwnAnswers(exact(), scopes(), P) for _ in range(2)]
+    asked = [Answers(exact(), scopes(), P, several_servers=True) for _ in range(2)]
     pairs = zip(*map(iterations, (steps,) * 2, (whole, parts), asked, (trace,) * 2), strict=True)
     for _ in pairs:
         steps.update(whole)
@@ -231,7 +230,7 @@ def test_clients_draw_their_own_batches_and_noise():
     """Row j of a client's stream is its j-th answer, whoever answers in between."""
     reply = exact(noise=1.0)
     points = np.zeros((1, P))
-    one, two = (OwnAnswers(reply, scopes(2), P) for _ in range(2))
+    one, two = (Answers(reply, scopes(2), P, several_servers=True) for _ in range(2))
     found = {}
     for answers, pairs in [(one, product((0, 1), range(C))), (two, product((1, 0), (3, 0, 2, 1)))]:
         for row, owner in pairs:

@@ -10,7 +10,6 @@ import pytest
 
 from asyncdp_sim.learning.objectives import (
     Hinge,
-    HuberLoss,
     LinearObjective,
     LinearRecords,
     LogisticLoss,
@@ -23,7 +22,8 @@ from asyncdp_sim.learning.objectives import (
     SoftmaxRecords,
     Squared,
 )
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.recording import largest
+from tests.huber import HuberLoss
 from tests.one_in import one_in
 from tests.together import together
 from tests.unit.learning.problems import records

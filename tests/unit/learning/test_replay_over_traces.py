@@ -5,10 +5,10 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.recording import Trajectory
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
-from asyncdp_sim.learning.trajectory import Trajectory
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import Trace
 from tests.one_in import one_in

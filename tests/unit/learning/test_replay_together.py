@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.acceptance import clipped
 from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.recording import GradientMonitor, Trajectory
 from asyncdp_sim.learning.replay import fold, replay_together
 from asyncdp_sim.learning.replay_cells import CellTask, alike
-from asyncdp_sim.learning.reply import AnswerModel, Sample
-from asyncdp_sim.learning.trajectory import Trajectory
-from asyncdp_sim.learning.watch import GradientMonitor
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
@@ -68,7 +66,6 @@ def held_to_each_alone(several: list[Trace], cells: list[CellTask]) -> None:
         same_path(found[number], alone(several, cell))
 
 
-CLIPPED = [partial(clipped, np.full(3, bound)) for bound in (0.5, 1.5)]
 PAIRS: dict[str, Callable[[int], CellTask]] = {
     "noise": lambda n: cell_task(noise=LaplaceNoise((n + 1) * SCALE)),
     "one draw for all coordinates": lambda n: cell_task(
@@ -86,8 +83,6 @@ PAIRS: dict[str, Callable[[int], CellTask]] = {
     "no box": lambda n: cell_task(theta_max=None, rho=10.0 ** (20 * n)),
     "selection": lambda n: cell_task(selection="inverse-rate", rho=60.0 + n),
     "samples": lambda n: cell_task(reply={"sample": Sample(RECORDS, 3)}, rho=60.0 + n),
-    "liars": lambda n: cell_task(reply={"factors": np.array([1.0, -1.0 - n, 1.0])}),
-    "an acceptance": lambda n: cell_task(reply={"acceptance": CLIPPED[n]}),
     "an allotment": lambda n: cell_task(
         noise=LaplaceNoise((n + 1) / np.sqrt(np.arange(1.0, 121.0))),
         reply={"allotment": ALLOTMENT},

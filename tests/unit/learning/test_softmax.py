@@ -13,7 +13,7 @@ from asyncdp_sim.learning.objectives import (
     SoftmaxObjective,
     SoftmaxRecords,
 )
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.recording import largest
 from tests.unit.learning.problems import records
 from tests.unit.learning.test_record_gradients import of_classes
 

@@ -1,4 +1,4 @@
-"""Runs that end at a target, and owners that answer only where their gradients are large."""
+"""Runs that end at a target."""
 
 import json
 import pickle
@@ -10,27 +10,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.learning.algorithms import AsyncGossip, FedBuff, NoisyStatistics, Setting
-from asyncdp_sim.learning.live import LargeGradient, LiveLearning, Target
+from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
-from asyncdp_sim.network import Network, learner, simulate
-from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.privacy.mechanisms import NoNoise
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import RunResult, reproduce, run, write
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
-from asyncdp_sim.trace import Ending, ExchangeOutcome
+from asyncdp_sim.trace import Ending
 from tests.one_in import one_in
 from tests.tables import table
-from tests.unit.learning.problems import records
 
 Parts = dict[str, Any]
 
@@ -39,7 +33,6 @@ BUFFERED = {"algorithm": {"kind": "fedbuff", "step": 0.5, "server_step": 0.3, "b
 SCENES = table(__file__, "scenes.toml")
 BASE, WAYS, TARGETS = SCENES["timing"], SCENES["ways"]["timing"], SCENES["ways"]["target"]
 EACH = pytest.mark.parametrize("parts", WAYS.values(), ids=WAYS)
-TRIGGER = {"trigger": {"kind": "large-gradient", "threshold": 1.0}}
 
 
 def scenario(*, run: Parts | None = None, **parts: Any) -> Scenario:
@@ -62,81 +55,19 @@ def replayed(outcome: RunResult) -> np.ndarray:
     return path.final
 
 
-@pytest.mark.oracle("learning in which owners send only large gradients")
 @one_in(3, "parts", WAYS.values(), ids=WAYS)
 def test_live_is_the_replay_of_its_trace(parts: Parts) -> None:
-    outcome = learned(**parts, **TRIGGER)
-    withheld = sum(int(trace.ended(ExchangeOutcome.withheld).sum()) for trace in outcome.traces)
-    assert withheld > 3
-    assert np.array_equal(replayed(outcome), outcome.learned.models)
     ended = learned(**parts, run={"target": 0.5})
     assert {trace.ending for trace in ended.traces} == {Ending.target}
     assert np.array_equal(replayed(ended), ended.learned.models)
 
 
 @one_in(4, "parts", WAYS.values(), ids=WAYS)
-def test_a_threshold_that_nothing_falls_below_changes_nothing(parts: Parts) -> None:
-    low = {"kind": "large-gradient", "threshold": 1e-300}
+def test_a_target_that_is_not_reached_changes_nothing(parts: Parts) -> None:
     never = {"target": 1e-300}
     plain = learned(**parts)
-    assert learned(**parts, trigger=low).fingerprints == plain.fingerprints
     assert learned(**parts, run=never).fingerprints == plain.fingerprints
     assert learned(**parts, run={"learning": "replay"}).fingerprints == plain.fingerprints
-
-
-class Noted(LiveLearning):
-    """Notes the length of every gradient that was ready, worked out record by record."""
-
-    def __init__(self, data: tuple[list[np.ndarray], list[np.ndarray]], *how: Any) -> None:
-        super().__init__(*how, trigger=LargeGradient(threshold=4.0))
-        self.data = data
-        self.lengths: dict[int, float] = {}
-
-    def withholds(self, owner: int, message: int) -> bool:
-        x, y = (each[owner - 1] for each in self.data)
-        theta = self._asked[message][0][0]
-        rows = [2 * row * (row @ theta - target) for row, target in zip(x, y, strict=True)]
-        self.lengths[message] = float(np.sqrt((np.mean(rows, axis=0) ** 2).sum()))
-        return super().withholds(owner, message)
-
-
-def scope() -> Scope:
-    return Streams(5).within("replicate", 1)
-
-
-def test_an_owner_answers_where_its_own_gradient_is_long_enough() -> None:
-    """Noise and lies have no say in it: what counts is the mean gradient over the records."""
-    data = records(1, (7, 23, 11), 3)
-    quadratic = Quadratic.from_records(*data, 0.3, 3.0)
-    steps = AsyncGossip(rho=40.0, initial="ones").steps(Setting(quadratic.weights, 3, 30, 0.3, 3.0))
-    reply = AnswerModel(quadratic, NoNoise(np.zeros(3)), factors=np.array([1.0, -1.0, 0.0]))
-    live = Noted(data, steps, reply, scope(), 1)
-    network = Network(
-        answers_allowed=(30,) * 3, updates=30, protocol=Push(), withholds=True, until=60.0
-    )
-    trace = simulate(network, scope(), learning=live)
-    rows = trace.exchanges[
-        np.isin(trace.exchanges["outcome"], (ExchangeOutcome.withheld, ExchangeOutcome.applied))
-    ]
-    kept = rows["outcome"] == ExchangeOutcome.withheld
-    long = np.array([live.lengths[message] for message in rows["message"].tolist()])
-    assert np.array_equal(kept, long < 4.0)
-    assert kept.any()
-    assert (~kept).any()
-
-
-def test_long_enough_is_enough() -> None:
-    """At ‖∇f‖ = threshold an owner answers; what is not a number is sent."""
-    quadratic = Quadratic.from_records([np.eye(2)], [np.array([-3.0, -4.0])], 0.0, None)
-    steps = AsyncGossip(rho=1.0).steps(Setting(quadratic.weights, 2, 30, 0.1, None))
-    reply = AnswerModel(quadratic, NoNoise(np.zeros(1)))
-    for threshold, withheld in ((5.0, False), (np.nextafter(5.0, 6.0), True)):
-        live = LiveLearning(steps, reply, scope(), 1, trigger=LargeGradient(threshold=threshold))
-        live.read(1, 7)
-        assert live.withholds(1, 7) is withheld  # ∇f(0) = −(2/2) Xᵀy = (3, 4)
-        live._asked[7] = np.array([[np.nan, 0.0]]), 0
-        assert live.withholds(1, 7) is False
-    assert LiveLearning(steps, reply, scope(), 1).withholds(1, 7) is False
 
 
 def test_good_enough_is_enough() -> None:
@@ -182,27 +113,23 @@ def test_update_t_that_reaches_the_target_has_reached_it() -> None:
 
 
 def test_it_is_said_that_timing_is_not_paid_for() -> None:
-    plain, told = learned(run={"until": 10.0}), learned(**TRIGGER, run={"target": 0.3})
+    plain, told = learned(run={"until": 10.0}), learned(run={"target": 0.3})
     assert (plain.summary["timing_accounted"], told.summary["timing_accounted"]) == (True, False)
     assert (plain.summary["private"], told.summary["private"]) == (True, False)
     assert (plain.summary["epsilon_true"], told.summary["epsilon_true"]) == (500.0, np.inf)
     assert not any("timing" in said for said in plain.warnings)
     assert (
         "not private: timing not accounted: a run ends when ψ, computed from private "
-        "records, reaches run.target and owners' exact gradients decide whether they answer "
-        "([trigger]); no budget is charged for it"
+        "records, reaches run.target; no budget is charged for it"
     ) in told.warnings
     lines = describe(told.scenario)
     assert (
         "run: 3 replicates of T = 40 updates or until 200 time units or down to ψ = 0.3, seed 1"
         in lines
     )
-    assert "trigger: owners withhold answers whose gradients are shorter than 1 (L2)" in lines
     untimed = "not private, no finite ε: timing not accounted: a run ends when ψ"
     assert sum(line.startswith(untimed) for line in lines) == 1
     assert not any("this holds for" in line for line in lines)  # there is nothing to add up
-    only = learned(**TRIGGER).warnings
-    assert not any("run.target" in said for said in only)
 
 
 def test_a_target_that_was_reached_is_not_a_fault() -> None:
@@ -218,44 +145,24 @@ def test_a_target_that_was_reached_is_not_a_fault() -> None:
     assert any("ended before T = 40 updates" in each for each in short.warnings)
 
 
-def test_owners_that_are_all_content_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learner, "ATTEMPTS", 300)
-    monkeypatch.setattr(learner, "_BETWEEN", 20)
-    far = {"trigger": {"kind": "large-gradient", "threshold": 1e9}}
-    outcome = learned(**far, run={"until": 1e6})
-    assert {trace.ending for trace in outcome.traces} == {Ending.stalled}
-    assert not outcome.learned.models.any() or outcome.summary["updates"] == 0
-    count = sum(int(trace.ended(ExchangeOutcome.withheld).sum()) for trace in outcome.traces)
-    assert (
-        "3 of 3 replicates ended before T = 40 updates (0 to 0): owners kept trying and no answer "
-        f"was released for too long ({count} answers were withheld)"
-    ) in outcome.warnings
-    assert outcome.summary["max_spent_ratio"] == 0
-
-
 def test_the_result_directory(tmp_path: Path) -> None:
-    outcome = learned(**TRIGGER)
+    outcome = learned(run={"target": 0.3})
     write(outcome, tmp_path / "r")
     owners = pq.read_table(tmp_path / "r" / "owners.parquet").to_pydict()
-    assert owners["withheld"] == [
-        n for t in outcome.traces for n in t.ended(ExchangeOutcome.withheld)
-    ]
     for spent, released in zip(owners["epsilon_spent"], owners["answers_released"], strict=True):
         assert spent == pytest.approx(500 * released / 40)
     assert any(
         line.split() == ["timing", "NOT", "accounted"] for line in result_lines(tmp_path / "r")
     )
     assert reproduce(tmp_path / "r", workers=1).fingerprints == outcome.fingerprints
-    write(learned(), tmp_path / "plain")
-    assert "withheld" not in pq.read_table(tmp_path / "plain" / "owners.parquet").column_names
 
 
-@one_in(2, "parts", [{"run": {"target": 0.3}}, TRIGGER], ids=["target", "trigger"])
-def test_cells_share_no_traces(parts: Parts, tmp_path: Path) -> None:
+def test_cells_share_no_traces(tmp_path: Path) -> None:
     """Other noise makes other models and thereby other traces, though the network is the same."""
     swept = {"privacy.epsilon": [20.0, 500.0]}
-    sweep(scenario(**parts, sweep=swept), tmp_path / "s", workers=1)
-    cells = grid(scenario(**parts, sweep=swept))
+    asked = scenario(run={"target": 0.3}, sweep=swept)
+    sweep(asked, tmp_path / "s", workers=1)
+    cells = grid(asked)
     names = {cell.network for cell in cells}
     assert len(names) == 2
     assert {path.name for path in (tmp_path / "s" / "traces").iterdir()} == names
@@ -271,34 +178,15 @@ def test_cells_share_no_traces(parts: Parts, tmp_path: Path) -> None:
 
 
 def test_what_a_worker_is_sent_arrives() -> None:
-    task = prepared(scenario(**TRIGGER, run={"target": 0.1}))
+    task = prepared(scenario(run={"target": 0.1}))
     again = pickle.loads(pickle.dumps(task))
-    assert (again.trigger.threshold, again.target.psi) == (1.0, 0.1)
+    assert again.target.psi == 0.1
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        (TRIGGER, "[trigger]"),
-        ({"run": {"target": 0.1}}, "run.target"),
-        ({"run": {"target": 0.1}, **TRIGGER}, "run.target"),
-    ],
-    ids=["trigger", "target", "both"],
-)
-def test_there_is_nothing_to_replay(parts: Parts, said: str) -> None:
+def test_there_is_nothing_to_replay() -> None:
     with pytest.raises(SpecError) as caught:
-        scenario(**parts | {"run": {**parts.get("run", {}), "learning": "replay"}})
+        scenario(run={"target": 0.1, "learning": "replay"})
     assert str(caught.value) == (
-        f"run.learning: given 'replay'; {said} needs \"live\": there is no timing to replay before "
-        "the model is known"
+        "run.learning: given 'replay'; run.target needs \"live\": there is no timing to replay "
+        "before the model is known"
     )
-
-
-def test_statistics_have_no_gradients() -> None:
-    trigger = LargeGradient(threshold=1.0)
-    [fault] = trigger.faults(NoisyStatistics())
-    assert str(fault) == (
-        "algorithm.kind: given 'noisy-statistics'; a trigger needs owners that answer with "
-        "gradients"
-    )
-    assert trigger.faults(FedBuff(step=1.0, server_step=1.0, buffer=1)) == []

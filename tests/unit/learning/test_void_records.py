@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.learning.objectives import SVM, Huber, Logistic, Model, Ridge, Softmax
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.learning.objectives import SVM, Logistic, Model, Ridge, Softmax
 from asyncdp_sim.learning.objectives.mlp import MLP
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests import tables
 from tests.one_in import one_in
 
@@ -22,7 +22,6 @@ GAP = 7
 """Of owner 1's 12 records."""
 MODELS: dict[str, Model] = {
     "ridge": Ridge(regularisation=0.1),
-    "huber": Huber(regularisation=0.1, delta=0.5),
     "logistic": Logistic(regularisation=0.1),
     "svm": SVM(regularisation=0.1),
     "softmax": Softmax(regularisation=0.1, classes=2),

@@ -7,10 +7,10 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures.energy import Energy, LearnerPower, used
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.clocks import ScriptedClock
+from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Rounds
-from asyncdp_sim.network.sums import Aggregation
-from asyncdp_sim.trace.occupation import State
+from asyncdp_sim.trace.vocabulary import State
 from tests.tables import table
 
 ENERGY = Energy(idle=1, listening=2, computing=4, sending=8, receiving=16, offline=0.5)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, lists, tuples
 
-from asyncdp_sim.columns import summary
 from asyncdp_sim.measures import SHARE, NetworkSummary, Ratio, summarise
 from asyncdp_sim.measures.summary import POSITIVE, RANGES, RATIOS
-from asyncdp_sim.theory.formulas.quantiles import t_quantile
+from asyncdp_sim.results.columns import summary
+from asyncdp_sim.theory.formulas.arguments import t_quantile
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
 from tests.one_in import one_in

@@ -12,16 +12,16 @@ from asyncdp_sim.core.kernel import Kernel, Priority
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.learning.algorithms import FedAsync, Setting
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAloha, Tdma
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.network.user_processes import Joined
+from asyncdp_sim.network.simulate import Joined
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import EventKind, Trace
 

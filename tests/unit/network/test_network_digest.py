@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability
 from asyncdp_sim.network.channels import Channel
@@ -20,7 +21,6 @@ from asyncdp_sim.network.laws import Law
 from asyncdp_sim.network.protocols import Gossip, Protocol
 from asyncdp_sim.network.protocols.dispatch import ShortestQueue
 from asyncdp_sim.network.topology import Topology
-from asyncdp_sim.spec.base import Spec
 from tests.conformance.members import examples
 
 PLAIN = Network(answers_allowed=(5, 5, 5), updates=7)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network import Network
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.together import together
 

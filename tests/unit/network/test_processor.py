@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.core.kernel import Kernel, Priority
 from asyncdp_sim.network.laws import Constant
-from asyncdp_sim.network.owner import Processor
+from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.network.protocols import Dispatch
 from tests.unit.measures.test_energy_by_hand import ran, times
 

@@ -10,9 +10,9 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, total_units
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
-from asyncdp_sim.network.compatibility import NOTICED, REFUSED, meeting
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network.spec import NOTICED, REFUSED, meeting
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 

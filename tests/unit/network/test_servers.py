@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.network.protocols.server_processes import Server, Stage
+from asyncdp_sim.network.protocols.servers import Server, Stage
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome
 from tests.together import together
@@ -45,7 +45,7 @@ def test_every_tick_by_a_recursion(seed, read):
 def test_the_recursion_sees_servers_that_do_not_wait_for_all_masked_models(monkeypatch):
     def hasty(server):
         if server._stage is Stage.masking and server._received[Stage.masking, server._steps] > 0:
-            server._go_on()
+            server._continue()
 
     monkeypatch.setattr(Server, "_agree", hasty)
     net = random_net(2, "minimum-wait")

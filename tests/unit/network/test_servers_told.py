@@ -2,9 +2,9 @@
 
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.trace import EventKind
 from tests.together import together
 from tests.unit.network.server_networks import READS, network, random_net, traced

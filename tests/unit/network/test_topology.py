@@ -13,6 +13,7 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.graphs import EdgeFile
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
@@ -21,12 +22,10 @@ from asyncdp_sim.network.topology import (
     GraphFile,
     LinkFailures,
     Routes,
-    ScaleFree,
     Star,
     Topology,
     Waxman,
 )
-from asyncdp_sim.spec.base import parse
 
 DISTANCES = pytest.mark.oracle("distances of owners over links")
 RANDOM_GRAPHS = pytest.mark.oracle("links of random graphs")
@@ -36,7 +35,6 @@ UNIT = 10**9
 RANDOM = [
     Waxman(alpha=0.5, beta=1.0, latency_per_distance=2.0),
     Geometric(radius=0.9, latency_per_distance=2.0),
-    ScaleFree(edges=2, latency=Exponential(mean=0.5)),
 ]
 EACH_RANDOM = pytest.mark.parametrize("spec", RANDOM, ids=lambda spec: spec.kind)
 KINDS = "allowed is GraphML (.graphml) or a CSV (.csv) with the columns source,target,latency"
@@ -324,23 +322,6 @@ def test_waxman_links_are_as_likely_as_the_formula_says():
             assert latency == pytest.approx(2 * apart[link])
     assert abs(surplus) < 4 * sqrt(variance)
     assert sqrt(variance) < 60  # 13,500 pairs: α and β swapped would be far off
-
-
-@RANDOM_GRAPHS
-def test_a_scale_free_graph_has_its_links_and_their_latencies():
-    spec = ScaleFree(edges=2, latency=Constant(value=0.5))
-    graph = spec.build(30)
-    assert graph.number_of_edges() == 2 + 2 * 28
-    assert set(edges(graph).values()) == {0.5}
-    hops = nx.single_source_shortest_path_length(graph, 0)
-    assert spec.distances(30) == tuple(0.5 * hops[i] for i in range(1, 31))
-    drawn = edges(ScaleFree(edges=2, latency=Exponential(mean=0.5)).build(30))
-    assert len(set(drawn.values())) == len(drawn)
-    at_once = ScaleFree(edges=1, latency={"kind": "none"})
-    assert at_once.distances(3) == (0.0, 0.0, 0.0)
-    assert said(ScaleFree(edges=3, latency=Constant(value=0.5))) == [
-        "topology.edges: given 3; allowed is a whole number from 1 to the number of owners, 2"
-    ]
 
 
 def test_a_random_graph_in_pieces_is_refused():

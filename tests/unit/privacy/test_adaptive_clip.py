@@ -5,19 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.exact.assumptions import nonlinear
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.describe import describe
-from asyncdp_sim.evidence.exact_moments import nonlinear
 from asyncdp_sim.forecasts.by_observer import applying
 from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.privacy.label import label
-from asyncdp_sim.rehearsals.config import require_rehearsable
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all, simulate_all
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.one_in import one_in
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
 
@@ -134,9 +133,6 @@ def test_what_takes_the_bound_for_fixed_refuses_or_says_so() -> None:
     assert not any("noisy counts" in doubt for doubt in nonlinear(fixed))
     assert [each.learner_adds_noise for each in applying(of)] == [True]
     assert len(applying(fixed)) == 3
-    with pytest.raises(SpecError, match="a bound that stays as it is"):
-        require_rehearsable(of)
-    require_rehearsable(fixed)
 
 
 @pytest.mark.parametrize(("asked", "answers"), [(None, "3 answers"), (1, "1 answer;")])

@@ -8,10 +8,10 @@ from scipy.stats import binom
 
 from asyncdp_sim.audits import audit, claims
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 
 BASE = table(__file__, "scenes.toml")["as-asked"]

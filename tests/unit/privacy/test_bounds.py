@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.learning.objectives import LinearRecords, Ridge
-from asyncdp_sim.learning.objectives.rows import largest
+from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.privacy import Clip, Declared, Domain
 from tests.together import together
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast, words
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 
 BASE = table(__file__, "scenes.toml")["chosen"]

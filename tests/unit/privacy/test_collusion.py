@@ -6,20 +6,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies.collusion import transcribed
-from asyncdp_sim.figures.studies.recovered import (
+from asyncdp_sim.audits.collusion import (
     Recovered,
     Transcribed,
     Transcript,
     from_exchanges,
     from_rounds,
+    transcribed,
 )
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms import Collab1Steps, GossipSteps
 from asyncdp_sim.privacy.mechanisms import laplace_scale
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.theory.collusion import averaged_deviation
 from tests.verification.averaging import advantage_bound, averaging_advantage

@@ -9,6 +9,7 @@ import pytest
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
@@ -18,7 +19,6 @@ from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import Ready, manifest, run, run_together
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 
 N = 3

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Privacy
-from asyncdp_sim.spec.base import parse
 from tests.tables import table
 from tests.together import together
 

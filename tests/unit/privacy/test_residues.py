@@ -5,7 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy.observers.known import PRIME, Known, applied, learn, reduce, residues, take
+from asyncdp_sim.privacy.observers.knowledge import (
+    PRIME,
+    Known,
+    applied,
+    learn,
+    reduce,
+    residues,
+    take,
+)
 
 LARGEST = PRIME // 2
 

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from textwrap import fill
 
-from asyncdp_sim.columns import summary
-from asyncdp_sim.columns import tables as tables_of_results
-from asyncdp_sim.columns.dictionary import SPREAD, UNITLESS, Column, rows
+from asyncdp_sim.describe.names import page
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import RATIOS
-from asyncdp_sim.reference.lookup import page
+from asyncdp_sim.results.columns import SPREAD, UNITLESS, Column, rows, summary
+from asyncdp_sim.results.columns import tables as tables_of_results
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
 
 _SCENARIO = """# Fields of scenario files
@@ -23,7 +22,7 @@ describe PATH` prints one field or kind, and editors complete a file by `asyncdp
 PARTS = {
     "owners-and-data": ("Owners and data", ("owners", "data")),
     "model-and-algorithm": (
-        "Model and algorithm", ("model", "algorithm", "adversary", "acceptance", "trigger"),
+        "Model and algorithm", ("model", "algorithm"),
     ),
     "time": ("Clocks, availability, computing and energy",
              ("clock", "availability", "compute", "energy")),

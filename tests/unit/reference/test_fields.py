@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from asyncdp_sim.core.specification import Spec, kind_of, members
 from asyncdp_sim.network.table_file import EXAMPLES
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.scenario.domains import domain, specs, takes_numbers
-from asyncdp_sim.scenario.fields import fields, tables
-from asyncdp_sim.spec.base import Spec, kind_of, members
+from asyncdp_sim.scenario.fields import domain, fields, specs, tables, takes_numbers
 from tests.conformance.members import FAMILIES
 from tests.reproducibility.runs import scenario
 

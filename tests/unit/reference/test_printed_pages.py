@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.reference import page_text, pages, topics
-from asyncdp_sim.reference.lookup import RESULTS, labels
-from asyncdp_sim.reference.pages import topic
+from asyncdp_sim.describe.names import RESULTS, labels, page_text, pages, topic, topics
 from tests.together import together
 
 DOCS = Path(__file__).parents[3] / "docs"

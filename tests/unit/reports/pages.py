@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import fields
 

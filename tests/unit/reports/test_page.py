@@ -11,22 +11,19 @@ import pytest
 
 from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.picture import Picture, inline
 from asyncdp_sim.figures.kit.style import canvas, style
-from asyncdp_sim.figures.kit.svg import inline
-from asyncdp_sim.figures.spacetime import marks
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
-from asyncdp_sim.reports.drawn import _again
-from asyncdp_sim.reports.numbers import owners as owners_of
-from asyncdp_sim.reports.page import account, foundation
+from asyncdp_sim.reports.answer import owners as owners_of
+from asyncdp_sim.reports.page import _again, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
 from asyncdp_sim.results.summary import warnings_first
-from asyncdp_sim.theory.predict.plain import plain
 from tests.one_in import one_in
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
@@ -231,26 +228,11 @@ def test_warnings_that_limit_a_result_stand_apart_from_notes(place):
     assert ("<h2>Warnings</h2>" in text, "<h2>Notes</h2>" in text) == (True, len(others) > 0)
 
 
-def test_what_it_rests_on_is_what_the_manifest_says(of_run, result):
-    said = read_manifest(result)["rests_on"]
-    assert len(foundation([{}])["kinds"]) == 0
-    for row in said["kinds"]:
-        for oracle in row["oracles"]:
-            assert oracle in of_run.said
-    for row in said["together"]:
-        assert plain(row["why"]) in of_run.said
-    found = foundation([{"rests_on": said}, {"rests_on": json.loads(json.dumps(said))}])
-    assert found == foundation([{"rests_on": said}])
-    other = {**said, "together": [{**said["together"][0], "basis": "unverified"}]}
-    both = foundation([{"rests_on": said}, {"rests_on": other}])
-    assert {row["where"] for row in both["together"][:2]} == {"in 1 of 2 cells"}
-
-
 def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
     kept = written(tmp_path / "kept", events=True)
     again = _again(Result.read(result))
     assert isinstance(again, np.ndarray)
-    assert np.array_equal(again, marks.tables(Result.read(kept), 1)[1])
+    assert np.array_equal(again, spacetime.tables(Result.read(kept), 1)[1])
 
 
 def test_columns_are_those_of_the_tables_that_are_there(of_run):

@@ -6,16 +6,14 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.runs import finished, run, write
+from asyncdp_sim.results import read_manifest
+from asyncdp_sim.results.summary import figures
+from asyncdp_sim.runs import finished, reproduce, run, write
 from asyncdp_sim.scenario import Scenario, load
 from tests.cli.scenes import SMALL
 from tests.manifests import changed
 
 TABLES = ("updates", "curve", "owners", "models", "optimum")
-
-EXCESS = {"mean": 1.0, "median": 1.0, "q90": 1.0, "largest": 1.0}
-MEASURED = {"unit_seconds": 0.1, "null_excess_ms": 1.0, "excess_ms": EXCESS, "restarts": 0}
-"""What a rehearsal's manifest says of the machine."""
 
 
 @pytest.fixture
@@ -62,10 +60,11 @@ def test_not_with_some_replicates_that_were_run_alone(scenario, tmp_path):
     assert said == "an existing path, another result (of some replicates)"
 
 
-def test_not_where_processes_rehearsed_it(scenario, result):
-    said = refused(scenario, result, measured=True)
-    assert said == "an existing path, a simulation"
+def test_not_where_an_older_version_ran_real_processes(scenario, result):
+    """Nor is it simulated again: ``replay`` names the command that is gone."""
     with changed(result) as manifest:
-        manifest["measured"] = MEASURED
-    assert refused(scenario, result) == "an existing path, a rehearsal, not a simulation"
-    assert finished(scenario, result, events=False, measured=True)
+        manifest["measured"] = {"unit_seconds": 0.1}
+    assert refused(scenario, result) == "an existing path, of real processes, not of a simulation"
+    with pytest.raises(ResultError, match="given a result of real processes; rehearse is gone: "):
+        reproduce(result)
+    assert ("rehearsed", "with real processes") in figures(read_manifest(result))

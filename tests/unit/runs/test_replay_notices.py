@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.columns import README
+from asyncdp_sim.comparisons.differences import leaves
 from asyncdp_sim.core.errors import AsyncDPError, ReplayError
-from asyncdp_sim.results.provenance import CIRCUMSTANCES, EVIDENCE, LATER, blas_kernel
+from asyncdp_sim.results.columns import README
+from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, blas_kernel
 from asyncdp_sim.runs import made_again, require_same, run, write
-from asyncdp_sim.runs.differences import leaves
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import ON_A_TABLE, rates
@@ -117,7 +117,7 @@ def test_every_leaf_of_every_manifest(two):
             with edited(file, changed.encode()):
                 of_scenario = file.parent == two / "kept" and place.startswith("scenario.")
                 said, notes = noticed(two) if of_scenario else compared(two)
-            if place.split(".")[0] in (*CIRCUMSTANCES, EVIDENCE):
+            if place.split(".")[0] in CIRCUMSTANCES:
                 assert said != "" or len(notes) > 0, place
             else:
                 assert said != "", place
@@ -238,22 +238,12 @@ def test_the_event_loop_that_older_versions_name_is_passed_over(two):
                 assert noticed(two) == ("", [])
 
 
-def test_other_evidence_for_the_same_numbers_is_a_note(two):
-    """What a result rests on is said by the package that wrote it, and grows with the package."""
-    every = (two / "kept").rglob("manifest.json")
-    said_by = [each for each in every if "rests_on" in json.loads(each.read_bytes())]
-    assert len(said_by) > 0
-    for file in said_by:
-        older = json.loads(file.read_bytes())
-        older["rests_on"]["kinds"][0] |= {"basis": "unverified", "oracles": []}
-        older["rests_on"]["together"].pop()
-        with edited(file, json.dumps(older).encode()):
-            said, [note] = noticed(two)
-        assert said == ""
-        assert "when other evidence was known for the same numbers (rests_on)" in note
-        older["summary"]["updates"] += 1
-        with edited(file, json.dumps(older).encode()):
-            assert "summary.updates (" in compared(two)[0]
+def test_what_older_versions_say_of_their_tests_is_passed_over(two):
+    """In the manifest of a result, and of the cells of a sweep."""
+    older = {"kinds": [{"at": "clock", "basis": "exact"}], "together": []}
+    for file in (two / "kept").rglob("manifest.json"):
+        with keyed(file, rests_on=older):
+            assert noticed(two) == ("", [])
 
 
 @pytest.mark.parametrize(("before", "after"), [("true", "1"), ("1", "1.0")])

@@ -7,7 +7,6 @@ import pytest
 
 from asyncdp_sim.learning.objectives import (
     Hinge,
-    HuberLoss,
     Logistic,
     LogisticLoss,
     Ridge,
@@ -27,6 +26,7 @@ from asyncdp_sim.measures.scores import (
     scores_of,
 )
 from asyncdp_sim.runs.held_out import HeldOut
+from tests.huber import HuberLoss
 from tests.one_in import one_in
 
 Z, Y = np.array([2.0, -1.0, 0.0, 0.5]), np.array([1.0, 1.0, -1.0, -1.0])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.learning.reply import AnswerModel
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run, split
 from asyncdp_sim.runs.problem import Task

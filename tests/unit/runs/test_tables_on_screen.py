@@ -7,7 +7,7 @@ import pytest
 
 from asyncdp_sim.comparisons import comparison
 from asyncdp_sim.core.words import SCREEN, aligned, figure, number, screen_width
-from asyncdp_sim.reports.numbers import shown
+from asyncdp_sim.reports.answer import shown
 from asyncdp_sim.results import summary as on_screen
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.account import spread

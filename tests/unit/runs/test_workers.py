@@ -3,8 +3,6 @@
 import errno
 import os
 import signal
-import subprocess
-import sys
 import time
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -14,7 +12,7 @@ import pytest
 
 from asyncdp_sim.core import files
 from asyncdp_sim.core.errors import MachineError
-from asyncdp_sim.runs.workers import executor, processes
+from asyncdp_sim.runs.replicates import executor, processes
 from tests.cli.scenes import SMALL
 
 FILES = {"small.toml": SMALL}
@@ -89,34 +87,3 @@ def test_files_are_waited_for_one_by_one_where_no_thread_starts(monkeypatch, tmp
     files.synchronise(iter(written))
     files._waiting.cache_clear()
     assert len(waited) == 2
-
-
-READS = """
-import os, signal, sys
-from concurrent.futures import ProcessPoolExecutor
-from asyncdp_sim.runs.workers import server_of
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # behind & it would be ignored
-    context = server_of("read_slowly")
-    os.killpg(0, 2) if "early" in sys.argv else None
-    with ProcessPoolExecutor(2, context) as pool:
-        print(pool.submit(abs, -7).result(), flush=True)
-"""
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("when", ["early", "never"])
-def test_a_server_of_modules_hears_no_ctrl_c(when, tmp_path):
-    """A terminal sends it to all: only who gave the command says that it was interrupted."""
-    (tmp_path / "main.py").write_text(READS, encoding="utf-8")
-    (tmp_path / "read_slowly.py").write_text("import time; time.sleep(1)", encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "main.py", when], cwd=tmp_path, capture_output=True, text=True,
-        check=False, start_new_session=True, timeout=60,
-    )  # fmt: skip
-    if when == "never":
-        assert (ran.stdout, ran.stderr, ran.returncode) == ("7\n", "", 0)
-    else:
-        assert ran.stderr.count("KeyboardInterrupt") == 1
-        assert "read_slowly" not in ran.stderr

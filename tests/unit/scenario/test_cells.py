@@ -3,9 +3,9 @@
 import pytest
 
 from asyncdp_sim.core.errors import AsyncDPError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.files import dump
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.predict.all import predict
 from scenarios import entry
 

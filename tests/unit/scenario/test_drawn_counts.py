@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.scenario.owners import LognormalCounts, Owners
-from asyncdp_sim.spec.base import parse
 
 LAW = {"mean": 500.0, "cv": 1.0}
 

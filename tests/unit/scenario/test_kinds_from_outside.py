@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.plugins import Place
+from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal
 from asyncdp_sim.network.clocks import Clock, DeterministicClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import NoTime
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, dump, load, parse
-from asyncdp_sim.spec import plugins
-from asyncdp_sim.spec.plugins import Place
-from asyncdp_sim.spec.registry import FAMILY
 from tests.cli.scenes import SMALL
 
 KINDS = Path(__file__).parents[3] / "docs" / "kinds"

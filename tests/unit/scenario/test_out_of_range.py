@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import members
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.scenario import Scenario, parse
-from asyncdp_sim.scenario.domains import examples_of
-from asyncdp_sim.spec.base import members
+from asyncdp_sim.scenario.fields import examples_of
 from tests.scenes import fields
 from tests.tables import table
 from tests.together import together

@@ -10,19 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.figures.runs import forecast as drawn_forecast
-from asyncdp_sim.figures.runs import profit, shares, timing
-from asyncdp_sim.figures.runs.convergence import CurveLine
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.figures import forecast as drawn_forecast
+from asyncdp_sim.figures import profit, traces
+from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.forecasts import forecast, words
-from asyncdp_sim.forecasts.advice.coalitions import Coalition
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.advice.invite import Trialled
+from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
 from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners import LONGEST, places, shown
-from asyncdp_sim.spec.base import parse
 from tests import scenes
 
 HOSTILE = (
@@ -107,12 +106,12 @@ def test_names_stand_beside_numbers_in_the_result(tmp_path):
     result = Result.read(tmp_path / "named")
     labels = result.participants.labels
     assert labels == ("1 (St. Mary's)", "2 (\\x1b[31mred\\x9b\\u20…)", "3 (costs $5 or $6, whi…)")
-    picture = shares.FIGURE.of(result)
+    picture = traces.SHARES.of(result)
     assert tuple(picture.table["name"]) == HOSTILE
     ticks = [tick.get_text() for tick in picture.figure.axes[0].get_xticklabels()]
     assert ticks == [label.replace("$", r"\$") for label in labels]
     picture.figure.canvas.draw()
-    written = timing.BY_UPDATE.of(result).figure.axes[0].get_yticklabels()
+    written = traces.BY_UPDATE.of(result).figure.axes[0].get_yticklabels()
     assert [tick.get_text() for tick in written] == ticks
     assert tuple(profit.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
 
@@ -146,6 +145,6 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
 def test_advice_calls_owners_by_name():
     bought = buy(scenario(), (1.0, 1.0, 1.0), 0.5, replicates=2)
     assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
-    coalition = Coalition((1, 3), 40, 1.0, 3.0, 30, 10)
+    coalition = Coalition((1, 3), 40, 3.0, 30, 10)
     found = Trialled(coalition, Played(np.ones(3)), bought.owners)
     assert str(found).endswith("; owners 1 (St. Mary's), 3 (costs $5 or $6, whi…)")

@@ -5,10 +5,10 @@ import json
 import pytest
 import tomli_w
 
-from asyncdp_sim.results.provenance import described, placeless
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.results.manifest import described, placeless
 from asyncdp_sim.scenario import Scenario, dump, jsonable, load
 from asyncdp_sim.scenario.catalogue import catalogue, entry
-from asyncdp_sim.spec.base import parse
 from tests.together import together
 
 

@@ -10,8 +10,15 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import block_to_ticks
 from asyncdp_sim.network import Latency, Network, build, simulate
 from asyncdp_sim.network.clocks import Clock, GammaClock, PoissonClock
-from asyncdp_sim.network.laws import Empirical, Exponential, Gamma, Law, Lognormal, Uniform
-from asyncdp_sim.network.laws.kind import DrawnLaw
+from asyncdp_sim.network.laws import (
+    DrawnLaw,
+    Empirical,
+    Exponential,
+    Gamma,
+    Law,
+    Lognormal,
+    Uniform,
+)
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import examples, said
 

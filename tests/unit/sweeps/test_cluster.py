@@ -9,7 +9,7 @@ from distributed.comm import CommClosedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from asyncdp_sim.core.errors import MachineError, SpecError
-from asyncdp_sim.results.provenance import sources
+from asyncdp_sim.results.manifest import sources
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.cluster import _on_a_worker, _scheduler_there, made_with

@@ -10,7 +10,7 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.provenance import versions
+from asyncdp_sim.results.manifest import versions
 from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import status, sweep

@@ -4,7 +4,7 @@ from typing import Any
 
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Csma, SlottedAloha, Tdma
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott
+from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request

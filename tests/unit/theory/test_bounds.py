@@ -6,17 +6,19 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
+from analysis.exact.gossip_map import gossip_map
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.theory.bounds import collab_theorem2
-from asyncdp_sim.theory.bounds.async_smooth import Slopes, quadratic_slopes, sharpened
-from asyncdp_sim.theory.bounds.async_theorem2 import (
+from asyncdp_sim.theory import bounds
+from asyncdp_sim.theory.bounds import (
     GeometricBound,
+    Slopes,
     answer_noise,
     excess_bound,
+    quadratic_slopes,
+    sharpened,
     step_sizes,
     with_transient,
 )
-from asyncdp_sim.theory.moments.gossip_map import gossip_map
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 
@@ -211,5 +213,5 @@ class TestCollab:
             step = rho / updates**2 / k
             second = (1 - step * curve) ** 2 * second + step**2 * noise
         given = {"convexity": curve, "smoothness": curve, "rho": rho, "updates": updates}
-        found = collab_theorem2.with_transient(noise, **given, start=exact[0])
+        found = bounds.collab_transient(noise, **given, start=exact[0])
         assert near(found, np.array(exact))

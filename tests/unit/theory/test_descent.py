@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from analysis.exact.synchronous import moments
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
-from asyncdp_sim.theory.bounds.collab_theorem2 import along, with_transient
-from asyncdp_sim.theory.moments.synchronous import moments
+from asyncdp_sim.theory.bounds import along, collab_transient
 from tests.together import together
 from tests.verification.gossip_cases import correlated
 
@@ -114,5 +114,5 @@ def test_a_bound_with_half_the_noise_is_seen_to_fail():
 
 def test_along_collabs_steps_it_is_theorem_2():
     parts = {"convexity": 0.2, "smoothness": 3.0, "start": 2.0}
-    whole = with_transient(0.5, rho=9.0, updates=T, **parts)
+    whole = collab_transient(0.5, rho=9.0, updates=T, **parts)
     np.testing.assert_array_equal(whole, along(9.0 / T**2 / np.arange(1, T + 1), 0.5, **parts))

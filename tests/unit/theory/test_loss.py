@@ -1,6 +1,6 @@
 import pytest
 
-from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts, mean_attempts
+from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean_attempts
 from tests.together import together
 
 

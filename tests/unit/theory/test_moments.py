@@ -1,9 +1,9 @@
 import numpy as np
 
+from analysis.exact.gossip_map import gossip_map_of
+from analysis.exact.noise_gain import noise_gain
+from analysis.exact.per_update import moments
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.theory.moments.gossip_map import gossip_map_of
-from asyncdp_sim.theory.moments.noise_gain import noise_gain
-from asyncdp_sim.theory.moments.per_update import moments
 
 
 def problem(n_owners=3, n_features=2, sigma=0.1, theta_max=None):

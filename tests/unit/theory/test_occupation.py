@@ -13,7 +13,7 @@ from asyncdp_sim.network.channels import Csma, Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Rounds
-from asyncdp_sim.theory.formulas.closed_network import whereabouts
+from asyncdp_sim.theory.formulas.queueing import whereabouts
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.prediction import Unknown

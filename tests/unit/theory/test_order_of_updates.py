@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from asyncdp_sim.theory.moments.given_order import ordered, standard_error
-from asyncdp_sim.theory.moments.per_update import moments
-from asyncdp_sim.theory.moments.with_budgets import capped_moments, capped_size
+from analysis.exact.given_order import ordered, standard_error
+from analysis.exact.per_update import moments
+from analysis.exact.with_budgets import capped_moments, capped_size
 from tests.one_in import one_in
 from tests.verification.gossip_cases import Case, correlated, dense_moments
 
@@ -89,7 +89,7 @@ def test_an_owner_that_never_has_an_update_is_not_waited_for():
 def test_orders_do_not_mix(monkeypatch):
     case, owners = CASES[0].values[0], every_order((2, 3, 1))[0]
     together = ordered(case.process, owners, KS, case.variance).excess
-    monkeypatch.setattr("asyncdp_sim.theory.moments.given_order.NUMBERS", 1)  # one at a time
+    monkeypatch.setattr("analysis.exact.given_order.NUMBERS", 1)  # one at a time
     alone = ordered(case.process, owners, KS, case.variance).excess
     assert np.array_equal(together, alone)
 

@@ -5,10 +5,10 @@ from math import exp
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import GammaClock
-from asyncdp_sim.spec.base import parse
 from asyncdp_sim.theory.formulas.dcf import exact
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown

@@ -13,7 +13,7 @@ from asyncdp_sim.measures import summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, OnOff
 from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAloha, Tdma
-from asyncdp_sim.network.channels.packet_loss import GilbertElliott
+from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime, Uniform
 from asyncdp_sim.network.protocols import Broadcast, Push, Request

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.theory.formulas.quantiles import binomial_quantile, t_quantile
+from asyncdp_sim.theory.formulas.arguments import binomial_quantile, t_quantile
 
 
 @pytest.mark.parametrize("trials", [1, 2, 7, 100, 99_999])

@@ -5,26 +5,25 @@ from math import inf, nan
 import numpy as np
 import pytest
 
+from analysis.exact import per_update, synchronous
+from analysis.exact.given_order import ordered
+from analysis.exact.gossip_map import gossip_map, gossip_map_of
+from analysis.exact.noise_gain import noise_gain
+from analysis.exact.with_budgets import capped_moments
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.theory.bounds import collab_theorem2
-from asyncdp_sim.theory.bounds.async_theorem2 import (
+from asyncdp_sim.theory import bounds
+from asyncdp_sim.theory.bounds import (
     GeometricBound,
     answer_noise,
     step_sizes,
     with_transient,
 )
 from asyncdp_sim.theory.formulas import channels, dcf
-from asyncdp_sim.theory.formulas.broadcast import broadcast
-from asyncdp_sim.theory.formulas.closed_network import return_bounds
-from asyncdp_sim.theory.formulas.packet_loss import delivered, lost_in_bursts
-from asyncdp_sim.theory.formulas.polar import smallest_entry
-from asyncdp_sim.theory.formulas.queueing import fifo_wait, refusing_unequal
+from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts
+from asyncdp_sim.theory.formulas.gossip import smallest_entry
+from asyncdp_sim.theory.formulas.queueing import fifo_wait, refusing_unequal, return_bounds
+from asyncdp_sim.theory.formulas.rounds import broadcast
 from asyncdp_sim.theory.formulas.staleness import always_busy_mean_of
-from asyncdp_sim.theory.moments import per_update, synchronous
-from asyncdp_sim.theory.moments.given_order import ordered
-from asyncdp_sim.theory.moments.gossip_map import gossip_map, gossip_map_of
-from asyncdp_sim.theory.moments.noise_gain import noise_gain
-from asyncdp_sim.theory.moments.with_budgets import capped_moments
 from tests.together import together
 from tests.unit.theory.test_descent import OBJECTIVE as POOLED
 from tests.unit.theory.test_descent import SCHEDULES
@@ -47,7 +46,7 @@ def bounded(**changes):
 
 def collab(**changes):
     given = {"convexity": 1.0, "smoothness": 2.0, "rho": 1.0, "updates": 3, "start": 1.0}
-    return collab_theorem2.with_transient(0.0, **given | changes)
+    return bounds.collab_transient(0.0, **given | changes)
 
 
 def descended(**changes):

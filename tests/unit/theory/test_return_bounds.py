@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from asyncdp_sim.theory.formulas.closed_network import closed_network, return_bounds
+from asyncdp_sim.theory.formulas.queueing import closed_network, return_bounds
 
 SHARES = (0.5, 0.3, 0.2)
 TIMES = st.lists(st.floats(0.01, 10.0), min_size=3, max_size=3)

@@ -11,8 +11,9 @@ from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.theory.formulas import gossip_spectrum, queueing
-from asyncdp_sim.theory.formulas.loss_network import loss_network
+from asyncdp_sim.theory.formulas import gossip as gossip_spectrum
+from asyncdp_sim.theory.formulas import queueing
+from asyncdp_sim.theory.formulas.queueing import loss_network
 from asyncdp_sim.theory.predict.all import predict
 from tests.theory.gossip_spectrum import disagreement
 from tests.together import together

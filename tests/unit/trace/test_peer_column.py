@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from asyncdp_sim.columns import update_columns
+from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.spec.base import parse
+from asyncdp_sim.results.columns import update_columns
 
 
 def columns(**protocol: object) -> dict[str, np.ndarray]:

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import InvariantError
-from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, invariants
-from asyncdp_sim.trace.occupation import OCCUPATION
-from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OWNERS
+from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome, Trace, tables
+from asyncdp_sim.trace.vocabulary import EVENTS, EXCHANGES, OCCUPATION, OWNERS
 from tests.tables import table
 from tests.together import together
 
@@ -110,7 +109,7 @@ BREAKS: list[tuple[str, Callable[[Draft], None]]] = [
     ("two exchanges overlap in a one-on-one protocol", _overlaps_a_fresh_answer),
     ("events go back in time", _swap_events),
 ]
-_SOURCE = inspect.getsource(invariants)
+_SOURCE = inspect.getsource(tables)
 _TALLIES = _SOURCE.split("tallies = {")[1].split("}")[0]
 TALLIED = [
     kind
@@ -134,27 +133,6 @@ def test_each_invariant_is_named_when_broken(broken, spoil):
         draft.build()
 
 
-def kept() -> Draft:
-    """The draft where owner 1 keeps its last answer to itself, at 55."""
-    draft = Draft()
-    draft.set("exchanges", 2, outcome=ExchangeOutcome.withheld, transmissions=0, end_tick=55)
-    draft.set("events", 18, kind=K.answer_withheld, attempt=0)
-    return draft
-
-
-def test_an_answer_that_was_withheld_is_not_charged():
-    trace = kept().build()
-    assert trace.released.tolist() == [1, 1]
-    assert trace.ended(ExchangeOutcome.withheld).tolist() == [1, 0]
-
-
-def test_a_withheld_answer_was_not_sent():
-    draft = kept()
-    draft.set("exchanges", 2, transmissions=1)
-    with pytest.raises(InvariantError, match="sent is not released"):
-        draft.build()
-
-
 def test_a_run_may_end_with_the_update_that_reached_the_target():
     draft = Draft(ending=Ending.target, end_tick=40)
     draft.exchanges, draft.events = draft.exchanges[:2], draft.events[:15]
@@ -165,7 +143,7 @@ def test_a_run_may_end_with_the_update_that_reached_the_target():
 
 @pytest.mark.parametrize("kind", TALLIED)
 def test_events_and_tables_must_agree_on_each_tally(kind):
-    draft = kept() if kind == "answer_withheld" else Draft()
+    draft = Draft()
     draft.forget(EventKind[kind])
     with pytest.raises(InvariantError, match=f"events and tables disagree on {kind}$"):
         draft.build()
@@ -174,7 +152,7 @@ def test_events_and_tables_must_agree_on_each_tally(kind):
 @pytest.mark.parametrize("together", range(1, 8))
 def test_events_are_looked_through_piece_by_piece(together, monkeypatch):
     """Wherever two pieces meet."""
-    monkeypatch.setattr(invariants, "_TOGETHER", together)
+    monkeypatch.setattr(tables, "_TOGETHER", together)
     Draft().build()
     draft = Draft()
     _swap_events(draft)
@@ -190,7 +168,7 @@ def test_every_invariant_of_the_module_is_tested_here():
     """A new ``_require`` with no broken trace above fails this test."""
     calls = [
         node
-        for node in ast.walk(ast.parse(inspect.getsource(invariants)))
+        for node in ast.walk(ast.parse(inspect.getsource(tables)))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_require"
     ]
     said = Counter(c.args[1].value for c in calls if isinstance(c.args[1], ast.Constant))
@@ -203,7 +181,6 @@ def test_every_invariant_of_the_module_is_tested_here():
         "query_sent",
         "answer_released",
         "answer_delivered",
-        "answer_withheld",
         "update_applied",
     }
 

@@ -2,7 +2,8 @@
 
 import logging
 
-from flwr.app import ConfigRecord, Context, Message, RecordDict
+import numpy as np
+from flwr.app import ArrayRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
 from .owner import respond
@@ -10,10 +11,28 @@ from .owner import respond
 app = ClientApp()
 
 
+@app.query()
+def tell(message: Message, context: Context) -> Message:
+    """Reply whose node this is, and what budget is left."""
+    return _reply(message, context, None)
+
+
 @app.train()
 def answer(message: Message, context: Context) -> Message:
-    """Reply to a query at a point that the server sent, or to one without a point."""
-    reply, warning = respond(dict(context.node_config), message.content["query"].get("point"))
-    if warning:
-        logging.getLogger("flwr").warning(warning)  # in this client's own log
-    return Message(RecordDict({"reply": ConfigRecord(reply)}), reply_to=message)
+    """Reply with a noisy gradient at the model that the server sent."""
+    try:
+        [point] = message.content["model"].to_numpy_ndarrays()
+    except Exception:  # whatever a server sends: nothing but a refusal leaves this file
+        point = np.array([])
+    return _reply(message, context, point)
+
+
+def _reply(message: Message, context: Context, point: np.ndarray | None) -> Message:
+    reply, line = respond(dict(context.node_config), point, dict(context.run_config))
+    if line:
+        logging.getLogger("flwr").warning(line)  # in this owner's own log
+    content = RecordDict()
+    if "answer" in reply:
+        content["gradient"] = ArrayRecord([np.array(reply.pop("answer"))])
+    content["numbers"] = MetricRecord(reply)
+    return Message(content, reply_to=message)

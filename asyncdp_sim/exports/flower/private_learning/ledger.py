@@ -20,8 +20,17 @@ from typing import BinaryIO
 PLAN = Path(__file__).with_name("plan.json")
 
 
+REASONS = ("refused", "no table", "no ledger", "wrong owner", "wrong plan", "spent")
+"""All that a server may learn of why an owner refuses. No cell of a table decides which it is: but
+for files and budgets that are not there, or another's, the server learns that it was refused."""
+
+
 class RefusedError(Exception):
-    """The client does not answer, and the reason may be sent to the server."""
+    """The client does not answer: one of ``REASONS``, and details for the owner's own log."""
+
+    def __init__(self, reason: str, details: str) -> None:
+        super().__init__(f"{reason}: {details}")
+        self.reason = REASONS.index(reason)
 
 
 def digest() -> str:
@@ -45,7 +54,7 @@ def charge(path: str, owner: str, answers: int) -> None:
         fcntl.flock(file, fcntl.LOCK_EX)  # two processes of one client charge in turn
         count, _ = _read(file, owner)
         if count >= answers:
-            raise RefusedError(f"{count} answers of {answers} are charged: no budget is left")
+            raise RefusedError("spent", f"{count} answers of {answers} are charged")
         _sync(file, b"|")
 
 
@@ -57,8 +66,10 @@ def spent(path: str, owner: str) -> tuple[int, str]:
 
 def _read(file: BinaryIO, owner: str) -> tuple[int, str]:
     head = json.loads(file.readline())
-    if (head["owner"], head["plan"]) != (owner, digest()):
-        raise RefusedError("the ledger belongs to another owner or plan")
+    if head["owner"] != owner:
+        raise RefusedError("wrong owner", f"the ledger belongs to {head['owner']}, not to {owner}")
+    if head["plan"] != digest():
+        raise RefusedError("wrong plan", "the ledger belongs to another plan")
     warning = "the ledger was copied or moved: a copy does not give a budget twice"
     return len(file.read()), "" if head["place"] == _place(file) else warning
 

@@ -26,7 +26,10 @@ class OwnerNoise:
         gaussian, answers = privacy["mechanism"] == "gaussian", owner["answers"]
         epsilon = owner["epsilon"]
         self.budget = _rho(epsilon, privacy["delta"]) if gaussian else epsilon
-        share = math.nextafter(self.budget / answers, 0)
+        share = self.budget / answers
+        if owner["price"] is not None:  # ε of one answer is decided: K_i of them may cost less
+            share = min(share, owner["price"])
+        share = math.nextafter(share, 0)
         # Rounding to the grid adds a thousandth to the sensitivity, at most, and is paid for.
         exponent = math.floor(math.log2(moved / 1024 / size ** (0.5 if gaussian else 1)))
         distance = dp.l2_distance(T=float) if gaussian else dp.l1_distance(T=float)

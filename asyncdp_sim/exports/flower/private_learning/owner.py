@@ -6,49 +6,110 @@ answer is clipped, noised and charged by this file, ``steps.py``, ``noise.py`` a
 
 import json
 import math
+from pathlib import Path
 from random import SystemRandom
 
 import numpy as np
 
 from . import ledger, steps, table
 
+PUBLIC = ledger.PLAN.with_name("public.json")
+"""The plan's public rows, for runs on one machine."""
 GAPS = 64
 """Ticks of the client's clock that a reply announces."""
 
 
-def respond(settings: dict, point: list[float] | None) -> tuple[dict, str]:
-    """Return the reply to a query, and a warning for the client's own log.
+class OwnerClient:
+    """An owner's rows and ledger under a plan.
 
-    The client's own settings are ``owner``, and the paths ``table`` and ``ledger``. A point is
-    where the server wants a gradient; without one it asks what budget is left.
+    ``settings`` are the client's own: ``owner``, and the paths ``table`` and ``ledger``. Of them
+    and of the rows, ``warning`` is for the owner's own log.
+    """
+
+    def __init__(self, plan: dict, settings: dict) -> None:
+        self.plan, self._of = plan, plan["owners"][place(plan, settings)]
+        self._ledger, path = str(settings.get("ledger")), str(settings.get("table"))
+        if not Path(self._ledger).is_file():
+            make = f"python -m private_learning.ledger {self._ledger} {self._of['name']}"
+            raise ledger.RefusedError("no ledger", f"its owner makes it: {make}")
+        _, self.warning = ledger.spent(self._ledger, self._of["name"])
+        if not Path(path).is_file():
+            raise ledger.RefusedError("no table", f"{path} is not there")
+        self._x, self._y, void = table.read(path, self._of, plan["data"])
+        if 2 * void > len(self._y):
+            self.warning += f" {void} of {len(self._y)} records have no target that can be read"
+
+    def reply(self, point: np.ndarray | None) -> dict:
+        """Return the reply to a query at a point, or to a question about the budget."""
+        answer = {} if point is None else {"answer": self._answer(point)}
+        count, _ = ledger.spent(self._ledger, self._of["name"])
+        left = max(self._of["answers"] - count, 0)
+        reply = {"left": left, **answer}
+        gap, draw = self._of["mean_gap"], SystemRandom().random
+        if gap is not None:  # a Poisson clock of the client's own, in seconds
+            reply["gaps"] = [-gap * math.log1p(-draw()) for _ in range(GAPS)]
+        return reply
+
+    def _answer(self, point: np.ndarray) -> list[float]:
+        """Return a noisy gradient, which has been charged."""
+        from .noise import OwnerNoise  # OpenDP, which only clients need
+
+        if point.shape != (self.plan["size"],) or not np.isfinite(point).all():
+            raise ValueError("the query is no model")
+        noise = OwnerNoise(self.plan["privacy"], self._of, self.plan["size"])
+        answer = noise.answer(steps.gradient(self._x, self._y, point, self.plan["model"]))
+        ledger.charge(self._ledger, self._of["name"], self._of["answers"])
+        return answer
+
+
+def dry_settings(partition: int, config: dict) -> dict:
+    """Return the settings of an owner in Flower's simulation engine, on one machine.
+
+    ``config`` is the run's. Without a ``table`` each owner has public rows, over and over; they and
+    a ledger are written to ``folder``. Real rows are charged to the owners' own ``ledgers``.
     """
     plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
+    owner, rows = plan["owners"][partition], str(config["table"])
+    folder = Path(str(config["ledgers"] if rows else config["folder"]))
+    charged = folder / f"{owner['name']}.ledger"
+    if not rows:
+        rows = str(folder / f"{owner['name']}.csv")
+        folder.mkdir(parents=True, exist_ok=True)
+        head, *public = json.loads(PUBLIC.read_text(encoding="utf-8"))
+        count = owner["records"] + len(owner["held_out"])
+        text = head + "".join(public[row % len(public)] for row in range(count))
+        Path(rows).write_text(text, encoding=plan["data"]["charset"])
+        if not charged.exists():
+            ledger.create(str(charged), owner["name"])
+    return {"owner": owner["name"], "table": rows, "ledger": str(charged)}
+
+
+def place(plan: dict, settings: dict) -> int:
+    """Return which owner of the plan the settings name."""
+    names, name = [each["name"] for each in plan["owners"]], settings.get("owner")
+    if name not in names:
+        raise ledger.RefusedError("wrong owner", f"the plan has no owner {name!r}")
+    return names.index(name)
+
+
+def respond(
+    settings: dict, point: np.ndarray | None, config: dict | None = None
+) -> tuple[dict, str]:
+    """Return the reply to a query, and a line for the owner's own log, or nothing.
+
+    ``config`` is the run's, of which only nodes of Flower's simulation engine take anything.
+
+    Whatever goes wrong, nothing about it is in the reply but one of ``ledger.REASONS``: the kind
+    of an exception that one cell causes would be a bit about that cell.
+    """
     reply: dict = {}
     try:
-        place = [each["name"] for each in plan["owners"]].index(str(settings["owner"]))
-        owner, path = plan["owners"][place], str(settings["ledger"])
-        if point is not None:
-            reply["answer"] = _answer(plan, owner, settings, np.array(point, dtype=float))
-        count, warning = ledger.spent(path, owner["name"])
-        reply |= {"owner": place, "left": max(owner["answers"] - count, 0)}
-        if owner["mean_gap"] is not None:  # a Poisson clock of the client's own, in seconds
-            draw = SystemRandom().random
-            reply["gaps"] = [-owner["mean_gap"] * math.log1p(-draw()) for _ in range(GAPS)]
-        return reply, warning
-    except (KeyError, ValueError, OSError, ledger.RefusedError) as error:
-        # A message about a table may quote a private cell, so that only its kind is sent.
-        said = str(error) if isinstance(error, ledger.RefusedError) else type(error).__name__
-        return {"refused": said}, f"{type(error).__name__}: {error}"
-
-
-def _answer(plan: dict, owner: dict, settings: dict, point: np.ndarray) -> list[float]:
-    """Return a noisy gradient, which has been charged."""
-    from .noise import OwnerNoise  # OpenDP, which only clients need
-
-    if point.shape != (plan["size"],) or not np.isfinite(point).all():
-        raise ledger.RefusedError("the query is no model")
-    x, y = table.read(str(settings["table"]), owner, plan["data"])
-    noise = OwnerNoise(plan["privacy"], owner, plan["size"])
-    answer = noise.answer(steps.gradient(x, y, point, plan["model"]))
-    ledger.charge(str(settings["ledger"]), owner["name"], owner["answers"])
-    return answer
+        if config is not None and "owner" not in settings and "partition-id" in settings:
+            settings = dry_settings(int(settings["partition-id"]), config)
+        plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
+        reply["owner"] = place(plan, settings)
+        owner = OwnerClient(plan, settings)
+        return reply | owner.reply(point), owner.warning.strip()
+    except Exception as error:
+        reason = error.reason if isinstance(error, ledger.RefusedError) else 0
+        return {**reply, "refused": reason}, f"{settings.get('owner')} refuses: {error!r}"

@@ -8,12 +8,21 @@ import json
 import logging
 import os
 from collections import deque
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from .ledger import REASONS
 from .steps import ServerSteps
+
+LOG = logging.getLogger("flwr")
+FIRST_PAUSE, LONGEST_PAUSE = 10.0, 600.0
+"""Seconds until a node is asked again after a failure or refusal: doubled for each in a row."""
+_NOBODY = "no owner can answer"
+PROGRESS, SETTLED = 60.0, 10
+"""Seconds between two lines of progress, at least; and updates that show a run's pace."""
 
 
 class Sent(NamedTuple):
@@ -26,121 +35,302 @@ class Sent(NamedTuple):
     at: float
 
 
-class RunServer:
+@dataclass
+class Party:
+    """An owner, as far as the server knows it."""
+
+    name: str
+    most: int
+    answers: int = 0
+    """Received in all runs of the plan, whatever its ledger says."""
+    node: int | None = None
+    left: int | None = None
+    """What its ledger has left, as it says itself."""
+    refused: str = ""
+    gaps: list[float] = field(default_factory=list)
+    ticks: deque[float] = field(default_factory=deque)
+
+    @property
+    def spent(self) -> bool:
+        """Whether its ledger has nothing left, or K_i answers have arrived."""
+        return self.left == 0 or self.answers >= self.most
+
+    @property
+    def is_able(self) -> bool:
+        """Whether it has connected, has budget, and does not refuse."""
+        return self.node is not None and not self.refused and not self.spent
+
+    def tick_from(self, now: float) -> None:
+        """Let the announced gaps between ticks begin now."""
+        self.ticks = deque((now + np.cumsum(self.gaps)).tolist())
+
+    def status(self) -> str:
+        """Return in words what the owner's part was."""
+        if self.spent:
+            return "spent"
+        if self.refused:
+            return f"refused: {self.refused}"
+        if self.node is None:
+            return "never connected"
+        return "answered" if self.answers > 0 else "never answered"
+
+
+class AsyncStrategy:
     """A run of a plan, or the rest of it by the checkpoint in a folder.
 
-    A link to the owners has ``nodes()``, ``send(node, point)``, which returns a message's id,
-    ``receive(ids)``, which returns pairs of an id and a reply, and ``now()``.
+    A link to the owners has ``nodes()``, ``send(node, point, timeout)``, which returns a message's
+    id, ``receive(ids, until)``, which waits no longer than until a time and returns pairs of an id
+    and a reply, and ``now()``. ``wait`` is how many seconds owners have to connect at the start,
+    and after which a run ends if no owner with budget can answer.
     """
 
-    def __init__(self, plan: dict, link, folder: Path, digest: str) -> None:
-        self.plan, self.link, self.protocol = plan, link, plan["protocol"]
+    def __init__(self, plan: dict, link, folder: Path, digest: str, wait: float) -> None:
+        self.plan, self.link, self.wait, self._folder = plan, link, wait, folder
+        self.rounds = plan["protocol"]["kind"] == "rounds"
+        self.one_by_one = plan["protocol"]["kind"] == "request"
         self._checkpoint, self._log = folder / "checkpoint.json", folder / "exchanges.csv"
-        self._saved = {"plan": digest, "start": link.now(), "state": {}}
+        self._saved = {"plan": digest, "start": link.now(), "state": {}, "answers": {}}
         if self._checkpoint.exists():
             self._saved = json.loads(self._checkpoint.read_text(encoding="utf-8"))
         if self._saved["plan"] != digest:
-            raise SystemExit(f"{self._checkpoint} is of another plan: move it away to begin anew")
+            raise ValueError(f"{self._checkpoint} is of another plan: move it away to begin anew")
         if not self._log.exists():
             self._log.write_text("client,sent,received\n", encoding="utf-8")
         self.learner = ServerSteps(plan["algorithm"], self._saved["state"])
+        if self.rounds:
+            self.learner.gather_anew()  # the answers of a round that was not ended are lost
+        self.parties = [Party(each["name"], each["answers"]) for each in plan["owners"]]
+        for party in self.parties:
+            party.answers = self._saved["answers"].get(party.name, 0)
         self._sent: dict[str, Sent] = {}
-        self._nodes: dict[int, int] = {}  # by owner, as are all that follow
-        self._left: dict[int, int] = {}
-        self._ticks: dict[int, deque[float]] = {}
+        self._owner_of: dict[int, int] = {}
+        self._fails: dict[int, int] = {}
+        self._again: dict[int, float] = {}
         self._queue: deque[int] = deque()
+        self._warned: dict[str, str] = {}
+        self.begun: float | None = None
+        self._first, self._started = self.k, link.now()
+        self._able = self._reported = link.now()  # when an owner could answer, and the last line
 
     @property
     def k(self) -> int:
         """Updates made, in all runs together."""
         return self.learner.state["k"]
 
-    def run(self) -> str:
-        """Learn until T updates are made, or nobody has budget left, and return which."""
-        while self.k < self.plan["updates"]:
-            met = len(self._left) == len(self.plan["owners"])
-            if met and not any(self._left.values()):
-                return "no owner has budget left"
-            there = self.link.nodes()
-            self._meet(there)
-            replies = dict(self.link.receive(list(self._sent)))
-            able = [o for o, node in self._nodes.items() if self._left[o] > 0 and node in there]
-            if self.protocol["kind"] != "rounds":
-                self._follow(able)  # first: until now, these replies were under way
-            elif (met or self.k > 0) and not self._asked():  # the first round waits for all
-                for owner in able:
-                    self._send(self._nodes[owner], owner)
-            self._take_replies(replies)
-        return "all updates are made"
+    def start(self) -> bool:
+        """Learn until T updates are made or no owner can answer; return whether that was its end.
 
-    def _meet(self, there: set[int]) -> None:
-        """Ask new nodes whose they are, and owners whose announced ticks are over for more."""
+        The end is logged, and stands in ``model.json``.
+        """
+        (self._folder / "model.json").unlink(missing_ok=True)  # it would be of an earlier run
+        LOG.info("starts at update %d of %d", self.k, self.plan["updates"])
+        while not (ending := self._ending()):
+            there = self.link.nodes()
+            self._query(there)
+            replies = dict(self.link.receive(list(self._sent), self._next_time(there)))
+            self._query(there)  # first: until now, these replies were under way
+            self._take_replies(replies)
+            if any(party.node in there and party.is_able for party in self.parties):
+                self._able = self.link.now()
+        complete = ending != _NOBODY
+        owners = {
+            party.name: {"status": party.status(), "answers": party.answers, "of": party.most}
+            for party in self.parties
+        }
+        model = {"model": self.learner.state["central"], "updates": self.k, "end": ending}
+        _write(self._folder / "model.json", {**model, "complete": complete, "owners": owners})
+        for name, part in owners.items():
+            LOG.info("%s: %s, %d answers of %d", name, *part.values())
+        LOG.info("update %d of %d: %s", self.k, self.plan["updates"], ending)
+        return complete
+
+    def _ending(self) -> str:
+        """Return why the run ends; nothing while it goes on."""
+        if self.k >= self.plan["updates"]:
+            return "all updates are made"
+        if all(party.spent for party in self.parties):
+            return "no owner has budget left"
+        over = self.begun is not None and self.link.now() - self._able >= self.wait
+        return _NOBODY if over else ""
+
+    def _askable(self, there: set[int]) -> list[int]:
+        """Return the owners that are there, have budget, and do not refuse."""
+        askable = (party.is_able and party.ticks and party.node in there for party in self.parties)
+        return [owner for owner, holds in enumerate(askable) if holds]
+
+    def _next_time(self, there: set[int]) -> float:
+        """Return when there is something to do, whether or not a reply arrives."""
+        times = [sent.at + self.plan["patience"] for sent in self._sent.values()]
+        times += [self._again[node] for node in self._strangers(there) if node in self._again]
+        if self.begun is None:
+            return min([self._started + self.wait, *times])
+        times += [self.parties[owner].ticks[0] for owner in self._askable(there)]
+        return min([self._able + self.wait, *times])
+
+    def _has_begun(self) -> bool:
+        """Begin once all owners have connected, or ``wait`` is over; return whether that is so."""
+        now = self.link.now()
+        absent = [party.name for party in self.parties if party.node is None]
+        if self.begun is None and (not absent or now >= self._started + self.wait):
+            self.begun = now
+            if absent:
+                LOG.warning("goes on without %s: never connected", ", ".join(absent))
+            for party in self.parties:
+                party.tick_from(now)
+        return self.begun is not None
+
+    def _strangers(self, there: set[int]) -> list[int]:
+        """Return nodes to be asked whose they are, and what they have left."""
         asked = {sent.node for sent in self._sent.values()}
-        known = {node for owner, node in self._nodes.items() if self._ticks[owner]}
-        for node in there - asked - known:
-            self._send(node)
+        return [node for node in sorted(there - asked) if self._is_stranger(node, there)]
+
+    def _is_stranger(self, node: int, there: set[int]) -> bool:
+        if node not in self._owner_of:
+            return True
+        party = self.parties[self._owner_of[node]]
+        if party.node != node:  # a second node of an owner is of use once the first is gone
+            return party.node not in there
+        return not party.ticks and not party.spent
 
     def _send(self, node: int, owner: int | None = None) -> None:
         point = None if owner is None else self.learner.query(owner).tolist()
-        sent = Sent(node, owner, point, self.k, self.link.now())
-        self._sent[self.link.send(node, point)] = sent
+        message = self.link.send(node, point, self.plan["patience"])
+        self._sent[message] = Sent(node, owner, point, self.k, self.link.now())
 
     def _asked(self) -> set[int]:
         return {sent.owner for sent in self._sent.values() if sent.owner is not None}
 
+    def _query(self, there: set[int]) -> None:
+        """Ask strangers who they are, and send queries: in a round, or when clocks have ticked."""
+        for node in self._strangers(there):
+            if self._again.get(node, 0.0) <= self.link.now():
+                self._send(node)
+        if not self._has_begun():
+            return
+        able = self._askable(there)
+        if not self.rounds:
+            self._follow(able)
+        elif not self._asked():
+            for owner in able:
+                self._send(self.parties[owner].node, owner)
+
     def _follow(self, able: list[int]) -> None:
         """Serve the owners whose clocks have ticked: each at once, or one by one over request."""
-        now, one_by_one = self.link.now(), self.protocol["kind"] == "request"
-        due = [o for o in able if self._ticks[o] and self._ticks[o][0] <= now]
-        for _, owner in sorted((self._ticks[o].popleft(), o) for o in due):
+        now = self.link.now()
+        ticks = {owner: self.parties[owner].ticks for owner in able}
+        due = [owner for owner in able if ticks[owner][0] <= now]
+        for _, owner in sorted((ticks[owner].popleft(), owner) for owner in due):
             waiting = self._asked() | set(self._queue)
-            free = not one_by_one or not waiting or self.protocol["busy"] == "queue"
-            if free and owner not in waiting:
+            queues = self.plan["protocol"]["busy"] == "queue"
+            if owner not in waiting and (queues or not self.one_by_one or not waiting):
                 self._queue.append(owner)
-        while self._queue and not (one_by_one and self._asked()):
+        while self._queue and not (self.one_by_one and self._asked()):
             owner = self._queue.popleft()
             if owner in able:
-                self._send(self._nodes[owner], owner)
+                self._send(self.parties[owner].node, owner)
 
     def _take_replies(self, replies: dict[str, dict]) -> None:
-        now, patience = self.link.now(), self.plan["patience"]
-        late = {m: {} for m, sent in self._sent.items() if now - sent.at > patience}
-        for message, reply in {**late, **replies}.items():
-            self._take(self._sent.pop(message), reply)
+        there, now, patience = self.link.nodes(), self.link.now(), self.plan["patience"]
+        for message, sent in list(self._sent.items()):
+            if message in replies or sent.at + patience <= now or sent.node not in there:
+                del self._sent[message]
+                self._take(sent, replies.get(message, {}))
         gathered = self.learner.state["weight"] > 0
-        if self.protocol["kind"] == "rounds" and gathered and not self._asked():
+        if self.rounds and gathered and not self._asked():
             self.learner.end_round()
             self._save()
+            self._report()
 
     def _take(self, sent: Sent, reply: dict) -> None:
         """Take a reply; an empty one is a failure, whose answer may be charged and is lost."""
-        at, answer = self.link.now(), reply.get("answer")
-        if len(reply) == 0:
-            names = {node: self.plan["owners"][o]["name"] for o, node in self._nodes.items()}
-            who = names.get(sent.node, f"node {sent.node}")
-            text = "no answer from %s: if this goes on, its owner starts the node again"
-            logging.getLogger("flwr").warning(text, who)
+        now, answer = self.link.now(), np.array(reply.get("answer", []))
+        answered = answer.shape == (self.plan["size"],) and np.isfinite(answer).all()
+        if reply.get("owner", sent.owner) not in (sent.owner, *range(len(self.parties))):
+            reply = {}
         if sent.owner is not None:
-            start, name = self._saved["start"], self.plan["owners"][sent.owner]["name"]
-            received = "" if answer is None else f"{at - start:.6f}"
+            start, name = self._saved["start"], self.parties[sent.owner].name
+            received = f"{now - start:.6f}" if answered else ""
             with self._log.open("a", encoding="utf-8") as file:
                 file.write(f"{name},{sent.at - start:.6f},{received}\n")
-        if "owner" in reply:
-            owner, gaps = int(reply["owner"]), reply.get("gaps", [np.inf])
-            self._nodes[owner], self._left[owner] = sent.node, int(reply["left"])
-            self._ticks[owner] = deque((at + np.cumsum(gaps)).tolist())
-            if answer is not None and owner == sent.owner:
-                point, answer = np.array(sent.point), np.array(answer)
-                self.learner.take(owner, point, answer, self.k - sent.k)
-                self._save()
-        elif sent.owner is not None:
-            self._ticks[sent.owner].clear()  # so that it is asked what it has left
+        if "owner" in reply and not self._is_its_node(int(reply["owner"]), sent.node):
+            return
+        unknown = Party(f"node {sent.node}", 0)
+        party = next((party for party in self.parties if party.node == sent.node), unknown)
+        if "left" not in reply or (sent.owner is not None and not answered):
+            self._fail(sent.node, party, reply)
+            return
+        self._again.pop(sent.node, None)
+        party.left, party.refused = int(reply["left"]), ""
+        party.gaps = list(reply.get("gaps", [np.inf]))
+        party.tick_from(now)
+        if answered and party is self.parties[sent.owner]:
+            party.answers += 1
+            self._fails.pop(sent.node, None)
+            self._warned.pop(party.name, None)
+            before = self.k
+            self.learner.take(sent.owner, np.array(sent.point), answer, self.k - sent.k)
+            self._save()
+            if self.k > before:
+                self._report()
+        if party.left > party.most - party.answers:
+            text = "has charged fewer answers than arrived: a second or a restored ledger"
+            self._warn(f"{party.name}'s ledger", f"{party.name} {text}")
+
+    def _is_its_node(self, owner: int, node: int) -> bool:
+        """Return whether a node speaks for an owner, and remember a node that is new."""
+        party, there = self.parties[owner], self.link.nodes()
+        self._owner_of[node] = owner
+        if party.node not in (None, node) and party.node in there:
+            text = f"node {node} claims to be {party.name}, as node {party.node} does: not asked"
+            self._warn(f"node {node}", text + " (two ledgers would be two budgets)")
+            return False
+        if party.node != node:
+            LOG.info("%s connected, by node %d", party.name, node)
+        party.node = node
+        return True
+
+    def _fail(self, node: int, party: Party, reply: dict) -> None:
+        """Ask a node later again that refuses, or from which nothing came."""
+        fails = self._fails[node] = self._fails.get(node, 0) + 1
+        pause = min(FIRST_PAUSE * 2.0 ** min(fails - 1, 50), LONGEST_PAUSE)
+        self._again[node] = self.link.now() + pause
+        if "refused" in reply:
+            party.refused = REASONS[int(reply["refused"]) % len(REASONS)]
+            party.left = 0 if party.refused == "spent" else party.left
+            self._warn(party.name, f"{party.name} refuses ({party.refused}): its own log says more")
+        else:
+            text = "no answer from %s (asked again in %g s): if this goes on, start its node again"
+            LOG.warning(text, party.name, pause)
+        party.gaps = []
+        party.ticks.clear()  # so that it is asked what it has left
+
+    def _warn(self, about: str, text: str) -> None:
+        """Log a line once, and again when it changes."""
+        if self._warned.get(about) != text:
+            LOG.warning(text)
+        self._warned[about] = text
+
+    def _report(self) -> None:
+        """Log progress, and when the end is expected: by the forecast, later by this run's pace."""
+        now, total, made = self.link.now(), self.plan["updates"], self.k - self._first
+        if now - self._reported < PROGRESS:
+            return
+        pace = self.plan["expected_seconds"] / total
+        if made >= SETTLED:
+            pace = (now - self.begun) / made
+        self._reported, left = now, (total - self.k) * pace / 60
+        LOG.info("update %d of %d: about %.0f minutes left", self.k, total, left)
 
     def _save(self) -> None:
-        """Write the checkpoint, whole or not at all, and sync it."""
-        partial = self._checkpoint.with_suffix(".tmp")
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump({**self._saved, "state": self.learner.state}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(self._checkpoint)
+        answers = {party.name: party.answers for party in self.parties}
+        _write(self._checkpoint, {**self._saved, "state": self.learner.state, "answers": answers})
+
+
+def _write(path: Path, content: dict) -> None:
+    """Write a JSON file, whole or not at all, and sync it."""
+    partial = path.with_suffix(".tmp")
+    with partial.open("w", encoding="utf-8") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)

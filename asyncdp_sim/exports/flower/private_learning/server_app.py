@@ -1,17 +1,19 @@
 """The Flower server: messages to single nodes, and replies as they arrive."""
 
 import json
-import logging
 import time
 from pathlib import Path
 
-from flwr.app import ConfigRecord, Context, Message, RecordDict
+import numpy as np
+from flwr.app import ArrayRecord, Context, Message, RecordDict
 from flwr.serverapp import Grid, ServerApp
 
 from .ledger import PLAN, digest
-from .server import RunServer
+from .server import AsyncStrategy
 
 app = ServerApp()
+POLL, REFRESH = 0.1, 2.0
+"""Seconds between two questions for replies, and for nodes."""
 
 
 class FlowerLink:
@@ -19,37 +21,49 @@ class FlowerLink:
 
     now = staticmethod(time.time)
 
-    def __init__(self, grid: Grid, patience: float) -> None:
-        self._grid, self._patience = grid, patience
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        self._there: set[int] = set()
+        self._seen = 0.0
 
     def nodes(self) -> set[int]:
         """Return the nodes that are there."""
-        return set(self._grid.get_node_ids())
+        if self.now() - self._seen > REFRESH:
+            self._there, self._seen = set(self._grid.get_node_ids()), self.now()
+        return self._there
 
-    def send(self, node: int, point: list[float] | None) -> str:
-        """Send a query, and return the message's id."""
-        query = ConfigRecord({} if point is None else {"point": point})
-        message = Message(RecordDict({"query": query}), node, "train", ttl=self._patience)
-        [identity] = self._grid.push_messages([message])
-        return identity
+    def send(self, node: int, point: list[float] | None, timeout: float) -> str:
+        """Send a query, which Flower forgets after so many seconds; return the message's id."""
+        content, kind = RecordDict(), "query"
+        if point is not None:
+            content["model"], kind = ArrayRecord([np.array(point)]), "train"
+        sent = list(self._grid.push_messages([Message(content, node, kind, ttl=timeout)]))
+        # What Flower does not take is as if nothing came back.
+        return sent[0] if sent and sent[0] else f"unsent to {node}"
 
-    def receive(self, ids: list[str]) -> list[tuple[str, dict]]:
+    def receive(self, ids: list[str], until: float) -> list[tuple[str, dict]]:
         """Wait a little; return the replies that have arrived, empty ones for failures."""
-        time.sleep(0.1)
+        time.sleep(min(POLL, max(until - self.now(), 0.0)))
+        ids = [identity for identity in ids if not identity.startswith("unsent")]
+        # By position: the argument has had several names.
         replies = self._grid.pull_messages(ids) if ids else []
-        said = [{} if reply.has_error() else dict(reply.content["reply"]) for reply in replies]
-        return [(r.metadata.reply_to_message_id, s) for r, s in zip(replies, said, strict=True)]
+        return [(reply.metadata.reply_to_message_id, _read(reply)) for reply in replies]
+
+
+def _read(reply: Message) -> dict:
+    if reply.has_error():
+        return {}
+    content = dict(reply.content["numbers"])
+    if "gradient" in reply.content:
+        [content["answer"]] = reply.content["gradient"].to_numpy_ndarrays()
+    return content
 
 
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """Carry out the plan, or go on with it."""
     plan = json.loads(PLAN.read_text(encoding="utf-8"))
-    folder = Path(str(context.run_config["folder"]))
+    folder, wait = Path(str(context.run_config["folder"])), float(context.run_config["wait"])
     folder.mkdir(parents=True, exist_ok=True)
-    server = RunServer(plan, FlowerLink(grid, plan["patience"]), folder, digest())
-    logging.getLogger("flwr").info("starts at update %d of %d", server.k, plan["updates"])
-    ending = server.run()
-    model = {"model": server.learner.state["central"], "updates": server.k}
-    (folder / "model.json").write_text(json.dumps(model), encoding="utf-8")
-    logging.getLogger("flwr").info("update %d of %d: %s", server.k, plan["updates"], ending)
+    if not AsyncStrategy(plan, FlowerLink(grid), folder, digest(), wait).start():
+        raise RuntimeError("the run has ended before its updates were made: see the lines above")

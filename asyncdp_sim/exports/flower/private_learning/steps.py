@@ -19,8 +19,6 @@ def gradient(x: np.ndarray, y: np.ndarray, point: np.ndarray, model: dict) -> li
         z = np.array([float(row @ point) for row in x])
         if model["loss"] == "ridge":
             slope = 2 * (z - y)
-        elif model["loss"] == "huber":
-            slope = np.clip(z - y, -model["delta"], model["delta"])
         elif model["loss"] == "logistic":
             small = np.exp(-np.abs(y * z))
             slope = -y * np.where(y * z > 0, small, 1.0) / (1 + small)
@@ -75,11 +73,15 @@ class ServerSteps:
             average = (k - 1) / (lead + k) * average + (lead + 1) / (lead + k) * theta
             self.state["central"] = average.tolist()
 
+    def gather_anew(self) -> None:
+        """Forget the answers of a round that was not ended."""
+        self.state |= {"sum": [0.0] * len(self.state["central"]), "weight": 0.0}
+
     def _move(self, model: np.ndarray) -> None:
         """Make a model, projected into the box, the central one; nothing is gathered any more."""
         central, k = self._box(model), self.state["k"] + 1
-        empty = {"sum": [0.0] * len(model), "weight": 0.0}
-        self.state |= {"central": central, "model": central, "k": k, **empty}
+        self.state |= {"central": central, "model": central, "k": k}
+        self.gather_anew()
 
     def _gather(self, answer: np.ndarray, weight: float) -> None:
         self.state["sum"] = (self.state["sum"] + answer).tolist()

@@ -1,12 +1,14 @@
 """The client's own table, read as the plan says: codes, scales and bounds are of public rows.
 
 The client must trust this file with its rows; none of them leaves it but through ``owner.py``.
-What a cell becomes depends on that cell and the plan alone, never on another private row.
+What a cell becomes depends on that cell and the plan alone, never on another private row. Every
+cell is read: what is no number, code or text is missing, however long or broken it is.
 """
 
 import csv
 import math
 import re
+import sys
 from datetime import UTC, datetime
 
 import numpy as np
@@ -17,12 +19,16 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
 
 
-def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray]:
-    """Return the owner's features (n, p) and targets (n,); records without a target are 0."""
+class TableError(Exception):
+    """The table as a whole is not the plan's; its text is for the owner alone."""
+
+
+def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return features (n, p), targets (n,), and how many records are void: those are all 0."""
     kept, columns = set(owner["held_out"]), data["columns"]
     rows = [row for place, row in enumerate(_rows(path, owner, data)) if place not in kept]
     if len(rows) != owner["records"]:
-        raise ValueError(f"the table has {len(rows)} records, the plan {owner['records']}")
+        raise TableError(f"the table has {len(rows)} records, the plan {owner['records']}")
     x = np.array([[v for each in columns for v in _coded(row, each, data)] for row in rows], float)
     y = np.array([_coded(row, data["target"], data)[0] for row in rows], float)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -42,19 +48,24 @@ def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray]:
         y = np.clip(y, -target, target)
     if data["append_one"]:
         x = np.column_stack([x, np.where(void, 0.0, 1.0)])
-    return x, y
+    return x, y, int(void.sum())
 
 
 def _rows(path: str, owner: dict, data: dict) -> list[dict]:
     """Return the owner's rows in order, as texts by column."""
-    with open(path, encoding=data["charset"].replace("utf-8", "utf-8-sig"), newline="") as file:
-        for _ in range(data["skip"]):
-            file.readline()
-        lines = csv.DictReader(file, delimiter=data["separator"], restval="", strict=True)
-        names, rows = lines.fieldnames or [], list(lines)
-    absent = {each["name"] for each in (*data["columns"], data["target"])}.difference(names)
-    if absent:
-        raise ValueError(f"the table has no column {min(absent)!r}")
+    charset = data["charset"].replace("utf-8", "utf-8-sig")
+    limit = csv.field_size_limit(sys.maxsize)
+    try:
+        with open(path, encoding=charset, errors="replace", newline="") as file:
+            for _ in range(data["skip"]):
+                file.readline()
+            lines = csv.DictReader(file, delimiter=data["separator"], restval="")
+            names, rows = lines.fieldnames or [], list(lines)
+    finally:
+        csv.field_size_limit(limit)
+    for column in (*data["columns"], data["target"]):
+        if names.count(column["name"]) != 1:
+            raise TableError(f"{names.count(column['name'])} columns are {column['name']!r}, not 1")
     if data["owner_column"] in names:  # a table of several owners
         rows = [row for row in rows if row[data["owner_column"]] == owner["name"]]
     return rows[: owner["records"] + len(owner["held_out"])] if data["first_rows"] else rows
@@ -73,20 +84,22 @@ def _coded(row: dict, column: dict, data: dict) -> list[float | None]:
 
 def number(text: str, decimal: str = ".") -> float:
     """Return a cell's number: true is 1, a date its days since 1970, 12:00 is 0.5; else NaN."""
-    word = text.strip()
-    if decimal == "," and _COMMA.fullmatch(word):
-        word = word.replace(",", ".")
+    if decimal == "," and _COMMA.fullmatch(text.strip()):
+        text = text.replace(",", ".")
+    value, word = _decimal(text), text.strip()
+    if not math.isnan(value):
+        return value
     if word.lower() in ("true", "false"):
         return float(word.lower() == "true")
     time = _TIME.fullmatch(word)
     if time is not None:
         parts = zip(time.groups(), (24, 1440, 86_400), strict=True)
         return sum(float(part or 0) / unit for part, unit in parts)
-    if not _DATE.fullmatch(word):
-        return _decimal(word)
     try:
-        when = datetime.fromisoformat(word)
+        when = datetime.fromisoformat(word) if _DATE.fullmatch(word) else None
     except ValueError:  # such as a 13th month
+        when = None
+    if when is None:
         return math.nan
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return math.floor((when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) / 86_400

@@ -1,0 +1,180 @@
+"""Privacy over distance: an owner's ε against another, by the hops between them.
+
+The networks of ``privacy-over-distance`` of the catalogue are simulated again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Columns, Ints
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.figures.convergence import Look
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.sweep_figure import SweepFigure
+from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
+from asyncdp_sim.privacy.observers import NodeObserver
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.scenario import Scenario, load
+
+LEVELS = (0.25, 0.5, 0.75)
+HEARD: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Owners' records against other owners on one graph, over all replicates.
+
+    Attributes
+    ----------
+    name : str
+        Of the graph.
+    hops : array of int (m,)
+        Between the two, ≥ 1.
+    squared : array (m,)
+        μ² of the record against the other owner; 0 where it has learned nothing.
+    epsilon, delta : float
+        What the record costs against an observer of every answer, and δ of all ε.
+    results : tuple of Result
+        Whose networks they are.
+    """
+
+    name: str
+    hops: Ints
+    squared: Array
+    epsilon: float
+    delta: float
+    results: tuple[Result, ...] = ()
+
+    def quartiles(self) -> tuple[Ints, Array]:
+        """Return the distances that occur, and quartiles of ε at each, (3, J)."""
+        steps = np.unique(self.hops)
+        found = [
+            np.quantile(self.squared[self.hops == hop], LEVELS, method="higher") for hop in steps
+        ]
+        epsilon = [[epsilon_of(mu, self.delta) for mu in each] for each in found]
+        return steps, np.array(epsilon).T
+
+
+def epsilon_of(squared: float, delta: float) -> float:
+    """Return ε at δ of a Gaussian answer with μ²."""
+    return 0.0 if squared == 0 else gaussian_epsilon(float(squared**-0.5), delta)
+
+
+def pairs(scenario: Scenario, name: str, results: tuple[Result, ...] = ()) -> Pairs:
+    """Return what every owner has learned of every other, in all replicates of a scenario.
+
+    Raises
+    ------
+    SpecError
+        If its observer is no node.
+    """
+    observer, n_owners = scenario.privacy.listener, scenario.owners.count
+    # Only it knows pairs, not owners alone; what is no node is refused, and nothing chosen.
+    if not isinstance(observer, NodeObserver):
+        given = f"{observer.kind!r}"
+        raise SpecError([Fault("privacy.observer.kind", given, "allowed is node")])
+    accountant = scenario.accountant
+    multiplier = accountant.multiplier
+    if multiplier is None:
+        raise ValueError("an observer that is a node needs Gaussian noise")
+    streams = Streams(scenario.run.seed)
+    traces = [
+        simulate(scenario.network, streams.within("replicate", r + 1))
+        for r in range(scenario.run.replicates)
+    ]
+    squared = [observer.squared(multiplier, trace)[:, :n_owners] for trace in traces]
+    apart = ~np.eye(n_owners, dtype=np.bool_)
+    return Pairs(
+        name,
+        np.tile(distances(scenario)[apart], len(traces)),
+        np.concatenate([each[apart] for each in squared]),
+        float(accountant.epsilon.max()),
+        accountant.delta,
+        results,
+    )
+
+
+def distances(scenario: Scenario) -> Ints:
+    """Return the hops between owners on the graph of a scenario's gossip, (N, N)."""
+    import networkx as nx
+
+    n_owners = scenario.owners.count
+    graph = scenario.protocol.graph.build(n_owners)  # type: ignore[union-attr]
+    found = dict(nx.all_pairs_shortest_path_length(graph))
+    owners = range(1, n_owners + 1)
+    return np.array([[found[a][b] for b in owners] for a in owners], dtype=np.int64)
+
+
+def select(sweep: Sweep) -> list[Pairs]:
+    """Simulate the networks of a sweep again, and return what owners learn of one another.
+
+    Raises
+    ------
+    SpecError
+        If a cell has another observer.
+    """
+    return [
+        pairs(
+            load(cell.result.directory / "scenario.toml")[0], cell.label(sweep.paths),
+            (cell.result,),
+        )
+        for cell in sweep.cells
+    ]  # fmt: skip
+
+
+def rows(name: str, hops: Ints, quartiles: Array) -> Columns:
+    """Return a graph's name, distances (J,), and quartiles (3, J), as columns."""
+    levels = dict(zip(("low", "median", "high"), quartiles, strict=True))
+    return {"graph": np.repeat([name], len(hops)), "hops": hops.astype(float)} | levels
+
+
+def quartile_marks(graphs: Sequence[Columns], drawn: Sequence[Look]) -> list[Layer]:
+    """Return medians over hops with bands from quartile to quartile."""
+    marks = []
+    for table, look in zip(graphs, drawn, strict=True):
+        hops, low, high = table["hops"], table["low"], table["high"]
+        marks.append(Layer("line", hops, table["median"], name=str(table["graph"][0]), look=look))
+        band = {"color": look["color"], "alpha": 0.18}
+        marks.append(Layer("band", hops, None, low, high, look=band))
+        if len(hops) == 1:  # a band without a width
+            stroke = {"color": look["color"], "linewidth": 1.2}
+            marks.append(Layer("strokes", hops, None, low, high, look=stroke))
+    return marks
+
+
+def over_hops(graphs: Sequence[Columns]) -> Side:
+    """Return the axis of hops."""
+    most = int(max(table["hops"].max() for table in graphs))
+    return Side("hops between an owner and the observing owner", ticks=range(1, 1 + most))
+
+
+def declared(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Declaration:
+    """Say ε against hops, a line for each graph: the median over pairs, and its quartiles."""
+    marks = quartile_marks(tables, looks(len(graphs), markersize=4.5))
+    all_heard = max(graph.epsilon for graph in graphs)
+    marks.append(Layer("level", y=all_heard, name="observer of every answer", look=HEARD))
+    named = f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}"
+    side = Side(named, limits=(-0.03 * all_heard, 1.12 * all_heard), grid=True)
+    return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2), columns=3)
+
+
+def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:
+    result = graphs[0].results[0]
+    return (
+        f"ε of one record of an owner against another owner. Each of {result.n_owners} owners "
+        f"contributes one noisy vector; they are averaged in {result.updates} meetings. Median "
+        "(line) and quartiles (band) over pairs and replicates, by the distance between the two "
+        "owners. Exact for the simulated meetings. Dashed: against an observer of every answer, "
+        "which is an upper bound."
+    )
+
+
+FIGURE = SweepFigure(
+    "over-distance", select, lambda graph: rows(graph.name, *graph.quartiles()), declared, _caption
+)

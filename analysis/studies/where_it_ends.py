@@ -1,0 +1,172 @@
+"""The objective that is learned: where the models of each variant end, and each owner's optimum.
+
+For small steps the mean model settles where Σ w_i ℓ_i + (σ/2)‖θ‖² is least
+(docs/stale-steps.md).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.kit.layout import MAY_GO
+from asyncdp_sim.figures.kit.scales import per_cent
+from asyncdp_sim.figures.kit.style import THEORY, colours
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
+from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario.paths import VARIANT
+from asyncdp_sim.theory.predict.staleness import lateness
+from asyncdp_sim.theory.predict.update_order import shares as shares_of_updates
+from asyncdp_sim.theory.prediction import Unknown
+
+DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
+"""By ``algorithm.selection``: whether π_i, and whether E[w(s) | i], is divided by."""
+
+
+@dataclass(frozen=True)
+class LearnedOptimum(Series):
+    """The end of the models of one variant.
+
+    Attributes
+    ----------
+    predicted, best : float
+        Where its models should end for small steps, and θ*.
+    own : tuple of pair
+        Each owner's own optimum, and its share of the updates or of the time.
+    """
+
+    predicted: float
+    best: float
+    own: tuple[tuple[float, float], ...]
+
+
+def select(sweep: Sweep) -> list[LearnedOptimum] | str:
+    """Return the variants of a sweep whose models are single numbers, or why there are none."""
+    if sweep.paths != (VARIANT,):
+        return "a sweep that is none of variants"
+    scenarios = [load(cell.result.directory / "scenario.toml")[0] for cell in sweep.cells]
+    f = prepare(scenarios[0], build_dataset(scenarios[0])).task.objective.second_moments
+    if f is None or f.n_features != 1:
+        return "models with more than one number, or a loss that is no quadratic"
+    chance = getattr(scenarios[0].availability, "probability", None)  # a list: of each owner's own
+    share = often(scenarios[0]) if isinstance(chance, float | None) else online(scenarios[0])
+    records = f.records.astype(float)
+    own = [minimiser(f, each) for each in np.eye(f.n_owners)]
+    return [
+        LearnedOptimum(
+            str(cell.values[VARIANT]), (cell.number,), (cell,),
+            minimiser(f, weights(scenario, records)), minimiser(f, records),
+            tuple(zip(own, share.tolist(), strict=True)),
+        )
+        for cell, scenario in zip(sweep.cells, scenarios, strict=True)
+    ]  # fmt: skip
+
+
+def online(scenario: Scenario) -> Array:
+    """Return the chance p_i that an owner is online."""
+    return np.array(scenario.availability.probability, dtype=float)  # type: ignore[union-attr]
+
+
+def often(scenario: Scenario) -> Array:
+    """Return π_i, each owner's share of the updates."""
+    found = shares_of_updates(scenario.network)
+    if isinstance(found, Unknown):
+        raise TypeError(found.reason)
+    return np.array(found)
+
+
+def mean_weights(scenario: Scenario) -> Array:
+    """Return E[w(s) | i], how far an owner's answers move the model on average."""
+    laws = lateness(scenario.network)
+    if isinstance(laws, Unknown):
+        raise TypeError(f"no law of staleness is known for {scenario.id}")
+    central = scenario.algorithm.one_central
+    weight = np.ones_like if central is None else central.weight
+    return np.array([float(law @ weight(np.arange(len(law)))) for law in laws])
+
+
+def weights(scenario: Scenario, records: Array) -> Array:
+    """Return w_i up to a factor, which is n_i where all owners count alike.
+
+    Where the answers of a round are averaged over the owners A that are present, the chance of
+    each A weighs n_i/Σ_A n_j.
+    """
+    if scenario.protocol.makes_updates:
+        chances = online(scenario)
+        sets = np.array([each for each in product((0, 1), repeat=len(chances)) if any(each)])
+        chance = np.prod(np.where(sets == 1, chances, 1 - chances), axis=1)
+        return np.asarray(chance @ (sets * records / (sets @ records)[:, None]))
+    by_rate, by_weight = DIVIDED[getattr(scenario.algorithm, "selection", "uniform")]
+    share, weight = often(scenario), mean_weights(scenario)
+    return np.asarray(records * share ** (1 - by_rate) * weight ** (1 - by_weight))
+
+
+def minimiser(f: Quadratic, counted: Array) -> float:
+    """Return the θ that makes Σ w_i ℓ_i + (σ/2) θ² least, w_i being ``counted`` up to a factor."""
+    part = counted / counted.sum()
+    return float(2 * part @ f.moment[:, 0] / (2 * part @ f.gram[:, 0, 0] + f.sigma))
+
+
+def _rows(variant: LearnedOptimum) -> Columns:
+    """Return the mean model of all replicates at the end, twice its error, and the prediction."""
+    replicate, theta = variant.results[0].columns("models", "replicate", "theta_L")
+    models = theta.reshape(len(np.unique(replicate)), -1)[:, 0]
+    numbers = {
+        "mean": models.mean(),
+        "two_standard_errors": 2 * models.std(ddof=1) / np.sqrt(len(models)),
+        "predicted": variant.predicted,
+    }
+    return variant.rows("end", "cell") | {name: np.array([n]) for name, n in numbers.items()}
+
+
+def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declaration:
+    """Say a row for each variant, predicted and measured, above the optima of the owners."""
+    ours, own = colours(2)
+    dot: dict[str, Any] = {"color": ours, "markersize": 4, "marker": "o", "linestyle": "none"}
+    diamond: dict[str, Any] = {
+        "markeredgecolor": THEORY, "color": "none", "markersize": 9, "marker": "D",
+        "linestyle": "none",
+    }  # fmt: skip
+    mean, error, predicted = (
+        np.array([float(table[name][0]) for table in rows])
+        for name in ("mean", "two_standard_errors", "predicted")
+    )
+    places, last = np.arange(len(rows)), float(len(rows))
+    square: dict[str, Any] = {"color": own, "marker": "s", "linestyle": "none"}
+    marks = [
+        Layer("upright", found[0].best, name="θ*: the optimum of all",
+             look={"color": THEORY, "linewidth": 1.0}),
+        Layer("line", predicted, places, name="predicted", look=diamond),
+        Layer("rows", mean, places, mean - error, mean + error, "measured, ± 2 standard errors",
+             look=dot),
+        Layer("line", name="an owner's own optimum, its share below", look=square),
+    ]  # fmt: skip
+    for value, share in found[0].own:
+        size = {"markersize": 4 + 8 * share}
+        under = {"xytext": (0, -9), "ha": "center", "va": "top", "fontsize": "small"}
+        marks += [Layer("line", [value], np.array([last]), look=square | size),
+                  Layer("note", value, last, name=per_cent(share),
+                       look=under | {"gid": MAY_GO})]  # fmt: skip
+    labels = [*(each.name for each in found), "owners alone"]
+    side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
+    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7), columns=2)
+
+
+def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
+    del found
+    return (
+        "The model at the end of learning, for each setting: predicted for small steps (diamonds) "
+        "and measured (mean over replicates). Squares: the optimum of each owner alone; a larger "
+        "square has a larger share of the updates, or of the time online if owners are absent. "
+        "Vertical line: θ*, the optimum of all records."
+    )
+
+
+FIGURE = SweepFigure("where-it-ends", select, _rows, declared, _caption)

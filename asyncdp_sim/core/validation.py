@@ -1,0 +1,250 @@
+"""Validation errors in our words: dotted key, the value given, and the values allowed.
+
+Names of the validation library never show.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, time
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
+
+from asyncdp_sim.core.errors import Fault, SpecError
+from asyncdp_sim.core.gone import instead_of_field
+from asyncdp_sim.core.plugins import Place
+
+_CONFLICTS = "fields_that_do_not_fit"
+_BOUNDS = {
+    "greater_than": ("gt", ">"),
+    "greater_than_equal": ("ge", "≥"),
+    "less_than": ("lt", "<"),
+    "less_than_equal": ("le", "≤"),
+}
+_WORDS = {
+    "missing": "this field is required",
+    "finite_number": "allowed is a finite number",
+    "int_type": "allowed is a whole number",
+    "int_from_float": "allowed is a whole number",
+    "float_type": "allowed is a number",
+    "string_type": "allowed is a text",
+    "bool_type": "allowed is true or false",
+    "model_type": "allowed is a table",
+    "model_attributes_type": "allowed is a table",
+    "dict_type": "allowed is a table",
+    "tuple_type": "allowed is a list",
+    "list_type": "allowed is a list",
+    "string_too_short": "allowed is a text of one letter or more",
+    "too_short": "allowed is a list with at least one value",
+}
+
+
+MOST_FAULTS = 1000
+"""Of one table; nobody reads more, and 100,000 take a minute to be said."""
+TAGS = ("<number>", "<list>", "<text>", "<table>")
+"""Labels of numbers, lists, texts and tables in a union of them; never part of a key."""
+
+
+def faults_of(found: Sequence[Fault]) -> PydanticCustomError:
+    """Return what a validator raises to report several faults of fields that do not fit."""
+    return PydanticCustomError(_CONFLICTS, "fields do not fit together", {"faults": list(found)})
+
+
+def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set[str] | None:
+    """Return the fields that the member of this kind has at ``path``; None if there is none."""
+    place = Place.named(kind)
+    if place is not None:
+        try:
+            return set(getattr(place.found(), "model_fields", ()))
+        except SpecError as error:
+            key = ".".join([*map(str, path), "kind"])
+            raise SpecError([fault.under(key) for fault in error.faults]) from None
+    here = _members_at(spec, None, path)
+    named = [member for member in here if _is_kind(member, kind)]
+    return {field for member in named for field in member.model_fields} if named else None
+
+
+def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
+    """Return every fault of a validation error, with the user's own key paths."""
+    problems: list[Fault] = []
+    for item in error.errors(include_url=False):
+        if len(problems) >= MOST_FAULTS:
+            more = error.error_count() - MOST_FAULTS
+            problems.append(Fault("", f"{more:,} more mistakes", "mend those above first"))
+            break
+        key = _user_path(item["loc"], raw)
+        kind, value = item["type"], item["input"]
+        if kind == _CONFLICTS:
+            problems += [fault.under(_dotted(key)) for fault in item["ctx"]["faults"]]
+            continue
+        if kind == "too_short" and isinstance(value, Sequence) and len(value) > 0:
+            continue  # its values are wrong, and each has a line of its own
+        if kind == "missing" and key[-1] != item["loc"][-1]:
+            key.append(item["loc"][-1])  # of a kind that stands alone
+        if kind in ("union_tag_invalid", "union_tag_not_found") and not _stands_alone(raw, key):
+            key = [*key, "kind"]
+            value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None
+        if kind == "extra_forbidden":
+            instead = instead_of_field(_dotted(key))
+            if instead is None:
+                text, options = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
+            else:
+                text, options = show(value), f"this {_sort(value)} is gone: {instead}"
+        else:
+            absent = kind in ("missing", "union_tag_not_found")
+            text = "nothing" if absent else show(value)
+            options = _allowed(item, spec, raw, key)
+        problem = Fault(_dotted(key), text, options)
+        last = problems[-1] if len(problems) > 0 else problem
+        if last is not problem and (last.key, last.given) == (problem.key, text):
+            either = f"{last.allowed} or {options.removeprefix('allowed is ')}"  # of a union
+            problems[-1] = replace(last, allowed=either)
+        else:
+            problems.append(problem)
+    return problems
+
+
+def _sort(value: object) -> str:
+    return "table" if isinstance(value, Mapping) else "field"
+
+
+def _user_path(location: tuple[str | int, ...], raw: object) -> list[str | int]:
+    """Drop from a location what only the validation library put there (tags of unions)."""
+    path: list[str | int] = []
+    here = raw
+    for part in location:
+        if isinstance(here, Mapping):
+            if part in here:
+                here = here[part]
+            elif part == here.get("kind") or part in TAGS:
+                continue
+            else:
+                here = None
+        elif isinstance(here, list | tuple) and isinstance(part, int):
+            here = here[part] if part < len(here) else None
+        else:
+            continue
+        path.append(part)
+    return path
+
+
+def _stands_alone(raw: object, path: Sequence[str | int]) -> bool:
+    """Return whether a kind was given without a table around it."""
+    for part in path:
+        if not isinstance(raw, Mapping) or part not in raw:
+            return False
+        raw = raw[part]
+    return not isinstance(raw, Mapping | BaseModel | type)
+
+
+def _dotted(path: list[str | int]) -> str:
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+
+
+def show(value: object) -> str:
+    """Return a value as TOML would spell it, cut short where it is long."""
+    text = _spelled(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key} = {_spelled(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_spelled, value)) + "]"
+    return value.isoformat() if isinstance(value, date | time) else repr(value)
+
+
+def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str | int]) -> str:
+    """Say what may stand where something else was given."""
+    kind, context = item["type"], item.get("ctx", {})
+    if kind in _BOUNDS:
+        name, sign = _BOUNDS[kind]
+        limit = context[name]
+        if isinstance(limit, int):
+            return f"allowed is a whole number {sign} {limit}"
+        return f"allowed is a number {sign} {limit:g}"
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind == "literal_error":
+        return f"allowed: {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
+    if kind == "union_tag_invalid":
+        return f"allowed: {context['expected_tags'].replace(chr(39), '')}"
+    if kind == "union_tag_not_found":
+        return f"allowed: {', '.join(_kinds(spec, raw, key[:-1]))}"
+    message: str = item["msg"]
+    return message
+
+
+def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
+    """List the keys that a table knows; suggest a field of another table, or one spelled alike."""
+    value = _names_at(spec, raw, key[:-1])
+    elsewhere = [
+        f"{table}.{key[-1]}"
+        for table in _names_at(spec, raw, [])
+        if key[-1] in _names_at(spec, raw, [table])
+        and key[-1] not in _names_at(spec, None, key[:-1])  # a field of another kind of this table
+    ]
+    near = difflib.get_close_matches(str(key[-1]), value, n=1, cutoff=0.5)
+    meant = " or ".join(map(repr, elsewhere or near))
+    hint = f"did you mean {meant}? " if meant != "" else ""
+    return f"{hint}known keys: {', '.join(value)}"
+
+
+def _names_at(spec: object, raw: object, path: Sequence[str | int]) -> list[str]:
+    """Return the names of all fields of the table at ``path``."""
+    members = _members_at(spec, raw, path)
+    names = [
+        field.alias or name for member in members for name, field in member.model_fields.items()
+    ]
+    return list(dict.fromkeys(names))
+
+
+def _kinds(spec: object, raw: object, path: Sequence[str | int]) -> Iterator[str]:
+    for member in _members_at(spec, raw, path):
+        yield from (
+            get_args(member.model_fields["kind"].annotation)
+            if "kind" in member.model_fields
+            else ()
+        )
+
+
+def _members_at(spec: object, raw: object, path: Sequence[str | int]) -> list[type[BaseModel]]:
+    """Return the models that may stand at ``path``; where a kind is given, that one alone."""
+    here = list(_members(spec))
+    named_freely = False
+    for part in [*path, None]:
+        if isinstance(raw, Mapping) and "kind" in raw and not named_freely:
+            named = [m for m in here if _is_kind(m, raw["kind"])]
+            here = named or here
+        if part is None:
+            break
+        raw = raw.get(part) if isinstance(raw, Mapping) else None
+        if named_freely:  # a key of the user's own, such as a column's name
+            named_freely = False
+            continue
+        fields = [
+            m.model_fields[part] for m in here if isinstance(part, str) and part in m.model_fields
+        ]
+        named_freely = any(get_origin(field.annotation) is dict for field in fields)
+        several = [member for field in fields for member in _members(field.annotation)]
+        here = list(dict.fromkeys(several))  # a law, or a list of them
+    return here
+
+
+def _is_kind(model: type[BaseModel], kind: object) -> bool:
+    field = model.model_fields.get("kind")
+    return field is not None and kind in get_args(field.annotation)
+
+
+def _members(annotation: object) -> Iterator[type[BaseModel]]:
+    """Yield the models inside an annotation, looking through unions, Annotated and tuples."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    elif get_origin(annotation) is not Literal:
+        for inner in get_args(annotation):
+            yield from _members(inner)

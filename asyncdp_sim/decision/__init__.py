@@ -1,0 +1,46 @@
+"""What an owner gains by joining: one definition, judged on rows that no model has seen.
+
+An owner's gain is how much smaller its average prediction error on new cases of its own is if it
+joins and uses the joint model as well as it can (as it is, or adapted to its own rows), than with
+the best model that it could build by itself. The error is the absolute error of numbers and the log
+loss of classes. The average is over new cases, over the noise and the timing of the private run,
+and over which of its cases were trained on.
+"""
+
+from asyncdp_sim.decision.adapted import JointModels, LinearModels
+from asyncdp_sim.decision.cross_validation import (
+    adapted_model,
+    judge_by_cross_validation,
+    judge_fresh,
+)
+from asyncdp_sim.decision.gain import (
+    MATERIAL,
+    BreakEven,
+    Consortium,
+    Estimate,
+    Gain,
+    Verdict,
+    break_even,
+    consortium,
+    over_halves,
+)
+from asyncdp_sim.decision.rows import OwnRows, scored_by
+
+__all__ = [
+    "MATERIAL",
+    "BreakEven",
+    "Consortium",
+    "Estimate",
+    "Gain",
+    "JointModels",
+    "LinearModels",
+    "OwnRows",
+    "Verdict",
+    "adapted_model",
+    "break_even",
+    "consortium",
+    "judge_by_cross_validation",
+    "judge_fresh",
+    "over_halves",
+    "scored_by",
+]

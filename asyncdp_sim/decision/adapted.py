@@ -1,0 +1,261 @@
+"""Linear models of an owner's own rows that are pulled towards another model, by any strength.
+
+With x̃ the encoded columns, centred and scaled to deviation 1 over the training rows, a model has
+coefficients β and a constant b, and
+
+f(β, b) = (1/n) Σ ℓ(βᵀx̃ + b, y) + (σ/2)‖β‖² + λ(‖β − β₀‖² + (b − b₀)²),
+
+ℓ the squared or the log loss and σ the scenario's. λ = 0 is the package's own model, λ = ∞ the
+model (β₀, b₀) itself: the joint one, adapted, or the constant, of which own models are shrunk ones.
+Both penalties are one around λβ₀/(σ/2 + λ), so that the minimum differs from it only within the
+span of the rows, where a singular value decomposition gives at most n coordinates.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.decision.rows import OwnRows, probabilities
+
+STRENGTHS = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, np.inf)
+"""λ that are tried, both ends included."""
+SMALLEST = 1e-6
+"""Smallest σ/2 in a classifier: classes that a line divides have no best model without it."""
+
+
+_NEAR = 1e-8
+"""Half of this is what the objective may still fall by, before the last Newton step."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModels:
+    """Linear models of encoded columns.
+
+    Attributes
+    ----------
+    coefficients : array (J, S, c)
+    constants : array (J, S)
+    """
+
+    coefficients: Array
+    constants: Array
+
+    def scores(self, columns: Array) -> Array:
+        """Return predictions z (J, n, S) of rows (n, c)."""
+        with np.errstate(over="ignore", invalid="ignore"):  # a run may have diverged
+            products = np.einsum("nc,jsc->jns", columns, self.coefficients, optimize=True)
+            return np.asarray(products + self.constants[:, None, :])
+
+    @property
+    def finite(self) -> "LinearModels":
+        """The same with zeros in place of models that have diverged: nothing is to be had there."""
+        kept = np.isfinite(self.coefficients).all(axis=(1, 2))
+        kept = np.asarray(kept & np.isfinite(self.constants).all(axis=1))
+        return LinearModels(
+            np.where(kept[:, None, None], self.coefficients, 0.0),
+            np.where(kept[:, None], self.constants, 0.0),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JointModels:
+    """The final models of runs, as one owner meets them.
+
+    Attributes
+    ----------
+    scores : array (J, n, S)
+        Predictions of the owner's rows by each model as it is.
+    linear : LinearModels or None
+        The same models in encoded columns; None where a model is not linear, which is not adapted.
+    redraw : array (J,) or None
+        Which redraw of the others' rows each learned from; None where it is one.
+    margins : bool
+        Whether scores are margins, of which a sigmoid makes probabilities, fitted to training rows.
+    """
+
+    scores: Array
+    linear: LinearModels | None
+    redraw: Ints | None = None
+    margins: bool = False
+
+    def calibrated(self, rows: OwnRows, trained: Ints) -> "JointModels":
+        """Return models whose scores are log-odds: those of margins by a sigmoid of each."""
+        if not self.margins:
+            return self
+        slope, constant = np.zeros(len(self.scores)), np.zeros(len(self.scores))
+        known = rows.take(trained)
+        nothing = LinearModels(np.zeros((1, 1, 1)), known.constant()[None])
+        constant[:] = nothing.constants[0, 0]
+        if known.trainable:
+            for j in np.flatnonzero(np.isfinite(self.scores).all(axis=(1, 2))):
+                margin = replace(known, columns=self.scores[j, trained])
+                path = pulled(margin, 0.0, nothing, [0.003])
+                slope[j] = path.coefficients[0, 0, 0, 0]
+                constant[j] = path.constants[0, 0, 0]
+        with np.errstate(invalid="ignore"):
+            scores = slope[:, None, None] * self.scores + constant[:, None, None]
+        linear = self.linear
+        if linear is not None:
+            finite = linear.finite
+            linear = LinearModels(
+                slope[:, None, None] * finite.coefficients,
+                slope[:, None] * finite.constants + constant[:, None],
+            )
+        return replace(self, scores=np.nan_to_num(scores), linear=linear, margins=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Models by strength: ``coefficients`` (L, J, S, c) and ``constants`` (L, J, S)."""
+
+    coefficients: Array
+    constants: Array
+
+    def scores(self, columns: Array) -> Array:
+        """Return predictions (L, J, n, S)."""
+        n_strengths, n_models = self.constants.shape[:2]
+        flat = LinearModels(
+            self.coefficients.reshape(-1, *self.coefficients.shape[2:]),
+            self.constants.reshape(-1, self.constants.shape[-1]),
+        )
+        z = flat.scores(columns)
+        return z.reshape(n_strengths, n_models, *z.shape[1:])
+
+
+def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequence[float]) -> Path:
+    """Return the minima of f for some finite strengths and models to be pulled towards.
+
+    Parameters
+    ----------
+    rows : OwnRows
+        What is trained on.
+    sigma : float
+        σ ≥ 0.
+    towards : LinearModels
+        (β₀, b₀), J of them, in encoded columns.
+    strengths : sequence of float
+        λ ≥ 0, finite, L of them.
+    """
+    x, n = rows.columns, len(rows)
+    centre, scale = x.mean(axis=0), x.std(axis=0)
+    # a constant column's deviation is rounding; its coefficient is what the penalties say
+    scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
+    left, singular, right = np.linalg.svd((x - centre) / scale, full_matrices=False)
+    kept = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
+    turned, right = left[:, kept] * singular[kept], right[kept]
+    goal = towards.coefficients * scale
+    b0 = towards.constants + towards.coefficients @ centre
+    strength = np.asarray(strengths, dtype=float)[:, None, None]
+    base = sigma / 2 if rows.classes == 0 else max(sigma / 2, SMALLEST)
+    weight = base + strength
+    share = np.divide(strength, weight, out=np.zeros_like(weight), where=weight > 0)
+    start = share[..., None] * goal
+    inside = start @ right.T
+    if rows.classes == 0:
+        target = rows.targets @ turned / n
+        curvature = singular[kept] ** 2 / n
+        total = curvature + weight[..., None]
+        spanned = np.divide(
+            target + weight[..., None] * inside, total, out=np.zeros_like(inside), where=total > 0
+        )
+        constant = (rows.targets.mean() + strength * b0) / (1 + strength)
+    else:
+        spanned, constant = _newton(rows, turned, inside, b0, weight, strength)
+    scaled = start + (spanned - inside) @ right
+    coefficients = scaled / scale
+    return Path(coefficients, constant - coefficients @ centre)
+
+
+def _newton(
+    rows: OwnRows, turned: Array, inside: Array, b0: Array, weight: Array, strength: Array
+) -> tuple[Array, Array]:
+    """Minimise log losses by damped Newton steps, all strengths and models together.
+
+    In coordinates w = (γ, b) of the rows' span and the constant, each class but the last its own.
+    """
+    n, rank = turned.shape
+    shape = (*np.broadcast_shapes(inside.shape[:2], weight.shape[:2]), rows.scores, rank + 1)
+    design = np.column_stack([turned, np.ones(n)])
+    aim = np.concatenate([inside, np.broadcast_to(b0, shape[:-1])[..., None]], axis=-1)
+    pull = np.empty(shape)
+    pull[..., :-1], pull[..., -1:] = weight[..., None], strength[..., None]
+    aim, pull = aim.reshape(-1, *shape[2:]), pull.reshape(-1, *shape[2:])
+    own = np.arange(rows.scores) == rows.targets[:, None]
+    w = np.zeros_like(aim)
+    w[..., -1] = rows.constant()
+    value = _fitness(design, own, w, aim, pull)
+    active = np.arange(len(w))
+    for _ in range(60):
+        here = w[active]
+        chances = probabilities(_products(design, here))[..., :-1]
+        slope = np.swapaxes(chances - own, -1, -2) @ design / n
+        slope += 2 * pull[active] * (here - aim[active])
+        step = -_solved(design, chances, pull[active], slope)
+        decrease = -np.sum(step * slope, axis=(-1, -2))
+        near = decrease <= _NEAR  # one more step squares what is left
+        w[active[near]] = here[near] + step[near]
+        active = active[~near]
+        if len(active) == 0:
+            break
+        w[active], value[active] = _searched(
+            design, own, here[~near], step[~near], aim[active], pull[active], value[active]
+        )
+    w = w.reshape(shape)
+    return w[..., :-1], w[..., -1]
+
+
+def _products(design: Array, w: Array) -> Array:
+    """Return scores (B, n, S)."""
+    return np.asarray(np.swapaxes(w @ design.T, -1, -2))
+
+
+def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
+    """Return the Newton direction, without its sign, of each problem."""
+    count, n, scores = chances.shape
+    size = design.shape[1]
+    second = np.empty((count, scores, size, scores, size))
+    for row in range(scores):
+        for other in range(row, scores):
+            bend = chances[..., row] * ((row == other) - chances[..., other]) / n
+            block = np.swapaxes(bend[..., None] * design, -1, -2) @ design
+            second[:, row, :, other] = block
+            second[:, other, :, row] = block
+    whole = second.reshape(count, scores * size, scores * size)
+    places = np.arange(scores * size)
+    whole[:, places, places] += 2 * pull.reshape(count, -1) + 1e-12
+    return np.asarray(np.linalg.solve(whole, slope.reshape(count, -1, 1)).reshape(slope.shape))
+
+
+def _searched(
+    design: Array,
+    own: Array,
+    here: Array,
+    step: Array,
+    aim: Array,
+    pull: Array,
+    value: Array,
+) -> tuple[Array, Array]:
+    """Halve steps until none makes its problem worse; one that cannot be helped stays."""
+    moved, reached = here + step, _fitness(design, own, here + step, aim, pull)
+    length = 1.0
+    for _ in range(30):
+        worse = np.flatnonzero(~(reached <= value))
+        if len(worse) == 0:
+            return moved, reached
+        length /= 2
+        moved[worse] = here[worse] + length * step[worse]
+        reached[worse] = _fitness(design, own, moved[worse], aim[worse], pull[worse])
+    helpless = ~(reached <= value)
+    moved[helpless], reached[helpless] = here[helpless], value[helpless]
+    return moved, reached
+
+
+def _fitness(design: Array, own: Array, w: Array, aim: Array, pull: Array) -> Array:
+    z = _products(design, w)
+    whole = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
+    top = whole.max(axis=-1)
+    total = top + np.log(np.exp(whole - top[..., None]).sum(axis=-1))
+    losses = total - np.sum(z * own, axis=-1)
+    return np.asarray(losses.mean(axis=-1) + np.sum(pull * (w - aim) ** 2, axis=(-1, -2)))

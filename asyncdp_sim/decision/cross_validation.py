@@ -1,0 +1,386 @@
+"""Gains judged on rows that nothing was trained on: the owner's own in turn, or fresh ones."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.decision.adapted import STRENGTHS, JointModels, LinearModels, pulled
+from asyncdp_sim.decision.gain import (
+    MATERIAL,
+    ROUNDING,
+    Estimate,
+    Gain,
+    of_rows,
+    of_runs,
+)
+from asyncdp_sim.decision.predictors import FINITE, OwnBest, OwnModels, Uses, boosts, least
+from asyncdp_sim.decision.rows import OwnRows
+
+FOLDS = 5
+"""Parts into which an owner's persons are divided."""
+REPEATS = 10
+"""How often they are divided anew."""
+FEW_REPEATS = 2
+"""The same of classes, and where boosting is among the own models: these fits take their time."""
+
+JointOfFold = Callable[[Ints], JointModels]
+"""From the places of rows that are judged to joint models that have not seen them."""
+
+
+def folds(rows: OwnRows, count: int, generator: np.random.Generator) -> list[Ints]:
+    """Return the places of rows of each fold; rows of one person are in one.
+
+    Persons come in a random order, those with most rows first, each into the smallest fold.
+    """
+    _, persons = np.unique(rows.persons, return_inverse=True)
+    sizes = np.bincount(persons)
+    count = min(count, len(sizes))
+    order = generator.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    fold_of, filled = np.zeros(len(sizes), dtype=np.int64), np.zeros(count)
+    for person in order:
+        fold_of[person] = np.argmin(filled)
+        filled[fold_of[person]] += sizes[person]
+    return [np.flatnonzero(fold_of[persons] == fold) for fold in range(count)]
+
+
+def latest(rows: OwnRows, share: float) -> list[Ints]:
+    """Return one fold: the latest rows, about a share of all, of whole persons."""
+    order = np.zeros(len(rows)) if rows.order is None else rows.order
+    _, persons = np.unique(rows.persons, return_inverse=True)
+    last = np.full(persons.max(initial=-1) + 1, -np.inf)
+    np.maximum.at(last, persons, order)
+    sizes, chosen = np.bincount(persons), np.zeros(len(last), dtype=np.bool_)
+    filled = 0
+    for person in np.argsort(-last, kind="stable")[: max(0, len(last) - 1)]:
+        if filled >= round(share * len(rows)):
+            break
+        chosen[person] = True
+        filled += int(sizes[person])
+    return [np.flatnonzero(chosen[persons])]
+
+
+@dataclass(eq=False)
+class _Models:
+    """Models fitted to all rows but some, each set once.
+
+    Two folds are left out in two orders when models are chosen inside of training folds: what is
+    fitted without both serves both.
+    """
+
+    rows: OwnRows
+    sigma: float
+    boosts: bool
+    own: dict[bytes, OwnModels] = field(default_factory=dict)
+    used: dict[bytes, tuple[JointModels, JointModels, Uses]] = field(default_factory=dict)
+
+    def without(self, out: Ints) -> OwnModels:
+        """Return the own models of the rows but those at some places."""
+        key = np.sort(out).tobytes()
+        if key not in self.own:
+            kept = self.rows.take(rest(len(self.rows), out))
+            self.own[key] = OwnModels.fitted(kept, self.sigma, boosts=self.boosts)
+        return self.own[key]
+
+    def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
+        """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
+        key = np.sort(out).tobytes()
+        if key not in self.used or self.used[key][0] is not joint:
+            kept = rest(len(self.rows), out)
+            fair = joint.calibrated(self.rows, kept)
+            fitted = Uses.fitted(self.rows.take(kept), self.sigma, fair)
+            self.used[key] = joint, fair, fitted
+        return self.used[key][1:]
+
+
+def rest(count: int, out: Ints) -> Ints:
+    """Return the places that are not among some."""
+    kept = np.ones(count, dtype=np.bool_)
+    kept[out] = False
+    return np.flatnonzero(kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Errors on rows that are judged: own (n,), guess (n,), joint and adapted (J, n)."""
+
+    own: Array
+    guess: Array
+    joint: Array
+    adapted: Array
+    best: str
+
+
+def _chosen(models: _Models, joint: JointModels, out: Ints, inner: list[Ints]) -> tuple[int, Ints]:
+    """Choose the own model and each joint model's strength by folds inside of the training rows.
+
+    Parameters
+    ----------
+    models : _Models
+    joint : JointModels
+        Of all rows of ``models``.
+    out : array
+        Rows that are judged later, and have no say here.
+    inner : list of array
+        The folds of the others.
+
+    Returns
+    -------
+    int, array (J,)
+        Places of the chosen ones; of several strengths that err alike the largest.
+    """
+    rows, own, used = models.rows, list[Array](), list[Array]()
+    for part in inner:
+        both = np.concatenate([out, part])
+        tested = rows.take(part)
+        own.append(tested.errors(models.without(both).scores(tested.columns)))
+        fair, uses = models.uses(joint, both)
+        used.append(tested.errors(uses.scores(tested.columns, fair.scores[:, part])))
+    return int(least(own)), least(used)
+
+
+def _score(
+    models: _Models, joint: JointModels, out: Ints, inner: list[Ints], tested: OwnRows, as_is: Array
+) -> Scored:
+    """Fit to the rows but ``out``, as chosen inside of them, and judge on ``tested``."""
+    own, (_, uses) = models.without(out), models.uses(joint, out)
+    errors_own = tested.errors(own.scores(tested.columns))
+    errors_used = tested.errors(uses.scores(tested.columns, as_is))
+    constant = own.names.index("constant")
+    if len(inner) < 2:  # nothing to choose by
+        best, strength = constant, np.full(errors_used.shape[1], len(errors_used) - 1)
+    else:
+        best, strength = _chosen(models, joint, out, inner)
+    adapted = np.take_along_axis(errors_used, strength[None, :, None], axis=0)[0]
+    return Scored(errors_own[best], errors_own[constant], errors_used[-1], adapted, own.names[best])
+
+
+def judge_by_cross_validation(
+    rows: OwnRows,
+    joint: JointModels | JointOfFold,
+    sigma: float,
+    generator: np.random.Generator,
+    *,
+    records: int | None = None,
+    material: float = MATERIAL,
+    own_best: OwnBest = "any",
+    repeats: int | None = None,
+) -> Gain:
+    """Judge on the owner's own rows, of which each is left out of training in turn.
+
+    Parameters
+    ----------
+    rows : OwnRows
+        All rows of the owner. With ``order`` the latest fifth is judged, once.
+    joint : JointModels or callable
+        Models that have seen none of the rows, such as those of substitutes; or, from the places
+        of rows that are judged, models that have not seen these. Scores are of all rows.
+    sigma : float
+        σ of the scenario's model.
+    generator : Generator
+        Divides persons into folds.
+    records : int, optional
+        n_i, which the mean by records weighs; the number of rows by default.
+    material : float
+        Share of the own error from which on a gain counts.
+    own_best : str
+        "linear" leaves boosting out.
+    repeats : int, optional
+        How often persons are divided anew.
+
+    Notes
+    -----
+    The variance by rows is that of the mean paired difference v = Σ_g e_g² G/(G − 1)/n², the mean
+    of it over repeats R, times 1/R + K/(K − 1): Nadeau and Bengio's 1/(KR) + n_test/n_train, for
+    folds of n/K rows each. With one split it is that of the judged rows, times 1 + n_test/n_train.
+    """
+    boosted = boosts(rows, own_best)
+    times = repeats or (FEW_REPEATS if boosted or rows.classes > 0 else REPEATS)
+    parts, found, places = list[list[Ints]](), list[Scored](), list[Ints]()
+    if rows.order is not None:
+        parts = [latest(rows, 1 / FOLDS)]
+    else:
+        parts = [folds(rows, FOLDS, generator) for _ in range(times)]
+    if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + (rows.order is not None) < 2:
+        return _nothing(len(rows), records, _count(joint))
+    for division in parts:
+        models = _Models(rows, sigma, boosted)
+        for place, out in enumerate(division):
+            given = joint if isinstance(joint, JointModels) else joint(out)
+            inner = [part for at, part in enumerate(division) if at != place]
+            if rows.order is not None:
+                kept = rest(len(rows), out)
+                inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
+            as_is = models.uses(given, out)[0].scores[:, out]
+            found.append(_score(models, given, out, inner, rows.take(out), as_is))
+            places.append(out)
+    redraw = joint.redraw if isinstance(joint, JointModels) else given.redraw
+    judged = sum(map(len, parts[0]))
+    trained = len(rows) - judged if rows.order is not None else 0
+    factor = 1 + judged / trained if trained > 0 else 1 / times + FOLDS / (FOLDS - 1)
+    each = len(parts[0])
+    blocks = [slice(at, at + each) for at in range(0, len(found), each)]
+    return _gain(
+        [_joined(found[block], places[block]) for block in blocks],
+        [rows.persons[np.concatenate(places[block])] for block in blocks],
+        factor, redraw, len(rows), records, material,
+    )  # fmt: skip
+
+
+def judge_fresh(
+    rows: OwnRows,
+    joint: JointModels,
+    fresh: OwnRows,
+    as_is: Array,
+    sigma: float,
+    generator: np.random.Generator,
+    *,
+    material: float = MATERIAL,
+    own_best: OwnBest = "any",
+) -> Gain:
+    """Judge on rows apart, such as held-out ones or fresh ones of the owner's law.
+
+    Parameters
+    ----------
+    rows : OwnRows
+        Those that are trained on, n_i of them.
+    joint : JointModels
+        With predictions of ``rows``.
+    fresh : OwnRows
+    as_is : array (J, m, S)
+        Predictions of ``fresh`` by the joint models.
+    sigma, generator, material, own_best
+        As in :func:`judge_by_cross_validation`.
+
+    Notes
+    -----
+    The variance by rows is that of the mean paired difference over the judged rows, m of them,
+    times 1 + m/n: the training rows are one draw, too.
+    """
+    if len(rows) == 0 or len(fresh) == 0:
+        return _nothing(len(rows), None, len(joint.scores))
+    none = np.zeros(0, dtype=np.int64)
+    models = _Models(rows, sigma, boosts(rows, own_best))
+    if joint.margins:  # one sigmoid for rows and fresh ones
+        both = JointModels(np.concatenate([joint.scores, as_is], axis=1), None, None, margins=True)
+        as_is = both.calibrated(rows, np.arange(len(rows))).scores[:, len(rows) :]
+    inner = folds(rows, FOLDS, generator)
+    scored = _score(models, joint, none, inner, fresh, as_is)
+    return _gain(
+        [scored], [fresh.persons], 1 + len(fresh) / len(rows), joint.redraw,
+        len(rows), len(rows), material,
+    )  # fmt: skip
+
+
+def _joined(found: list[Scored], places: list[Ints]) -> Scored:
+    """Return the errors of all folds of a division, in the order of the folds."""
+    names = [item.best for item, part in zip(found, places, strict=True) for _ in part]
+    own, guess, joint, adapted = (
+        np.concatenate([getattr(item, name) for item in found], axis=-1)
+        for name in ("own", "guess", "joint", "adapted")
+    )
+    return Scored(own, guess, joint, adapted, max(sorted(set(names)), key=names.count))
+
+
+def _gain(
+    divisions: list[Scored],
+    persons: list[Ints],
+    factor: float,
+    redraw: Ints | None,
+    rows: int,
+    records: int | None,
+    material: float,
+) -> Gain:
+    """Return the gain by paired differences of errors, a division of the rows each."""
+    own, guess, joint, adapted = (
+        float(np.mean([getattr(item, name).mean() for item in divisions]))
+        for name in ("own", "guess", "joint", "adapted")
+    )
+    estimates, kept = list[Estimate](), list[tuple[float, float, Array]]()
+    for name in ("adapted", "joint"):
+        used = [getattr(item, name) for item in divisions]
+        by_run = np.mean(
+            [(item.own - each).mean(axis=-1) for item, each in zip(divisions, used, strict=True)],
+            axis=0,
+        )
+        value = float(by_run.mean())
+        if not np.isfinite(value):
+            estimates.append(Estimate(value))
+            kept.append((0.0, np.inf, by_run))
+            continue
+        if abs(value) <= ROUNDING * own and np.abs(by_run).max() <= ROUNDING * own:
+            value, by_run = 0.0, np.zeros_like(by_run)
+        pairs = [
+            of_rows(item.own - each.mean(axis=0), whose, factor)
+            for item, each, whose in zip(divisions, used, persons, strict=True)
+        ]
+        variance, degrees = float(np.mean([v for v, _ in pairs])), pairs[0][1]
+        if variance <= (ROUNDING * own) ** 2:
+            variance = 0.0
+        parts = (*(((variance, degrees),) if variance > 0 else ()), *of_runs(by_run, redraw))
+        estimates.append(Estimate(value, parts))
+        kept.append((variance, degrees, by_run))
+    names = [item.best for item in divisions]
+    return Gain(
+        rows=rows,
+        records=rows if records is None else records,
+        own=own,
+        joint=joint,
+        adapted=adapted,
+        guessing=guess,
+        own_best=max(sorted(set(names)), key=names.count),
+        gain=estimates[0],
+        joint_gain=estimates[1],
+        of_rows=kept[0][0],
+        degrees=kept[0][1],
+        by_run=kept[0][2],
+        redraw=redraw,
+        material=material * own,
+    )
+
+
+def _nothing(rows: int, records: int | None, runs: int) -> Gain:
+    """Return what is known of an owner without rows to train or to judge on: nothing."""
+    none, nan = Estimate(np.nan), np.nan
+    n = rows if records is None else records
+    unknown = np.full(runs, np.nan)
+    return Gain(
+        rows, n, nan, nan, nan, nan, "constant", none, none, 0.0, np.inf, unknown, None, nan
+    )
+
+
+def _count(joint: JointModels | JointOfFold) -> int:
+    return len(joint.scores) if isinstance(joint, JointModels) else 1
+
+
+def adapted_model(
+    rows: OwnRows, joint: JointModels, sigma: float, generator: np.random.Generator
+) -> tuple[LinearModels, float]:
+    """Return the first joint model adapted to all rows, and the strength that folds of them chose.
+
+    Parameters
+    ----------
+    rows, joint, sigma, generator
+        As in :func:`judge_by_cross_validation`; the joint model is linear.
+    """
+    if joint.linear is None:
+        raise ValueError("a model that is not linear is not adapted")
+    every = np.arange(len(rows))
+    inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
+    fair = joint.calibrated(rows, every)
+    if len(inner) < 2 or not rows.trainable or fair.linear is None:
+        return _first(fair.linear or joint.linear), np.inf
+    models = _Models(rows, sigma, boosts=False)
+    _, strength = _chosen(models, joint, np.zeros(0, dtype=np.int64), inner)
+    if strength[0] == len(FINITE):
+        return _first(fair.linear), np.inf
+    path = pulled(rows, sigma, fair.linear.finite, FINITE)
+    place = int(strength[0])
+    chosen = LinearModels(path.coefficients[place, :1], path.constants[place, :1])
+    return chosen, STRENGTHS[place]
+
+
+def _first(models: LinearModels) -> LinearModels:
+    return LinearModels(models.coefficients[:1], models.constants[:1])

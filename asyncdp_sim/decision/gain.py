@@ -1,0 +1,344 @@
+"""The gain of an owner and of all, its interval, and the verdict on it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil, inf, isfinite, sqrt
+from typing import Literal
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Ints
+
+MATERIAL = 0.05
+"""Share of the own error from which on a gain is material, unless the owner says otherwise."""
+ROUNDING = 1e-9
+"""Share of the own error below which a difference is none."""
+HALVES = 8
+"""Halves of public rows that :func:`over_halves` is of."""
+
+
+class Verdict(StrEnum):
+    """What is known of a gain; exactly one holds."""
+
+    GAINS = "gains"
+    WORSE = "does worse"
+    NO_DIFFERENCE = "no material difference"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % interval.
+
+    Attributes
+    ----------
+    value : float
+        In the unit of the error.
+    parts : tuple of (float, float)
+        Variances that add up to that of the value, each with its degrees of freedom.
+    """
+
+    value: float
+    parts: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def variance(self) -> float:
+        """The sum of its parts."""
+        return sum(variance for variance, _ in self.parts)
+
+    @property
+    def half_width(self) -> float:
+        """Half of the interval: t · √Σ v, of (Σ v)² / Σ (v²/f) degrees (Satterthwaite).
+
+        Infinite where a part has no degree of freedom: nothing is known of it then.
+        """
+        from scipy.special import stdtrit  # scipy.stats takes a second to import
+
+        total = self.variance
+        if any(not (degrees > 0 and isfinite(v)) for v, degrees in self.parts):
+            return inf
+        if total == 0:
+            return 0.0
+        degrees = total**2 / sum(v**2 / degrees for v, degrees in self.parts)
+        return float(stdtrit(degrees, 0.975)) * sqrt(total)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.value - self.half_width if isfinite(self.value) else self.value
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.value + self.half_width if isfinite(self.value) else self.value
+
+
+def verdict_of(gain: Estimate, material: float, *, better_than_guessing: bool) -> Verdict:
+    """Return the verdict on a gain.
+
+    Parameters
+    ----------
+    gain : Estimate
+    material : float
+        Smallest gain that the owner calls material, > 0, in the unit of the error.
+    better_than_guessing : bool
+        Whether the joint model or the adapted one errs less than one guess for all cases. If not,
+        no verdict is "gains".
+    """
+    if np.isnan(gain.value):
+        return Verdict.UNDECIDED
+    if gain.low > 0 and gain.value >= material:
+        return Verdict.GAINS if better_than_guessing else Verdict.UNDECIDED
+    if gain.high < 0 and gain.value <= -material:
+        return Verdict.WORSE
+    if -material <= gain.low and gain.high <= material:
+        return Verdict.NO_DIFFERENCE
+    return Verdict.UNDECIDED
+
+
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """What one owner gains.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of the owner that are trained on, all of them in turn where folds are judged.
+    records : int
+        n_i, which the mean by records weighs.
+    own, joint, adapted, guessing : float
+        Mean errors: of the best own model, of the joint model as it is, of the better use of it,
+        and of one guess for all cases.
+    own_best : str
+        The own model that was best most often: "constant", "linear" or "boosting".
+    gain, joint_gain : Estimate
+        ``own`` − ``adapted``, and ``own`` − ``joint``.
+    of_rows : float
+        Variance of ``gain`` by the rows that were scored and trained on.
+    degrees : float
+        Its degrees of freedom.
+    by_run : array (J,)
+        The gain under each joint model.
+    redraw : array (J,) or None
+        Which redraw of the others' rows each joint model learned from; None where it is one.
+    material : float
+        Smallest gain that counts, in the unit of the error.
+    """
+
+    rows: int
+    records: int
+    own: float
+    joint: float
+    adapted: float
+    guessing: float
+    own_best: str
+    gain: Estimate
+    joint_gain: Estimate
+    of_rows: float
+    degrees: float
+    by_run: Array
+    redraw: Ints | None
+    material: float
+
+    @property
+    def better_than_guessing(self) -> bool:
+        """Whether the joint model, as it is or adapted, errs less than guessing."""
+        return min(self.joint, self.adapted) < self.guessing
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the gain."""
+        return verdict_of(self.gain, self.material, better_than_guessing=self.better_than_guessing)
+
+    @property
+    def better_in(self) -> int:
+        """In how many runs it gains anything."""
+        return int(np.count_nonzero(self.by_run > ROUNDING * self.own))
+
+    @property
+    def rows_to_decide(self) -> int | None:
+        """With how many rows to train on another verdict than "undecided" would be expected.
+
+        So many more rows are judged, too. The half width shrinks with 1/√rows, down to what the
+        runs leave. None where a verdict is there, or where no number of rows would bring one.
+        """
+        half = self.gain.half_width
+        if self.verdict is not Verdict.UNDECIDED or not 0 < half < inf:
+            return None
+        size = abs(self.gain.value)
+        needed = size if size >= self.material else self.material - size
+        left = self.gain.variance - self.of_rows
+        room = (needed / half) ** 2 * self.gain.variance - left
+        if needed <= 0 or room <= 0 or needed >= half:
+            return None
+        return ceil(self.rows * self.of_rows / room)
+
+
+@dataclass(frozen=True)
+class Consortium:
+    """The gain of all: the mean over owners, every owner counting once.
+
+    Attributes
+    ----------
+    gain, by_records : Estimate
+        The mean over owners, and the mean in which every record counts once.
+    verdict, verdict_by_records : Verdict
+    owners : int
+        How many owners it is of: those that have rows to be judged on.
+    """
+
+    gain: Estimate
+    by_records: Estimate
+    verdict: Verdict
+    verdict_by_records: Verdict
+    owners: int
+
+
+def consortium(gains: Sequence[Gain]) -> Consortium | None:
+    """Return the mean gain of owners that were judged with the same joint models.
+
+    A run's noise is common to all owners, so that its part of the variance is that of the mean over
+    owners, run by run; rows are not common, and their variances add up. None where no owner has a
+    gain.
+    """
+    known = [gain for gain in gains if isfinite(gain.gain.value)]
+    if len(known) == 0:
+        return None
+    once = np.full(len(known), 1 / len(known))
+    records = np.array([gain.records for gain in known], dtype=float)
+    shares = (once, records / records.sum())
+    (mean, verdict), (weighted, other) = (_weighted(known, share) for share in shares)
+    return Consortium(mean, weighted, verdict, other, len(known))
+
+
+def _weighted(gains: Sequence[Gain], share: Array) -> tuple[Estimate, Verdict]:
+    """Return a weighted mean, and the verdict on it."""
+    rows = np.array([gain.of_rows for gain in gains]) * share**2
+    degrees = np.array([gain.degrees for gain in gains])
+    total = float(rows.sum())
+    pooled = total**2 / float(np.sum(rows**2 / degrees)) if total > 0 else inf
+    by_run = share @ np.stack([gain.by_run for gain in gains])
+    runs = of_runs(by_run, gains[0].redraw)
+    parts = (*(((total, pooled),) if total > 0 else ()), *runs)
+    value = float(share @ np.array([gain.gain.value for gain in gains]))
+    means = {
+        name: float(share @ np.array([getattr(gain, name) for gain in gains]))
+        for name in ("joint", "adapted", "guessing", "material")
+    }
+    better = min(means["joint"], means["adapted"]) < means["guessing"]
+    estimate = Estimate(value, parts)
+    return estimate, verdict_of(estimate, means["material"], better_than_guessing=better)
+
+
+def of_runs(by_run: Array, redraw: Ints | None) -> tuple[tuple[float, float], ...]:
+    """Return the variance that joint models leave in a mean over them, and its degrees of freedom.
+
+    Of J runs with the others' own rows it is var/J. Where the others' rows were redrawn, they
+    themselves are one more draw: var · (1 + 1/redraws) of the means of redraws. One joint model
+    shows no variance: nothing is returned for a single run, and no degree of freedom for a single
+    redraw, which makes the interval infinite.
+    """
+    if redraw is None:
+        if len(by_run) < 2 or not np.isfinite(by_run).all():
+            return ()
+        return ((float(np.var(by_run, ddof=1)) / len(by_run), len(by_run) - 1.0),)
+    means = np.array([by_run[redraw == number].mean() for number in np.unique(redraw)])
+    if len(means) < 2:
+        return ((0.0, 0.0),)
+    return ((float(np.var(means, ddof=1)) * (1 + 1 / len(means)), len(means) - 1.0),)
+
+
+def over_halves(means: Sequence[float]) -> Estimate:
+    """Return the mean gain over random halves of the public rows: ± t₇ · sd · √(1 + 1/8).
+
+    The owners' own rows are one more draw beside those of the halves, which share rows.
+
+    Parameters
+    ----------
+    means : sequence of float
+        The mean gain over owners in each half, at least two; :data:`HALVES` by plan.
+    """
+    variance = float(np.var(means, ddof=1)) * (1 + 1 / len(means))
+    return Estimate(float(np.mean(means)), ((variance, len(means) - 1.0),))
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """The budget from which on an owner, or the mean owner, gains.
+
+    Attributes
+    ----------
+    low : float
+        Largest budget below it that was tried; 0 where the smallest suffices.
+    value : float
+        Where the lower end of the interval, and the gain above what is material, have both become
+        positive: linear between budgets in 1/ε.
+    high : float
+        Smallest budget that was tried from which on the verdict is "gains".
+    """
+
+    low: float
+    value: float
+    high: float
+
+
+def break_even(
+    budgets: Sequence[float],
+    gains: Sequence[Estimate],
+    verdicts: Sequence[Verdict],
+    material: Sequence[float],
+) -> BreakEven | None:
+    """Return the smallest ε from which on the verdict is "gains"; None where there is none.
+
+    Parameters
+    ----------
+    budgets : sequence of float
+        ε > 0, ascending.
+    gains, verdicts, material : sequence
+        At each budget.
+    """
+    first = len(budgets)
+    while first > 0 and verdicts[first - 1] is Verdict.GAINS:
+        first -= 1
+    if first == len(budgets):
+        return None
+    if first == 0:
+        return BreakEven(0.0, budgets[0], budgets[0])
+    low, high = budgets[first - 1], budgets[first]
+
+    def over(at: int) -> float:
+        return min(gains[at].low, gains[at].value - material[at])
+
+    before, after = over(first - 1), over(first)
+    share = 1.0 if not isfinite(before) or before >= 0 else before / (before - after)
+    value = 1 / (1 / low + share * (1 / high - 1 / low))
+    return BreakEven(low, value, high)
+
+
+def of_rows(differences: Array, persons: Ints, overlap: float) -> tuple[float, float]:
+    """Return the variance of a mean of paired differences, and its degrees of freedom.
+
+    Rows of one person count together: Σ_g e_g² · G/(G − 1)/n², e_g the sum of a person's rows'
+    distances from the mean, G the number of persons. ``overlap`` is by how much more the mean
+    varies because training sets overlap (Nadeau and Bengio, "Inference for the generalization
+    error", Machine Learning 52 (2003)).
+
+    Parameters
+    ----------
+    differences : array (n,)
+    persons : array (n,)
+        From 0.
+    overlap : float
+        ≥ 1.
+    """
+    names, whose = np.unique(persons, return_inverse=True)
+    away, groups = np.bincount(whose, weights=differences - differences.mean()), len(names)
+    if groups < 2:
+        return inf, 0.0
+    variance = float(np.sum(away**2)) * groups / (groups - 1) / len(differences) ** 2
+    return variance * overlap, groups - 1.0
+
+
+Score = Literal["absolute error", "log loss"]
+"""What errors are measured by."""

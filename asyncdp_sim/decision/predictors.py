@@ -1,0 +1,144 @@
+"""An owner's own models, and its uses of a joint one, fitted to some rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.decision.adapted import STRENGTHS, JointModels, LinearModels, Path, pulled
+from asyncdp_sim.decision.rows import OwnRows
+
+OwnBest = Literal["any", "linear"]
+"""Which own models compete: all, or those without boosting."""
+BOOSTED_FROM = 100
+"""Rows of an owner from which on boosting is among its own models."""
+FINITE = STRENGTHS[:-1]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnModels:
+    """An owner's own models, fitted: the constant, linear ones by strength, and boosting.
+
+    Attributes
+    ----------
+    constant : array (S,)
+    path : Path or None
+        Linear models that are pulled towards the constant; None where no model is fitted.
+    boosting : object or None
+        A fitted estimator of scikit-learn.
+    boosts : bool
+        Whether boosting is among the models.
+    classes : int
+    """
+
+    constant: Array
+    path: Path | None
+    boosting: Any
+    boosts: bool
+    classes: int
+
+    @classmethod
+    def fitted(cls, rows: OwnRows, sigma: float, *, boosts: bool) -> "OwnModels":
+        """Fit all of them to rows; where these are few or of one class, the constant is all."""
+        constant = rows.constant()
+        if not rows.trainable:
+            return cls(constant, None, None, boosts, rows.classes)
+        towards = LinearModels(np.zeros((1, rows.scores, rows.columns.shape[1])), constant[None])
+        path = pulled(rows, sigma, towards, FINITE)
+        return cls(constant, path, _boosted(rows) if boosts else None, boosts, rows.classes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What each of :meth:`scores` is called; the strengths of the linear one have one name."""
+        last = ("boosting",) if self.boosts else ()
+        return ("linear",) * len(FINITE) + ("constant",) + last
+
+    def scores(self, columns: Array) -> Array:
+        """Return the predictions (C, n, S) of all of them."""
+        constant = np.broadcast_to(self.constant, (1, len(columns), len(self.constant)))
+        if self.path is None:
+            return np.broadcast_to(constant, (len(self.names), *constant.shape[1:]))
+        found = [self.path.scores(columns)[:, 0], constant]
+        if self.boosting is not None:
+            found.append(_of_boosting(self.boosting, columns, self.classes)[None])
+        return np.concatenate(found)
+
+
+def _boosted(rows: OwnRows) -> Any:
+    """Return one small boosting, fitted; None where scikit-learn finds nothing to fit."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    options: dict[str, Any] = {
+        "max_iter": 30,
+        "max_leaf_nodes": 4,
+        "min_samples_leaf": 5,
+        "early_stopping": False,
+        "random_state": 0,
+    }
+    if rows.classes == 0:
+        model = HistGradientBoostingRegressor(loss="absolute_error", **options)
+    else:
+        model = HistGradientBoostingClassifier(**options)
+    return model.fit(rows.columns, rows.targets)
+
+
+def _of_boosting(model: Any, columns: Array, classes: int) -> Array:
+    """Return predictions (n, S); a class that was not among the rows has the least probability."""
+    if classes == 0:
+        return np.asarray(model.predict(columns))[:, None]
+    logarithms = np.full((len(columns), classes), np.log(1e-6))
+    places = model.classes_.astype(np.int64)
+    logarithms[:, places] = np.log(np.maximum(model.predict_proba(columns), 1e-6))
+    return np.asarray(logarithms[:, :-1] - logarithms[:, -1:])
+
+
+@dataclass(frozen=True, eq=False)
+class Uses:
+    """Uses of the joint models by an owner: adapted by each strength, the last as they are.
+
+    Attributes
+    ----------
+    path : Path or None
+        Adapted models of finite strengths; None where models are not adapted.
+    own : array (S,) or None
+        The constant that stands in place of adapted models, where no model is fitted.
+    """
+
+    path: Path | None
+    own: Array | None
+
+    @classmethod
+    def fitted(cls, rows: OwnRows, sigma: float, joint: JointModels) -> "Uses":
+        """Adapt the joint models to rows."""
+        if joint.linear is None:
+            return cls(None, None)
+        if not rows.trainable:
+            return cls(None, rows.constant())
+        return cls(pulled(rows, sigma, joint.linear.finite, FINITE), None)
+
+    def scores(self, columns: Array, as_they_are: Array) -> Array:
+        """Return predictions (U, J, n, S), given those (J, n, S) of the joint models."""
+        last = as_they_are[None]
+        if self.path is not None:
+            return np.concatenate([self.path.scores(columns), last])
+        if self.own is not None:
+            return np.concatenate([np.broadcast_to(self.own, last.shape), last])
+        return last
+
+
+def boosts(rows: OwnRows, own_best: OwnBest) -> bool:
+    """Return whether boosting is among an owner's own models."""
+    return own_best == "any" and len(rows) >= BOOSTED_FROM
+
+
+def least(errors: Sequence[Array]) -> Ints:
+    """Return which candidate errs least over folds of errors (C, …, n), shape (…); ties: the last.
+
+    The last linear candidate is the one that is pulled most, so that ties prefer the simpler one.
+    """
+    total = np.sum([each.sum(axis=-1) for each in errors], axis=0)
+    total = np.where(np.isnan(total), np.inf, total)
+    reverse = np.argmin(total[::-1], axis=0)
+    return np.asarray(len(total) - 1 - reverse)

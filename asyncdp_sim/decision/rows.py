@@ -1,0 +1,105 @@
+"""An owner's rows as its own models see them, and the errors of predictions on them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.decision.gain import Score
+
+SPREAD = 1e-3
+"""Share of every predicted probability that is spread evenly over the classes: no prediction is
+certain, so that one surprise costs at most ln(K/SPREAD), 7.6 of two classes."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """Rows of one owner.
+
+    Attributes
+    ----------
+    columns : array (n, c)
+        The encoded columns, before any projection.
+    targets : array (n,)
+        Numbers, or places of classes from 0 to K − 1 in the order of the model's labels.
+    classes : int
+        K; 0 where targets are numbers.
+    persons : array (n,)
+        Whose row each is, from 0: rows of one person stay together.
+    order : array (n,) or None
+        Ranks in time: the latest rows judge then.
+    """
+
+    columns: Array
+    targets: Array
+    classes: int
+    persons: Ints
+    order: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def take(self, places: Ints) -> "OwnRows":
+        """Return some of the rows."""
+        order = None if self.order is None else self.order[places]
+        return replace(
+            self,
+            columns=self.columns[places],
+            targets=self.targets[places],
+            persons=self.persons[places],
+            order=order,
+        )
+
+    @property
+    def scores(self) -> int:
+        """Numbers that a prediction has: K − 1, the last class being the reference, or 1."""
+        return max(1, self.classes - 1)
+
+    @property
+    def trainable(self) -> bool:
+        """Whether a model is fitted to them, and not the constant alone."""
+        enough = len(self) >= FEW
+        return enough and (self.classes == 0 or len(np.unique(self.targets)) > 1)
+
+    def constant(self) -> Array:
+        """Return the best guess (S,) for all cases: the median, or the smoothed shares' log-odds.
+
+        The share of a class with k of n rows is (k + ½)/(n + K/2).
+        """
+        if self.classes == 0:
+            return np.array([np.median(self.targets) if len(self) > 0 else 0.0])
+        counts = np.bincount(self.targets.astype(np.int64), minlength=self.classes) + 0.5
+        return np.asarray(np.log(counts[:-1] / counts[-1]))
+
+    def errors(self, z: Array) -> Array:
+        """Return the errors (…, n) of predictions z (…, n, S) of these rows."""
+        return errors(z, self.targets, self.classes)
+
+
+FEW = 10
+"""Rows below which no model is fitted: there is the constant, and the joint model as it is."""
+
+
+def scored_by(classes: int) -> Score:
+    """Return what errors are measured by."""
+    return "absolute error" if classes == 0 else "log loss"
+
+
+def errors(z: Array, targets: Array, classes: int) -> Array:
+    """Return |y − z|, or −ln p_y with p spread by :data:`SPREAD`; of no number the worst."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if classes == 0:
+            distance = np.abs(z[..., 0] - targets)
+            return np.where(np.isnan(distance), np.inf, distance)
+        chances = probabilities(z)
+    places = np.broadcast_to(targets.astype(np.int64)[:, None], (*chances.shape[:-1], 1))
+    own = np.take_along_axis(chances, places, axis=-1)[..., 0]
+    return np.asarray(-np.log((1 - SPREAD) * np.nan_to_num(own) + SPREAD / classes))
+
+
+def probabilities(z: Array) -> Array:
+    """Return probabilities (…, K) of scores (…, K − 1), the last class being the reference."""
+    whole = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        odds = np.exp(whole - whole.max(axis=-1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=-1, keepdims=True))

@@ -1,0 +1,238 @@
+"""ψ of joint models against ε, a line for each way to hide records, and own models: who gains."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.words import as_float, known, number
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
+from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
+from asyncdp_sim.figures.kit.style import THEORY, VERMILION, looks
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
+from asyncdp_sim.privacy.label import bound_moves, gradient_norm
+from asyncdp_sim.results import Cell, Result, Sweep
+
+EPSILON = "privacy.epsilon"
+LEAST = 2  # owners, and values of ε
+MOST_SERIES = 7
+FEW_LINES = 30  # owners whose own models' lines do not fill the frame
+OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
+
+
+@dataclass(frozen=True)
+class JointModels(Series):
+    """The cells that hide records in the same way, in ascending order of ε."""
+
+    @property
+    def psi(self) -> Array:
+        """Mean ψ of the joint models and the ends of its 95 % interval, shape (3, J)."""
+        return np.array([mean_psi_at_end(result) for result in self.results]).T
+
+    @property
+    def alone(self) -> Array:
+        """ψ of each owner's own model, shape (N,)."""
+        return _alone(self.results[0])
+
+    @property
+    def break_even(self) -> Array:
+        """The ε from which on the joint model has the smaller ψ, shape (N,); ∞ where there is none.
+
+        Between two swept ε the logarithm of ψ is interpolated over the logarithm of ε.
+        """
+        psi = np.log(self.psi[0])
+        return np.array([_crossing(np.log(self.at), psi, own) for own in np.log(self.alone)])
+
+    @property
+    def half(self) -> float:
+        """The ε from which on half of the owners gain."""
+        return float(np.median(self.break_even))
+
+    @property
+    def legend(self) -> str:
+        """Its name, the bound that its noise is scaled for, and what it guarantees."""
+        norm = (self.results[0].scenario["privacy"].get("sensitivity") or {}).get("norm")
+        sign = "Ξ₁" if (norm or gradient_norm(self.results[0].manifest)) == "l1" else "Ξ₂"
+        constants = [result.manifest.get("constants") or {} for result in self.results]
+        bounds = sorted({known(each.get("noise_bound")) for each in constants})
+        said = ", ".join(f"{bound:.4g}" for bound in bounds if np.isfinite(bound))
+        bound = f"{sign} = {said}" if said else "no bound"
+        if bound_moves(self.results[0].manifest):
+            bound = f"{bound} at first"
+        return f"{self.name} ({bound}): {named_guarantee(self.results)}"
+
+
+def select(sweep: Sweep) -> list[JointModels] | str:
+    """Return a sweep's ways to hide records, or in words why it compares none over ε."""
+    if EPSILON not in sweep.paths:
+        return f"{EPSILON} is not swept"
+    rest = [path for path in sweep.paths if path != EPSILON]
+    cells = [cell for cell in sweep.cells if _finite(cell) and cell.result.summary["updates"] > 0]
+    series = JointModels.grouped(cells, lambda c: c.label(rest), lambda c: float(c.values[EPSILON]))
+    if not 1 <= len(series) <= MOST_SERIES:
+        return f"{len(series)} lines, and {MOST_SERIES} can be shown"
+    if len({_way(line.results[0]) for line in series}) < len(series):
+        return "lines that hide data in the same way"
+    if min(len(line.at) for line in series) < LEAST:
+        return f"fewer than {LEAST} budgets"
+    return series
+
+
+def select_ways(sweep: Sweep) -> list[JointModels] | str:
+    """Return a sweep's ways to hide records where there are several, or in words why not."""
+    series = select(sweep)
+    return "one way to hide data" if len(series) == 1 else series
+
+
+def select_alone(sweep: Sweep) -> list[JointModels] | str:
+    """Return a sweep's joint models, or in words why they are not compared with own models."""
+    series = select(sweep)
+    if isinstance(series, str):
+        return series
+    results = [result for line in series for result in line.results]
+    if not all("profits_psi" in result.summary for result in results):
+        return "owners alone are not known: run.alone"
+    first = _alone(results[0])
+    if len(first) < LEAST:
+        return f"fewer than {LEAST} owners"
+    if not all(np.array_equal(_alone(result), first) for result in results):
+        return "owners are not the same in all cells"
+    return series
+
+
+def declared(found: list[JointModels], own: Array | None) -> Declaration:
+    """Say ψ against ε with 95 % intervals, and a level line for each owner's own model."""
+    marks: list[Layer] = []
+    half: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+    half |= {"color": VERMILION} if len(found) == 1 else {}
+    gained = []
+    for line, look in zip(found, looks(len(found), markersize=4.5, linewidth=1.4), strict=True):
+        if label(line.results).private is not True:
+            look |= {"linestyle": "--", "markerfacecolor": "white"}
+        name = line.legend if len(found) > 1 else "joint model: mean and 95 % interval"
+        marks.append(measured(line.at, line.psi, name=name, **look))
+        if own is not None and line.at[0] < line.half < np.inf:
+            tone = {"color": look["color"]} if len(found) > 1 else {}
+            gained.append(Layer("upright", line.half, look=half | tone))
+    if own is not None:
+        named = "own models: one line per owner, without noise"
+        thin = OWN | {"zorder": 0, "linewidth": 0.4 if len(own) > FEW_LINES else 0.8}
+        marks += [Layer("level", y=level, look=thin) for level in own]
+        marks += [Layer("line", name=named, look=OWN), *gained]
+    if gained:
+        on = "from this $\\epsilon$ on, half of the owners gain"
+        marks.append(Layer("line", name=on, look=half))
+    places = [epsilon for line in found for epsilon in line.at]
+    across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
+    side = Side(f"mean $\\psi$: loss above the least\n{BETTER}", log=True, grid=True)
+    title = "" if own is None else decision(found).replace(". ", ".\n")
+    panel = Panel(marks, across, side)
+    return Declaration([panel], (7.2, 3.9), title, columns=1)
+
+
+def rows(line: JointModels) -> Columns:
+    """Return what is drawn of one line: a row for every ε."""
+    return line.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
+
+
+def rows_of_owners(line: JointModels) -> Columns:
+    """Return what is drawn of one line: a row for every ε and owner."""
+    owners, many = len(line.alone), len(line.at)
+    table: Columns = {"line": np.repeat([line.name], many * owners)}
+    table |= {"epsilon": np.repeat(line.at, owners)}
+    table |= estimates("psi_final_mean", np.repeat(line.psi, owners, axis=1).T)
+    shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
+    shared |= {"break_even_epsilon": line.break_even}
+    table |= {name: np.tile(column, many) for name, column in shared.items()}
+    table["gains"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
+    return table | row_labels([[result] for result in line.results], owners)
+
+
+_CAPTION = (
+    "Mean ψ after the last update against ε (markers; error bars: 95 % intervals over replicates); "
+    "hollow and dashed: not private as claimed."
+)
+
+
+def caption(found: list[JointModels]) -> str:
+    """Return what is said below a picture with own models."""
+    return (
+        f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; an "
+        "owner gains where the joint model is below its line, as it then fits all records better. "
+        f"{decision(found)}"
+    )
+
+
+def decision(found: list[JointModels]) -> str:
+    """Return how many owners gain, and from which ε on half of them do."""
+    if len(found) > 1:
+        places = [
+            "at no ε shown" if line.half == np.inf else f"from ε = {line.half:.2g} on"
+            for line in found
+        ]
+        return " ".join(
+            f"{line.name}: half of the owners gain by joining {place}."
+            for line, place in zip(found, places, strict=True)
+        )
+    [joint] = found
+    low, high = (int((joint.alone > psi).sum()) for psi in joint.psi[0][[0, -1]])
+    counts = (
+        f"At ε = {number(joint.at[0])}, {low} of {len(joint.alone)} owners gain by joining; "
+        f"at ε = {number(joint.at[-1])}, {high} do."
+    )
+    if joint.half == np.inf:
+        return f"{counts} Do not join at these ε: fewer than half of the owners gain."
+    return f"{counts} Join if ε may be {joint.half:.2g} or more: then half of the owners gain."
+
+
+def decisions(opened: Result | Sweep) -> tuple[str, ...]:
+    """Return the decision of a sweep that has one; nothing of other sweeps, or of a result."""
+    found = select_alone(opened) if isinstance(opened, Sweep) else "a single result"
+    return () if isinstance(found, str) else (decision(found),)
+
+
+def _crossing(epsilon: Array, psi: Array, own: float) -> float:
+    """Return the ε behind which ψ stays below an owner's own; all three are logarithms."""
+    below = psi < own
+    if not below[-1]:
+        return np.inf
+    if below.all():
+        return float(np.exp(epsilon[0]))
+    last = int(np.flatnonzero(~below)[-1])
+    if not np.isfinite(psi[last]):
+        return float(np.exp(epsilon[last + 1]))
+    share = (psi[last] - own) / (psi[last] - psi[last + 1])
+    return float(np.exp(epsilon[last] + share * (epsilon[last + 1] - epsilon[last])))
+
+
+def _alone(result: Result) -> Array:
+    return np.asarray(result.of_owners("psi_alone").mean(axis=0))
+
+
+def _way(result: Result) -> str:
+    """Return all of a scenario's privacy but ε, as a text."""
+    settings = {key: value for key, value in result.scenario["privacy"].items() if key != "epsilon"}
+    return json.dumps(settings, sort_keys=True)
+
+
+def _finite(cell: Cell) -> bool:
+    epsilon = as_float(cell.values[EPSILON])
+    return epsilon is not None and 0 < epsilon < np.inf
+
+
+FIGURE = SweepFigure(
+    "break-even", select_alone, rows_of_owners,
+    lambda found, _: declared(list(found), found[0].alone),
+    lambda found, _: caption(list(found)),
+)  # fmt: skip
+WAYS = SweepFigure(
+    "guarantees",
+    select_ways,
+    rows,
+    lambda found, _: declared(list(found), None),
+    lambda *_: _CAPTION,
+)
+"""The same without own models, each way to hide records with its guarantee."""

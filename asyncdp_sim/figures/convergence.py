@@ -1,0 +1,486 @@
+"""Curves: ψ over updates and over time (Async, figures 3 and 8), on held-out rows, compared."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.units import unit_of
+from asyncdp_sim.core.words import known, number, numbers
+from asyncdp_sim.figures.kit.drawer import (
+    BETTER,
+    LONGEST_AT_END,
+    Declaration,
+    Layer,
+    Panel,
+    Side,
+    draw,
+)
+from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, row_labels, save, write
+from asyncdp_sim.figures.kit.scales import WIDE, time_axis
+from asyncdp_sim.figures.kit.style import BLUE, GRAY, THEORY, looks, plain_text
+from asyncdp_sim.results import Result
+from asyncdp_sim.scenario import leaves
+from asyncdp_sim.scenario.labels import words
+
+INSTANTS = 400
+DIVERGED = 1e200
+MOST_BANDS = 7  # with more lines, bands would hide one another; with these, if most overlap
+FEW_BANDS = 4
+MARKS = 7  # markers along each line
+FITNESS = {"POLAR": "relative sub-optimality"}
+"""What a paper calls ψ, where not relative fitness, by the first word of a scenario's source."""
+USUAL = "relative fitness"
+QUARTILES = (0.25, 0.5, 0.75)
+ONE = "one replicate"
+DIAMOND: dict[str, Any] = {
+    "marker": "D", "markersize": 6, "markerfacecolor": "white", "markeredgewidth": 1.4,
+    "linestyle": "none", "clip_on": False, "zorder": 5,
+}  # fmt: skip
+Look = Mapping[str, Any]
+Quartiles = tuple[Array, Array]
+"""A grid, and quartiles of a figure on it, shape (G,) and (3, G)."""
+
+
+@dataclass(frozen=True)
+class CurveLine:
+    """One line of the figure.
+
+    Attributes
+    ----------
+    result : Result
+    name : str
+        What sets it apart, such as ``ε = 0.1``; empty where it stands alone.
+    published : float, optional
+        ψ that a paper reports after the last update, drawn as a marker.
+    """
+
+    result: Result
+    name: str = ""
+    published: float | None = None
+
+
+def by_update(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
+    """Draw median and quartiles of ψ(θ_L,k) against k, one colour per line.
+
+    Parameters
+    ----------
+    lines : sequence of CurveLine
+    why : str
+        Why published points lie elsewhere than the lines, in a few words.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    shown = "ψ = f(θ)/f(θ*) − 1 of the central model after update k"
+    return _drawn("convergence-by-update", lines, "k", "update $k$", shown, why)
+
+
+def by_time(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
+    """Draw median and quartiles of ψ against simulated time; every replicate is a step function.
+
+    Parameters as in :func:`by_update`.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    shown = (
+        "ψ of the central model against simulated time; each replicate is a step function of time"
+    )
+    unit = unit_of(line.result.manifest["scenario"] for line in lines)
+    return _drawn("convergence-by-time", lines, "time", time_axis(unit), shown, why)
+
+
+def quartiles(
+    result: Result, axis: str, since: float | None = None, *, of: str = "relative_fitness"
+) -> Quartiles:
+    """Return a grid of k or of times, and the quartiles over replicates of ψ on it.
+
+    A replicate keeps its last value from its last update on.
+
+    Parameters
+    ----------
+    result : Result
+    axis : str
+        "k" (every recorded k) or "time" (400 instants up to the end of the longest replicate).
+    since : float, optional
+        The first instant; the instants are in geometric progression then. From 0 by default.
+    of : str
+        Another column of the curve than ψ.
+
+    Returns
+    -------
+    array (G,), array (3, G)
+    """
+    replicate, at, psi = result.columns("curve", "replicate", axis, of)
+    if axis == "k":
+        grid = np.unique(at)
+    elif since is None:
+        grid = np.linspace(0.0, at.max(), INSTANTS)
+    else:
+        grid = np.geomspace(since, at.max(), INSTANTS)
+        grid[-1] = at.max()  # whatever rounding made of it
+    starts = np.flatnonzero(np.diff(replicate, prepend=-1) != 0)
+    steps = zip(np.split(at, starts[1:]), np.split(psi, starts[1:]), strict=True)
+    values = np.stack([stepped(when, levels, grid) for when, levels in steps])
+    # Quantiles interpolate, so an infinity would spoil a finite neighbour: count as very large.
+    bounded = np.where(np.isnan(values), DIVERGED, np.minimum(values, DIVERGED))
+    quantiles = np.quantile(bounded, QUARTILES, axis=0)
+    return grid, np.where(quantiles > DIVERGED / 1e6, np.inf, quantiles)
+
+
+def stepped(at: npt.NDArray[Any], values: Array, grid: npt.NDArray[Any]) -> Array:
+    """Return a right-continuous step function (jumps at ascending ``at``) on a grid ≥ at[0]."""
+    return np.asarray(values[np.searchsorted(at, grid, side="right") - 1])
+
+
+def quartile_marks(
+    found: Sequence[Quartiles], ends: Sequence[str], looks: Sequence[Look], *, log: bool = False
+) -> list[Layer]:
+    """Return each line's median, with its marker, and its band where there are few lines.
+
+    Parameters
+    ----------
+    found : sequence of Quartiles
+    ends : sequence of str
+        Names of the lines.
+    looks : sequence of mapping
+        Colour and marker of each.
+    log : bool
+        Whether the horizontal axis is logarithmic, along which markers are even.
+    """
+    few, marks = banded(found), list[Layer]()
+    for place, ((grid, (low, middle, high)), look) in enumerate(zip(found, looks, strict=True)):
+        if few:
+            band = {"color": look["color"], "alpha": 0.25}
+            marks.append(Layer("band", grid, None, low, high, look=band))
+        shares = np.arange(place / len(found), MARKS) / MARKS
+        least = grid[min(1, len(grid) - 1)]
+        even = least * (grid[-1] / least) ** shares if log else grid[-1] * shares
+        often = np.unique(np.searchsorted(grid, even)).tolist()
+        line = {"linewidth": 1.5 if few else 1, "markersize": 4.5, "markevery": often, **look}
+        marks.append(Layer("line", grid, middle, end=ends[place], look=line))
+    return marks
+
+
+def explained(found: Sequence[Quartiles], name: str = "median", shade: str = GRAY) -> list[Layer]:
+    """Return what says in the legend what line and band are."""
+    keys = [Layer("line", name=name, look={"color": shade})]
+    band = {"color": shade, "alpha": 0.25}
+    return keys + [Layer("band", name="25–75 %", look=band)] * (banded(found) and name != ONE)
+
+
+def banded(found: Sequence[Quartiles]) -> bool:
+    """Return whether bands are drawn: of few lines, or of some whose last bands lie apart."""
+    low, high = np.array([levels[[0, 2], -1] for _, levels in found]).T
+    met = (low[:, None] < high) & (low < high[:, None])
+    apart = 2 * (met.sum() - len(found)) <= len(found) * (len(found) - 1)
+    return len(found) <= FEW_BANDS or (len(found) <= MOST_BANDS and bool(apart))
+
+
+def medians(*panels: Sequence[Quartiles]) -> str:
+    """Return what is drawn in some panel, as a caption begins."""
+    return "Median (line) and 25–75 % band" if any(map(banded, panels)) else "Median"
+
+
+def line_looks(count: int) -> list[Look]:
+    """Return a colour and a marker for each line, because colour alone is not enough.
+
+    A line alone has no marker.
+    """
+    return [{"color": BLUE}] if count == 1 else [*looks(count)]
+
+
+def quartile_rows(lines: Sequence[CurveLine], axis: str, **found: Sequence[Quartiles]) -> Columns:
+    """Return the names of lines, the grid of each, and quartiles of figures by name, as columns."""
+    grids = [grid for grid, _ in next(iter(found.values()))]
+    names = np.repeat([line.name for line in lines], list(map(len, grids)))
+    table: Columns = {"line": names, axis: np.concatenate(grids)}
+    for name, curves in found.items():
+        values = np.concatenate([levels for _, levels in curves], axis=1)
+        table |= dict(zip((f"{name}_q25", f"{name}_median", f"{name}_q75"), values, strict=True))
+    return table | row_labels([[line.result] for line in lines], list(map(len, grids)))
+
+
+def _drawn(
+    name: str, lines: Sequence[CurveLine], axis: str, across: str, shown: str, why: str
+) -> Picture:
+    alone = len(lines) == 1 and lines[0].name == ""
+    since = _first_shown(lines, axis)
+    every = [quartiles(line.result, axis, since) for line in lines]
+    table = quartile_rows(lines, axis, relative_fitness=every)
+    results = [line.result for line in lines]
+    lines, curves = _distinct(lines, every)
+    of = f"{medians(curves)} of the"
+    if all(len(line.result.replicates) <= 1 for line in lines):
+        of = ONE[0].upper() + ONE[1:] + "'s"
+    looks = line_looks(len(lines))
+    marks = quartile_marks(curves, [line.name for line in lines], looks, log=since is not None)
+    published = any(line.published is not None for line in lines)
+    for line, (grid, _), look in zip(lines, curves, looks, strict=True):
+        if line.published is not None:
+            marks.append(Layer("line", grid[-1:], np.array([line.published]),
+                              look=DIAMOND | {"markeredgecolor": look["color"]}))  # fmt: skip
+    count = numbers(float(len(line.result.replicates)) for line in lines)
+    said = ONE if count == "1" else f"median of {count} replicates"
+    marks += explained(curves, said, BLUE if alone else GRAY)
+    if published:
+        diamond = "published end (see caption)" if why else "published, last update"
+        marks.append(Layer("line", name=diamond, look=DIAMOND | {"markeredgecolor": GRAY}))
+    model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
+    fitness = rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}"
+    limits = (since or 0, max(grid[-1] for grid, _ in curves))
+    panel = Panel(marks, Side(across, since is not None, limits), Side(fitness, True, grid=True))
+    figure = draw(Declaration([panel], (6.5, 3.8), right=not wordy(lines)))
+    caption = f"{of} {fitness_of(lines)} {shown}"
+    if since is not None:
+        caption += f", on a logarithmic axis from {axis[0]} = {number(since)} on"
+    caption += "; after its last update a replicate keeps its value"
+    caption += "; diamonds: published end points" * published
+    caption += f". Published points: {why}." if why and published else "."
+    return Picture(name, figure, table, caption, label(results))
+
+
+def wordy(lines: Sequence[CurveLine]) -> bool:
+    """Return whether names of lines are too long to stand beside their ends."""
+    return max(len(line.name) for line in lines) > LONGEST_AT_END
+
+
+def _distinct(
+    lines: Sequence[CurveLine], found: Sequence[Quartiles]
+) -> tuple[list[CurveLine], list[Quartiles]]:
+    """Return the lines that differ, with their quartiles; what hides another has both names."""
+    kept: dict[object, tuple[CurveLine, Quartiles]] = {}
+    for line, (grid, values) in zip(lines, found, strict=True):
+        identity = grid.tobytes(), values.tobytes(), line.published
+        hidden = f"{kept[identity][0].name}; the same: " if identity in kept else ""
+        kept[identity] = replace(line, name=f"{hidden}{line.name}"), (grid, values)
+    return [line for line, _ in kept.values()], [drawn for _, drawn in kept.values()]
+
+
+def fitness_of(lines: Sequence[CurveLine]) -> str:
+    """Return what ψ is called where these lines come from."""
+    origins = {str(line.result.scenario.get("source", "")).partition(",")[0] for line in lines}
+    return FITNESS.get(origins.pop(), USUAL) if len(origins) == 1 else USUAL
+
+
+def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
+    """Return where a logarithmic axis of k or of time begins; None where the axis is linear.
+
+    That is the earliest recorded update, but at most three decades before the earliest end.
+    """
+    ends, earliest = [], []
+    for line in lines:
+        (at,) = line.result.columns("curve", axis)
+        ends.append(float(at.max()))
+        earliest += [float(at[at > 0].min())] if ends[-1] > 0 else []
+    if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
+        return None
+    return max(min(earliest), min(ends) / 1e3)
+
+
+REFERENCES = {
+    "held_out_optimum": ("θ*: all records, without privacy", "--"),
+    "held_out_alone": (r"$\theta_i^*$: each owner alone", ":"),
+}
+"""Figures of the summary that stay as they are: how they are named and drawn."""
+SETTLED = 0.5
+"""The axis of losses holds the bands of this last share of all updates, and what is before may lie
+above it."""
+
+
+def held_out(lines: Sequence[CurveLine]) -> Picture:
+    """Draw ψ on the rows trained on against k, and below it the mean loss on held-out rows.
+
+    Beside it stand the loss of θ* on these rows, and that of every row under its owner's θ_i*.
+
+    Parameters
+    ----------
+    lines : sequence of CurveLine
+        Results with held-out rows; at least one.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged, or nothing was held out.
+    """
+    looks, names = line_looks(len(lines)), [line.name for line in lines]
+    trained = [quartiles(line.result, "k") for line in lines]
+    unseen = [quartiles(line.result, "k", of="held_out_loss") for line in lines]
+    results = [line.result for line in lines]
+    references, levels = _references(results, looks)
+    lowest = [float(values[0].min()) for _, values in unseen]
+    settled = [values[:, int(SETTLED * len(grid)) :] for grid, values in unseen]
+    highest = [*levels, *(float(values.max()) for values in settled)]
+    limits: tuple[float | None, float | None] = (None, None)
+    if np.isfinite(highest).all():
+        limits = (0.97 * min(*levels, *lowest), 1.03 * max(highest))
+    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
+    psi = r"$\psi(\theta_{L,k})$, training rows" + f"\n{BETTER}"
+    loss = Side(f"mean loss, held-out rows\n{BETTER}", True, limits, grid=True)
+    both = [
+        Panel(quartile_marks(trained, names, looks), Side(), Side(psi, True, grid=True)),
+        Panel(quartile_marks(unseen, names, looks) + references, across, loss),
+    ]
+    size, long = (6.5, 5.2), wordy(lines)
+    figure = draw(Declaration(both, size, heights=(1.0, 1.3), right=not long, columns=2 - long))
+    caption = (
+        f"{medians(trained, unseen)} over replicates against update k. Above: ψ on the "
+        "training rows. Below: mean loss of the same models on all held-out rows, without the "
+        "regulariser. Dashed: θ*. Dotted: each owner's own optimum on its own rows. The first "
+        "values may lie above the frame."
+    )
+    table = quartile_rows(lines, "k", relative_fitness=trained, held_out=unseen)
+    for name in REFERENCES:
+        values = [known(result.summary.get(name)) for result in results]
+        table[name] = np.repeat(values, [len(grid) for grid, _ in trained])
+    return Picture("held-out", figure, table, caption, label(results))
+
+
+def _references(
+    results: Sequence[Result], looks: Sequence[Look]
+) -> tuple[list[Layer], list[float]]:
+    """Return what does not change with k, once where it is the same for all, and its values."""
+    marks: list[Layer] = []
+    values: list[float] = []
+    for name, (said, dashes) in REFERENCES.items():
+        levels = [known(result.summary.get(name)) for result in results]
+        named = {
+            value: look for value, look in zip(levels, looks, strict=True) if np.isfinite(value)
+        }
+        line: dict[str, Any] = {"linestyle": dashes, "linewidth": 1.2}
+        for value, look in named.items():
+            tone = {"color": THEORY if len(named) == 1 else look["color"]}
+            marks.append(Layer("level", y=value, look=line | tone))
+        marks += [Layer("line", name=said, look=line | {"color": THEORY})] if named else []
+        values += named
+    return marks, values
+
+
+FEW = 2  # settings that are a result's name
+NOTHING = 1e-300  # of a ψ: below, no ratio is taken
+
+
+def draw_comparison(results: Mapping[str, Result], folder: Path) -> list[Path]:
+    """Draw results over each other into a folder; return the paths of the pictures.
+
+    Parameters
+    ----------
+    results : mapping of Result
+        By name, two or more; ratios are to the first.
+    folder : Path
+        Gets a PNG file and its numbers for each picture, and ``captions.md``.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged, or the folder cannot be written to.
+    """
+    shown = [(picture, list(results.values())) for picture in comparison(results)]
+    write(folder / "captions.md", captions_page(shown, []).encode())
+    return [save(picture, folder) for picture, _ in shown]
+
+
+def comparison(results: Mapping[str, Result]) -> list[Picture]:
+    """Draw results over each other; the ratio of ψ where replicates are paired.
+
+    Raises
+    ------
+    ResultError
+        If a curve is absent or damaged.
+    """
+    lines = named(results)
+    drawn = [by_update(lines)]
+    if any(line.result.summary["simulated_time"] > 0 for line in lines):
+        drawn.append(by_time(lines))
+    ratio = psi_ratio(lines)
+    drawn += [] if ratio is None else [ratio]
+    places = dict(zip([line.name for line in lines], map(plain_text, results), strict=True))
+    return [_by_place(picture, places) for picture in drawn]
+
+
+def named(results: Mapping[str, Result]) -> list[CurveLine]:
+    """Return a line for each result, named by the settings in which all differ where these are few.
+
+    Else by the given names.
+    """
+    first, *rest = (dict(leaves(result.scenario)) for result in results.values())
+    fields = dict.fromkeys(path for other in rest for path in (*first, *other))
+    apart = [path for path in fields if any(first.get(path) != o.get(path) for o in rest)]
+    names = [
+        ", ".join(words(path, settings[path]) for path in apart if path in settings)
+        for settings in (first, *rest)
+    ]
+    if len(apart) > FEW or len(set(names)) < len(names):
+        names = list(map(plain_text, results))
+    return [CurveLine(result, name) for result, name in zip(results.values(), names, strict=True)]
+
+
+def _by_place(picture: Picture, places: Mapping[str, str]) -> Picture:
+    """Return a picture whose table has the names of directories; its caption maps them to results.
+
+    Parameters
+    ----------
+    picture : Picture
+    places : mapping
+        From the names of lines to those of directories.
+    """
+    table = {**picture.table, "line": np.array([places[name] for name in picture.table["line"]])}
+    which = ", ".join(f"{name} ({place})" for name, place in places.items() if name != place)
+    text = f"{picture.caption} Results: {which}." if which else picture.caption
+    return replace(picture, table=table, caption=text)
+
+
+def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
+    """Draw ψ of results over that of the first one, within the replicates that both have.
+
+    None where no result has k and replicates in common with the first, of one seed.
+    """
+    first, *rest = lines
+    ratios = [_ratio(first.result, line.result) for line in rest]
+    quartiles = [ratio for ratio in ratios if ratio is not None]
+    if len(quartiles) == 0:
+        return None
+    kept = [ratio is not None for ratio in ratios]
+    drawn = list(compress(rest, kept))
+    looks = list(compress(line_looks(len(lines))[1:], kept))  # as where curves lie over each other
+    marks = quartile_marks(quartiles, [line.name for line in drawn], looks)
+    level = {"color": THEORY, "linewidth": 0.8, "linestyle": "--"}
+    marks += [Layer("level", y=1.0, look=level), *explained(quartiles)]
+    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in quartiles)))
+    named = rf"$\psi$ over that of {first.name} (below 1: better)"
+    panel = Panel(marks, across, Side(named, log=True, grid=True))
+    figure = draw(Declaration([panel], (6.5, 3.4), right=not wordy(drawn)))
+    caption = (
+        f"{medians(quartiles)} over replicates of ψ at update k over ψ of {first.name} "
+        "at the same update of the same replicate (both use the same random numbers); "
+        "below 1 a result is better than the first one."
+    )
+    table = quartile_rows(drawn, "k", ratio=quartiles)
+    return Picture("psi-ratio", figure, table, caption, label([line.result for line in lines]))
+
+
+def _ratio(first: Result, second: Result) -> Quartiles | None:
+    """Return the k that both recorded, and quartiles of the ratio at them; None without any."""
+    if first.manifest["seed"] != second.manifest["seed"]:
+        return None
+    ours, theirs = (
+        result.frame("curve").set_index(["replicate", "k"])["relative_fitness"]
+        for result in (first, second)
+    )
+    both = ours.to_frame("first").join(theirs.to_frame("second"), how="inner")
+    both = both[(both["first"] > NOTHING) & (both["second"] > NOTHING)]
+    both = both[np.isfinite(both).all(axis=1)]
+    if len(both) == 0:
+        return None
+    by_k = (both["second"] / both["first"]).groupby("k").quantile([0.25, 0.5, 0.75]).unstack()
+    return by_k.index.to_numpy(), by_k.to_numpy().T

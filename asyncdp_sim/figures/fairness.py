@@ -1,0 +1,125 @@
+"""Availability and fairness: how well a model serves owners that are online less."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
+from asyncdp_sim.figures.kit.picture import row_labels
+from asyncdp_sim.figures.kit.scales import is_wide
+from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
+from asyncdp_sim.results import Result, Sweep
+
+SEED = "run.seed"
+LEAST, MOST_SERIES = 3, 7  # availabilities that differ; lines
+
+
+@dataclass(frozen=True)
+class SeedSeries(Series):
+    """The cells that learn alike, one for each seed and so for each draw of the owners' data."""
+
+    @property
+    def online(self) -> Array:
+        """The probability that an owner is online, shape (N,)."""
+        return np.array(_online(self.results[0]))
+
+    @cached_property
+    def relative(self) -> Array:
+        """Mean loss on own held-out rows over that of θ*, by seed and owner, shape (S, N)."""
+        joint, best = (
+            np.stack([result.of_owners(f"held_out_{of}").mean(axis=0) for result in self.results])
+            for of in ("loss", "optimum")
+        )
+        return np.asarray(joint / best)
+
+    @property
+    def psi(self) -> float:
+        """Mean of ψ of the last model over seeds and replicates."""
+        return float(np.concatenate(list(map(psi_of_replicates, self.results))).mean())
+
+
+def select(sweep: Sweep) -> list[SeedSeries] | str:
+    """Return a sweep's lines, or in words why it does not compare owners' losses.
+
+    Cells that differ in their seed alone have owners of their own; their mean is the line.
+    """
+    results = [cell.result for cell in sweep.cells]
+    if not all("held_out_optimum" in result.summary for result in results):
+        return "no rows were held out"
+    first = _online(results[0])
+    if first is None or len(set(first)) < LEAST:
+        return f"owners are not online with {LEAST} probabilities or more"
+    if any(_online(result) != first for result in results):
+        return "owners' availability is not the same in all cells"
+    if min(first) == 0:
+        return "some owners are never online"
+    paths = [path for path in sweep.paths if path != SEED]
+    series = SeedSeries.grouped(sweep.cells, lambda c: c.label(paths), lambda c: c.number)
+    return series if len(series) <= MOST_SERIES else f"more than {MOST_SERIES} lines"
+
+
+def declared(found: Sequence[SeedSeries], _: Sequence[Columns]) -> Declaration:
+    """Say each owner's held-out loss, over that of θ*, against how often it is online.
+
+    Owners of all seeds are faint, below their mean with its standard error.
+    """
+    online, marks = found[0].online, list[Layer]()
+    order = np.argsort(online, kind="stable")
+    faint = {"linestyle": "none", "alpha": 0.3, "markersize": 3, "markeredgewidth": 0}
+    for series, look in zip(found, looks(len(found), markersize=5), strict=True):
+        marks += [Layer("line", online, row, look=look | faint) for row in series.relative]
+        middle, error = series.relative.mean(axis=0), _error(series.relative)
+        name = f"{series.name} (mean $\\psi$ {number(series.psi)})"
+        values = np.array([middle, middle - error, middle + error])[:, order]
+        marks.append(measured(online[order], values, name=name, linewidth=1.3, **look))
+    dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1}
+    named = "as good as θ*: all records, without privacy"
+    marks.append(Layer("level", y=1.0, name=named, look=dashed))
+    losses = np.concatenate([series.relative.ravel() for series in found])
+    across = Side("share of the time that the owner is online", manner="share",
+                  ticks=online.tolist())  # fmt: skip
+    side = Side(f"loss on own held-out rows,\nover that of θ* {BETTER}", is_wide(losses), grid=True)
+    return Declaration([Panel(marks, across, side)], (6.5, 3.3), columns=1)
+
+
+def _error(values: Array) -> Array:
+    """Return the standard error of the mean over rows; 0 of one row, which has none to show."""
+    if len(values) < 2:
+        return np.zeros(values.shape[1])
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
+
+
+def _online(result: Result) -> list[float] | None:
+    """Return the probability that each owner is online, where it has one of its own."""
+    probability = result.scenario["availability"].get("probability")
+    return [float(chance) for chance in probability] if isinstance(probability, list) else None
+
+
+def _rows(each: SeedSeries) -> Columns:
+    """Return what is drawn of one line: a row for every owner."""
+    n_owners = len(each.online)
+    return {
+        "line": np.repeat([each.name], n_owners),
+        **owner_table(each.results[0].participants),
+        "online": each.online,
+        "relative_loss": each.relative.mean(axis=0),
+        "relative_loss_se": _error(each.relative),
+        "seeds": np.repeat(len(each.relative), n_owners),
+        **row_labels([each.results], n_owners),
+    }
+
+
+_CAPTION = (
+    "Mean loss of the final model on each owner's own held-out rows, divided by the loss of θ* on "
+    "these rows, against the owner's share of time online. Lines: means over seeds, each with new "
+    "data of all owners (faint marks: one seed; error bars: standard errors over seeds). Below 1 "
+    "the model is better for the owner than θ*, above 1 worse."
+)
+
+FIGURE = SweepFigure("fairness", select, _rows, declared, lambda *_: _CAPTION)

@@ -1,0 +1,428 @@
+"""The one drawer: a declaration says what a picture has, and here, and nowhere else, it is drawn.
+
+A picture has panels, a panel has marks and two sides, and a mark has its numbers, the name that a
+legend or the end of its line shows, and its look.
+"""
+
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation, Transform
+
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
+from asyncdp_sim.figures.kit.scales import (
+    AT_END,
+    MOST,
+    WIDE,
+    log_axis,
+    number_ticks,
+    owner_ticks,
+    per_cent,
+    plain_numbers,
+)
+from asyncdp_sim.figures.kit.style import THEORY, legible, sheet, style
+from asyncdp_sim.scenario import Participants
+
+Kind = Literal[
+    "line", "rows", "band", "level", "upright", "span", "strokes", "bars", "steps", "note"
+]
+BETTER = "(lower is better)"
+"""What stands beside ψ on an axis."""
+BELOW = "interval-below-axis"
+"""Mark of an arrow at the frame."""
+ACROSS = 84  # letters of a legend that have room side by side
+LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
+GAP = 0.055  # between two names, as a share of the axes' height
+KEY = 0.17  # inches of a row of a legend
+KEY_LETTERS, LETTERS = 9, 13.5  # of the key before a name, and in an inch of a legend
+_SIGNS = re.compile(r"\\[a-zA-Z]+|[$\\{}_^]+")
+NAME = 50  # letters of a panel's name in one line
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Something drawn in a panel.
+
+    Attributes
+    ----------
+    kind : str
+        A ``line`` of values with the ends of their intervals (without a line: dots), or ``rows``,
+        which lie on their side; a ``band`` from ``low`` to ``high``; a ``level`` line at y, an
+        ``upright`` one at x, a ``span`` of levels; vertical ``strokes``, ``bars``, ``steps``; a
+        ``note``, which writes ``name``. Without numbers it has a place in the legend alone; a
+        ``line`` with y alone has its ``end`` there.
+    x, y, low, high : array or float, optional
+        Numbers; ends are of y, of rows those of x. What is not finite is left out.
+    name : str
+        In the legend; empty: in none.
+    end : str
+        Its name beside the end of a line; in the legend where it is long or panels are many.
+    look : mapping
+        Colour, marker and the like, as matplotlib has them.
+    """
+
+    kind: Kind
+    x: Any = None
+    y: Any = None
+    low: Any = None
+    high: Any = None
+    name: str = ""
+    end: str = ""
+    look: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of a panel's two axes.
+
+    Attributes
+    ----------
+    name : str
+    log : bool
+        Whether it is logarithmic.
+    limits : pair
+        Of the two, None is chosen from what is drawn.
+    ticks : sequence of float, optional
+        Where there are ticks; absent: matplotlib's. Each has its number, or one of ``labels``.
+    owners : Participants, optional
+        Who stands at 1 to N.
+    manner : str
+        ``whole`` numbers, or ``share``: per cent.
+    grid : bool
+        Whether lines run across the panel at its ticks.
+    """
+
+    name: str = ""
+    log: bool = False
+    limits: tuple[float | None, float | None] = (None, None)
+    ticks: Sequence[float] | None = None
+    labels: Sequence[str] | None = None
+    owners: Participants | None = None
+    manner: Literal["", "whole", "share"] = ""
+    grid: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Marks on two sides."""
+
+    marks: Sequence[Layer]
+    x: Side
+    y: Side
+    title: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Declaration:
+    """A picture's panels, with its size, its title and its legend.
+
+    Attributes
+    ----------
+    panels : sequence of Panel
+    size : pair of float
+        Inches; a long legend adds its own height.
+    title : str
+        What is seen, in a sentence.
+    across : int
+        Panels side by side.
+    heights : sequence of float
+        Relative, of panels below one another that share their x; empty of others.
+    shared : str
+        Sides with the same limits in all panels; a linear one only unless a panel would be small.
+    columns : int
+        Of the legend; 0: as many as have room.
+    right : bool
+        Whether the legend stands at the right.
+    """
+
+    panels: Sequence[Panel]
+    size: tuple[float, float] = (6.5, 3.6)
+    title: str = ""
+    across: int = 2
+    heights: Sequence[float] = ()
+    shared: str = ""
+    columns: int = 0
+    right: bool = False
+
+
+def measured(x: Any, ends: Array, *, name: str = "", end: str = "", **look: Any) -> Layer:
+    """Return a line of values and their intervals, shape (3, J)."""
+    value, low, high = ends
+    return Layer("line", x, value, low, high, name, end, look)
+
+
+def draw(said: Declaration) -> Figure:
+    """Draw a declaration."""
+    at_ends = len(said.heights) > 0 or len(said.panels) == 1
+    at_ends &= all(len(m.end) <= LONGEST_AT_END for panel in said.panels for m in panel.marks)
+    keys = [key for panel in said.panels for mark in panel.marks for key in _keys(mark, at_ends)]
+    keys = list({_seen(key): key for key in reversed(keys)}.values())[::-1]
+    names = [str(key.get_label()) for key in keys]
+    columns = said.columns or legend_columns(names, said.size[0])
+    rows = [names[place :: -(-len(names) // columns)] for place in range(-(-len(names) // columns))]
+    lines = sum(1 + max(name.count("\n") for name in row) for row in rows)
+    with style():
+        figure = sheet(said.size[0], said.size[1] + KEY * max(0, lines - 1))
+        several = _axes(figure, said)
+        for axes, panel in zip(several, said.panels, strict=True):
+            _draw(axes, panel)
+        _share(several, said)
+        for axes, panel in zip(several, said.panels, strict=True):
+            _finish(axes, panel, at_ends=at_ends)
+        if said.title:
+            several[0].set_title(said.title, loc="left", fontsize=9)
+        if keys:
+            place: Any = "outside upper right" if said.right else "outside upper left"
+            figure.legend(handles=keys, loc=place, ncols=columns)
+    return figure
+
+
+def _axes(figure: Figure, said: Declaration) -> list[Axes]:
+    count, across = len(said.panels), min(said.across, len(said.panels))
+    if said.heights:
+        shape: dict[str, Any] = {"sharex": True, "height_ratios": said.heights}
+        return list(figure.subplots(count, squeeze=False, **shape)[:, 0])
+    return [figure.add_subplot(-(-count // across), across, n + 1) for n in range(count)]
+
+
+def _draw(axes: Axes, panel: Panel) -> None:
+    """Draw the marks of a panel, and set its sides."""
+    for mark in panel.marks:
+        bare = mark.x is None and mark.kind not in ("level", "span")
+        if not bare and not (mark.y is None and mark.low is None and mark.kind != "upright"):
+            _DRAWN[mark.kind](axes, mark)
+    log_axis(axes, "x" * panel.x.log + "y" * panel.y.log)
+    for side, said in (("x", panel.x), ("y", panel.y)):
+        axis = axes.xaxis if side == "x" else axes.yaxis
+        axis.set_label_text(said.name)
+        if said.limits != (None, None):
+            axes.set(**{f"{side}lim": said.limits})
+        if said.owners is not None:
+            owner_ticks(axes, side, said.owners)
+        if said.ticks is not None and said.labels is None:
+            number_ticks(axis, said.ticks)
+        elif said.ticks is not None:
+            axis.set_ticks(said.ticks, said.labels)
+            axis.set_minor_locator(NullLocator())
+        if said.manner == "whole":
+            axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+        elif said.manner == "share":
+            axis.set_major_formatter(FuncFormatter(per_cent))
+        if said.grid:
+            axes.grid(axis="x" if side == "x" else "y")
+    if panel.y.labels is not None:
+        axes.tick_params(axis="y", length=0)
+    axes.set_title(wrapped(panel.title, NAME, 3), loc="left", fontsize=7.5)
+
+
+def _share(several: Sequence[Axes], said: Declaration) -> None:
+    """Give panels one scale where they share it; names of axes stand at the left and below."""
+    for side in said.shared:
+        limits = np.array([getattr(axes, f"get_{side}lim")() for axes in several])
+        low, high = limits[:, 0].min(), limits[:, 1].max()
+        if limits[0, 0] > limits[0, 1]:  # upside down
+            low, high = limits[:, 0].max(), limits[:, 1].min()
+        log = getattr(several[0], f"get_{side}scale")() == "log"
+        if log or high <= WIDE * limits[:, 1].min():
+            for axes in several:
+                axes.set(**{f"{side}lim": (low, high)})
+    if not said.heights:
+        names = [panel.y.name for panel in said.panels]
+        for place, axes in enumerate(several):
+            below = place + said.across
+            if below < len(several) and said.panels[below].x.name == said.panels[place].x.name:
+                axes.set_xlabel("")
+            if place % said.across > 0 and names[place] == names[place - 1]:
+                axes.set_ylabel("")
+            if place % said.across > 0 and said.panels[place].y.labels is not None:
+                axes.tick_params(labelleft=False)
+
+
+def _finish(axes: Axes, panel: Panel, *, at_ends: bool) -> None:
+    """Write what depends on the limits: plain numbers, arrows at the frame, names at ends."""
+    for side, said in (("x", panel.x), ("y", panel.y)):
+        if said.log and said.ticks is None:
+            plain_numbers(axes, "x" if side == "x" else "y")
+    if panel.y.log:
+        _end_at_frame(axes)
+    ended = [mark for mark in panel.marks if mark.end]
+    if ended and at_ends:
+        last = [float(np.ravel(mark.y)[-1]) for mark in ended]
+        shades = [str(mark.look.get("color", THEORY)) for mark in ended]
+        end_labels(axes, last, [mark.end for mark in ended], shades,
+                   [mark.look.get("marker") for mark in ended])  # fmt: skip
+
+
+def _seen(key: Line2D | Patch) -> tuple[object, ...]:
+    """Return what tells a key from others: its name and its look."""
+    if isinstance(key, Patch):
+        return key.get_label(), key.get_facecolor()
+    return key.get_label(), key.get_color(), key.get_linestyle(), key.get_marker()
+
+
+def _keys(mark: Layer, at_ends: bool) -> list[Line2D | Patch]:
+    """Return a mark's places in the legend: that of its name, and that of its end if not there."""
+    if mark.kind == "note":
+        return []
+    names = [mark.name, *([] if at_ends else [mark.end])]
+    look = {part: value for part, value in mark.look.items() if part not in NOT_IN_KEY}
+    if mark.kind in ("band", "span", "bars"):
+        look = {"linewidth": 0} | look
+        return [Patch(label=wrapped(name), **look) for name in names if name]
+    return [Line2D([], [], label=wrapped(name), **look) for name in names if name]
+
+
+def _line(axes: Axes, mark: Layer) -> None:
+    ends = np.array([mark.y, *([mark.y] * 2 if mark.low is None else [mark.low, mark.high])])
+    value, low, high = np.where(np.isfinite(ends), ends, np.nan)
+    if mark.low is None:
+        axes.plot(mark.x, value, **mark.look)
+        return
+    look = {"elinewidth": 1.2, "capsize": 2, **mark.look}
+    axes.errorbar(mark.x, value, yerr=strokes(value, low, high), **look)
+
+
+def _rows(axes: Axes, mark: Layer) -> None:
+    """Draw estimates and their intervals in rows; what has diverged is an arrow at the right."""
+    values = np.array([mark.x, mark.low, mark.high])
+    places, look = np.asarray(mark.y), dict(mark.look)
+    diverged = values[0] > MOST
+    value, low, high = np.where(np.isfinite(values) & ~diverged, values, np.nan)
+    drawn = {"fmt": look.pop("marker"), "elinewidth": 1.1, "capsize": 2, **look}
+    points, *_ = axes.errorbar(value, places, xerr=strokes(value, low, high), **drawn)
+    points.set_clip_on(False)  # whole at the end of the axis; strokes may leave it
+    if diverged.any():
+        arrow = {"gid": AT_END, "marker": ">", "linestyle": "none", "clip_on": False, **look}
+        ends = np.ones(np.count_nonzero(diverged))
+        axes.plot(ends, places[diverged], transform=axes.get_yaxis_transform(), **arrow)
+
+
+def _note(axes: Axes, mark: Layer) -> None:
+    look: dict[str, Any] = {"textcoords": "offset points", "fontsize": 7, "va": "center"}
+    axes.annotate(mark.name, (mark.x, mark.y), **({"xytext": (6, 0)} | look | dict(mark.look)))
+
+
+_DRAWN: Mapping[Kind, Callable[[Axes, Layer], object]] = {
+    "line": _line,
+    "rows": _rows,
+    "band": lambda axes, m: axes.fill_between(m.x, m.low, m.high, **{"linewidth": 0, **m.look}),
+    "level": lambda axes, m: axes.axhline(m.y, **m.look),
+    "upright": lambda axes, m: axes.axvline(m.x, **m.look),
+    "span": lambda axes, m: axes.axhspan(m.low, m.high, **{"linewidth": 0, **m.look}),
+    "strokes": lambda axes, m: axes.vlines(m.x, m.low, m.high, **m.look),
+    "bars": lambda axes, m: axes.bar(m.x, m.y, **m.look),
+    "steps": lambda axes, m: axes.step(m.x, m.y, where="post", **m.look),
+    "note": _note,
+}
+NOT_IN_KEY = ("markevery", "clip_on", "zorder", "width", "elinewidth", "capsize")
+
+
+def strokes(value: Any, low: Any, high: Any) -> Array:
+    """Return the lengths of error bars, shape (2, J); 0 where an end is not known."""
+    return np.nan_to_num(np.abs([value - low, high - value]))
+
+
+def reaches_zero(figure: Figure) -> bool:
+    """Return whether an interval of a figure ends at the frame, since it reaches 0 or below."""
+    return any(line.get_gid() == BELOW for axes in figure.axes for line in axes.lines)
+
+
+def _end_at_frame(axes: Axes) -> None:
+    """Put an arrow at the frame below strokes that reach 0: a logarithmic axis has no place for it.
+
+    The strokes would fall through the axis, as if they ended somewhere below.
+    """
+    bottom, top = axes.get_ylim()
+    bars = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
+    for strokes_of in (line for bar in bars for line in bar.lines[2]):
+        ends_at = [ends for ends in strokes_of.get_segments() if len(ends) == 2]
+        for ends in ends_at:
+            if ends[:, 1].min() <= 0 < ends[:, 1].max():
+                axes.plot(
+                    ends[0, 0], bottom, "v", color=strokes_of.get_color()[0], markersize=5,
+                    clip_on=False, gid=BELOW, zorder=5,
+                )  # fmt: skip
+    axes.set_ylim(bottom, top)
+
+
+def lettered(text: str) -> str:
+    """Return a text whose ``n_i`` has its index low, as in the papers."""
+    return text.replace("n_i", "nᵢ")
+
+
+def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
+    """Return a text in lines of so many letters; one that needs more lines is cut, and says so."""
+    text = lettered(text)
+    lines = [line for part in text.split("\n") for line in textwrap.wrap(part, width)]
+    if len(lines) > most:
+        lines = textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+    return "\n".join(lines)
+
+
+def legend_columns(names: Sequence[str], inches: float) -> int:
+    """Return in how many columns of a legend of this width the names fit, five at most."""
+    letters = [max(map(len, _SIGNS.sub("", name).split("\n"))) for name in names]
+    for columns in range(min(len(names), 5), 1, -1):
+        rows = -(-len(names) // columns)
+        widths = [max(letters[place : place + rows]) for place in range(0, len(names), rows)]
+        if sum(widths) + KEY_LETTERS * len(widths) <= LETTERS * inches:
+            return columns
+    return 1
+
+
+def end_labels(
+    axes: Axes,
+    ends: Sequence[float],
+    names: Sequence[str],
+    colours: Sequence[str],
+    marks: Sequence[str | None] | None = None,
+) -> None:
+    """Write each line's name right of the axes, at the height of its end.
+
+    Parameters
+    ----------
+    axes : Axes
+        All lines drawn; their limits are fixed here.
+    ends : sequence of float
+        Where each line ends, in data units.
+    marks : sequence, optional
+        Markers of the lines, which stand before their names.
+    """
+    axes.set_ylim(axes.get_ylim())
+    to_share = axes.transData + axes.transAxes.inverted()
+    points = [(axes.get_xlim()[1], end if np.isfinite(end) else np.inf) for end in ends]
+    heights = [
+        float(np.clip(to_share.transform(point)[1], 0, 1)) if np.isfinite(point[1]) else 1.0
+        for point in points
+    ]
+    signs = [None] * len(names) if marks is None else marks
+    placed = lifted(spread(heights, GAP), GAP)
+    for height, name, colour, sign in zip(placed, names, colours, signs, strict=True):
+        left = 7.0  # points, as markers and letters are alike wide in wide and narrow axes
+        if sign is not None:
+            look: dict[str, Any] = {"clip_on": False, "gid": LINE_END, "color": colour}
+            axes.plot(1, height, sign, markersize=4.5, scalex=False, scaley=False,
+                      transform=_right_of(axes, left), **look)  # fmt: skip
+            left += 6.0
+        axes.text(
+            1, height, lettered(name), color=legible(colour), transform=_right_of(axes, left),
+            va="center", fontsize=8, gid=LINE_END,
+        )  # fmt: skip
+
+
+def _right_of(axes: Axes, points: float) -> Transform:
+    """Return places in shares of the axes, moved to the right by so many points."""
+    assert axes.figure is not None
+    moved = ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
+    return axes.transAxes + moved

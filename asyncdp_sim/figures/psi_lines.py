@@ -1,0 +1,319 @@
+"""Mean ψ at the end against one swept number, a line for each value of another: laws beside it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Bools, Columns
+from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.core.words import MOST_NUMBERS, numbers
+from asyncdp_sim.figures.kit.drawer import (
+    BETTER,
+    LONGEST_AT_END,
+    Declaration,
+    Layer,
+    Panel,
+    Side,
+    measured,
+)
+from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.kit.scales import RAISED
+from asyncdp_sim.figures.kit.style import GRAY, THEORY, looks
+from asyncdp_sim.figures.references import DRAWN, Reference, measured_over, told_of_ratio
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number
+from asyncdp_sim.results import Cell, Sweep, not_a_result
+from asyncdp_sim.scenario.labels import axis as axis_name
+from asyncdp_sim.scenario.labels import symbol
+
+LEAST = 3  # cells that a slope is fitted to
+MOST_SERIES = 7
+LEAST_OF_SURFACE = 4  # values of either number of a surface
+PROJECTED = 0.01
+"""Share of the updates in which the projection onto Θ may act where a law without it is fitted."""
+LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
+PSI = "mean $\\psi$ at the end"
+
+
+def projected(cell: Cell) -> float:
+    """Return the share of a cell's updates in which the projection changed a model."""
+    return float(np.nan_to_num(cell.result.projected))
+
+
+def slope(x: Array, psi: Array) -> float:
+    """Return a of ψ ∝ xᵃ, least squares of logarithms; NaN of fewer than three positive points."""
+    positive = np.isfinite(psi) & (psi > 0)
+    if np.count_nonzero(positive) < LEAST:
+        return float("nan")
+    return float(np.polyfit(np.log(x[positive]), np.log(psi[positive]), 1)[0])
+
+
+@dataclass(frozen=True)
+class PsiSeries(Series):
+    """The cells that share a marker; its name, such as ``n_i = 1,000``, is empty of one series.
+
+    Attributes
+    ----------
+    path : str
+        The swept number.
+    by : str, optional
+        What sets the series apart.
+    references : tuple of Reference
+        Each a line per series, in the series' colour; black where it is the same for all.
+    named : str
+        Column of the series' names, or ``by`` itself, which then has its values.
+    """
+
+    path: str
+    by: str | None = None
+    references: tuple[Reference, ...] = ()
+    named: str = "series"
+
+    @cached_property
+    def x(self) -> Array:
+        """The swept number, shape (J,)."""
+        return np.array(self.at)
+
+    @cached_property
+    def psi(self) -> Array:
+        """Mean over replicates and the ends of its 95 % interval; infinite where a run diverged.
+
+        Shape (3, J).
+        """
+        return np.array([mean_psi_at_end(result) for result in self.results]).T
+
+    @cached_property
+    def projected(self) -> Array:
+        """Share of the updates in which the projection changed a model, shape (J,)."""
+        return np.array(list(map(projected, self.cells)))
+
+    @property
+    def inside(self) -> Bools:
+        """Where ψ is positive and finite, and Θ's box held hardly any model, shape (J,)."""
+        free = self.projected <= PROJECTED
+        return np.asarray(free & np.isfinite(self.psi[0]) & (self.psi[0] > 0))
+
+    @property
+    def slope(self) -> float:
+        """Exponent of the power law through the means inside; NaN of fewer than three."""
+        return slope(self.x[self.inside], self.psi[0][self.inside])
+
+    def of(self, reference: Reference) -> Array:
+        """Return a reference's ψ in the cells, shape (J,)."""
+        return np.array([reference.at(cell) for cell in self.cells])
+
+
+def series_of(
+    sweep: Sweep,
+    x: str,
+    by: str | None = None,
+    chosen: Sequence[float] | None = None,
+    most: float = MOST_SERIES,
+    references: Sequence[Reference] = (),
+) -> list[PsiSeries]:
+    """Read mean ψ at the end against a swept number, a series for each value of another.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    x : str
+        Swept path with positive values.
+    by : str, optional
+        What sets the series apart; needed where two paths vary.
+    chosen : sequence of float, optional
+        The values of ``by`` to show. By default all of a few, else first, middle and last.
+    most : float
+        How many are a few.
+    references : sequence of Reference
+
+    Raises
+    ------
+    ResultError
+        If ``x`` or ``by`` is not swept so, if another path varies too, or if a cell's curve is
+        absent or damaged.
+    """
+    for path in (x,) if by is None else (x, by):
+        if path not in sweep.paths:
+            raise not_a_result(sweep.directory, f"a sweep that does not vary {path}")
+    apart = [] if by is None else [by]
+    cells = [
+        cell for cell in sweep.cells if chosen is None or by is None or cell.values[by] in chosen
+    ]
+    series = PsiSeries.grouped(
+        cells, lambda c: c.label(apart), lambda c: float(c.values[x]),
+        path=x, by=by, references=tuple(references),
+    )  # fmt: skip
+    if chosen is None and len(series) > most:
+        series = [series[0], series[len(series) // 2], series[-1]]
+    if len(series) == 0:
+        raise not_a_result(sweep.directory, f"no cell with the chosen values of {by}")
+    for line in series:
+        if len(set(line.at)) < len(line.at) or not (0 < line.at[0] <= line.at[-1] < np.inf):
+            reason = f"several cells of one series with one {x}, or one that is not positive"
+            raise not_a_result(sweep.directory, reason)
+    return series
+
+
+def lines(
+    name: str, select: Callable[[Sweep], Sequence[PsiSeries] | str]
+) -> SweepFigure[PsiSeries]:
+    """Return the figure of mean ψ at the end against a swept number, with 95 % intervals."""
+    return SweepFigure(name, select, _rows, _declared, _caption)
+
+
+def markers(
+    sweep: Sweep,
+    x: str,
+    by: str | None = None,
+    *,
+    chosen: Sequence[float] | None = None,
+    references: Sequence[Reference] = (),
+    name: str = "markers",
+) -> Picture:
+    """Draw that figure of a sweep; parameters as in :func:`series_of`, whose errors it raises."""
+    found = partial(series_of, x=x, by=by, chosen=chosen, references=references)
+    return lines(name, found).picture(sweep)
+
+
+def surface(sweep: Sweep, x: str, y: str, references: Sequence[Reference]) -> Picture:
+    """Draw mean ψ over two swept numbers: against y, a line for each x.
+
+    Raises
+    ------
+    ResultError
+        As :func:`series_of`, and if ψ is finite and positive nowhere.
+    """
+    return lines("surface", partial(_over_two, x=x, y=y, references=references)).picture(sweep)
+
+
+def _over_two(
+    sweep: Sweep, x: str, y: str, references: Sequence[Reference] | None = None
+) -> list[PsiSeries] | str:
+    found = series_of(sweep, y, x, most=np.inf)
+    if not any((np.isfinite(line.psi[0]) & (line.psi[0] > 0)).any() for line in found):
+        return "no cell with a finite mean ψ"
+    laws = tuple(beside(found, x, y) if references is None else references)
+    return [replace(line, references=laws, named=x) for line in found]
+
+
+def _select_surface(sweep: Sweep) -> list[PsiSeries] | str:
+    """Return the lines of a sweep over two positive numbers, or in words why there are none."""
+    if len(sweep.varying) != 2:
+        return "two settings are not swept"
+    x, y = sorted(sweep.varying, key=lambda path: path == "privacy.epsilon")  # ε last
+    if min(len(values) for values in sweep.varying.values()) < LEAST_OF_SURFACE:
+        return f"fewer than {LEAST_OF_SURFACE} values of {x} or {y}"
+    if not all(is_number(value) for values in sweep.varying.values() for value in values):
+        return f"{x} or {y} is no number"
+    try:
+        return _over_two(sweep, x, y)
+    except ResultError as error:
+        return "; ".join(error.lines())
+
+
+def beside(found: Sequence[PsiSeries], x: str, y: str) -> list[Reference]:
+    """Return what a sweep's surface is held against.
+
+    What a paper draws beside it, else the fitted law c (x y)⁻², as privacy's cost falls with
+    records and with ε; c is fitted to the cells inside. Owner 1's own model is known with
+    ``run.alone`` (Async, figure 7).
+    """
+    cells = [cell for line in found for cell in line.cells]
+    name, laws = str(cells[0].result.scenario["id"]), list[Reference]()
+
+    def square(cell: Cell) -> float:
+        return float(cell.values[x] * cell.values[y]) ** 2
+
+    logs = [
+        np.log(psi * square(cell))
+        for line in found
+        for psi, cell, free in zip(line.psi[0], line.cells, line.inside, strict=True)
+        if free
+    ]
+    if name in DRAWN:
+        laws += DRAWN[name]
+    elif {x, y} == {"owners.records", "privacy.epsilon"} and len(logs) > 0:
+        c = float(np.exp(np.mean(logs)))
+        factor, _, power = f"{c:.3g}".partition("e")
+        factor += f"·10{str(int(power)).translate(RAISED)}" if power != "" else ""
+        laws.append(Reference(f"fitted law {factor}/(ε n_i)²", "law", lambda e: c / square(e)))
+    if all("profits_psi" in cell.result.summary for cell in cells):
+        alone = "own model of owner 1, without noise"
+        laws.append(Reference(alone, "psi_alone", lambda e: float(
+            e.result.of_owners("psi_alone")[:, 0].mean())))  # fmt: skip
+    return laws
+
+
+def _declared(found: Sequence[PsiSeries], _: Sequence[Columns]) -> Declaration:
+    drawn = looks(len(found), markersize=5, linestyle="none")
+    if len(found) == 1:
+        drawn[0]["color"] = THEORY
+    marks, dot = [], {"color": GRAY, "marker": "o", "linestyle": "none"}
+    if len(found) > 1 and max(len(item.name) for item in found) <= LONGEST_AT_END:
+        marks.append(Layer("line", name="mean and 95 % interval", look=dot))
+    for item, look in zip(found, drawn, strict=True):
+        name = "" if len(found) > 1 else item.name or "measured"
+        marks.append(measured(item.x, item.psi, name=name, end=item.name if not name else "",
+                              **look, elinewidth=1.5))  # fmt: skip
+        held, hollow = ~item.inside, look | {"markerfacecolor": "white", "zorder": 3}
+        marks.append(Layer("line", item.x[held], item.psi[0][held], look=hollow))
+    if not all(item.inside.all() for item in found):
+        named = "model at the bounds of $\\Theta$"
+        marks.append(Layer("line", name=named, look=dot | {"markerfacecolor": "white"}))
+    for reference, dash in zip(found[0].references, LINES * 2, strict=False):
+        values = [item.of(reference) for item in found]
+        shared = len(found) == 1 or all(np.array_equal(values[0], line) for line in values)
+        plain: dict[str, Any] = {"linestyle": dash, "linewidth": 1.1, "zorder": 1}
+        for place in range(1 if shared else len(found)):
+            tone = THEORY if shared else drawn[place]["color"]
+            marks.append(Layer("line", found[place].x, values[place], look={"color": tone} | plain))
+        tone = THEORY if shared else GRAY
+        marks.append(Layer("line", name=reference.name, look={"color": tone} | plain))
+    places = {place for item in found for place in item.at}
+    ticks = sorted(places) if len(places) <= MOST_NUMBERS else None
+    across = Side(axis_name(found[0].path), log=True, ticks=ticks)
+    side = Side(f"{PSI}\n{BETTER}", log=True, grid=True)
+    return Declaration([Panel(marks, across, side)], (6.5, 3.9))
+
+
+def _rows(each: PsiSeries) -> Columns:
+    """Return what is drawn of one series: a row for every cell."""
+    table = each.rows(each.named, each.path, psi_final_mean=mean_psi_at_end)
+    if each.named == each.by:
+        table[each.named] = np.array([cell.values[each.by] for cell in each.cells])
+    table["projected"] = each.projected
+    return table | {reference.column: each.of(reference) for reference in each.references}
+
+
+def _caption(found: Sequence[PsiSeries], _: Sequence[Columns]) -> str:
+    x, by = found[0].path, found[0].by
+    results = [cell.result for item in found for cell in item.cells]
+    text = (
+        f"Mean ψ after the last update of {numbers(float(len(r.replicates)) for r in results)} "
+        f"replicates (markers; error bars: 95 % intervals of the mean) against {x}"
+    )
+    text += "" if by is None else f", a series for each {by}"
+    for item in found[0].references:
+        psi = np.concatenate([series.psi[0][series.inside] for series in found])
+        law = np.concatenate([series.of(item)[series.inside] for series in found])
+        text += f"; line: {item.name}{told_of_ratio(measured_over(psi, law))}"
+    fitted = [f"{item.name or 'all'} {item.slope:.2f}" for item in found if np.isfinite(item.slope)]
+    if fitted:
+        text += f". Fitted exponents of {symbol(x)}: {', '.join(fitted)}"
+    held = sum(int(np.count_nonzero(item.projected > PROJECTED)) for item in found)
+    if held > 0:
+        text += (
+            f"; open: {held} of {len(results)} cells in which the projection onto Θ changed a "
+            f"model in more than {100 * PROJECTED:g} % of the updates, left out of ratios and fits"
+        )
+    left = sum(int(np.count_nonzero(~np.isfinite(item.psi[0]))) for item in found)
+    if left > 0:
+        text += f"; {left} cells without a finite mean are left out"
+    return f"{text}."
+
+
+FIGURE = lines("surface", _select_surface)
+"""Of any sweep over two numbers."""

@@ -1,1 +1,0 @@
-"""Figures of one run, or of a few runs in one frame."""

@@ -1,1 +1,0 @@
-"""The space–time diagram: messages, locks and absences of a window of simulated time."""

@@ -1,1 +1,0 @@
-"""Figures that compare the cells of a sweep."""

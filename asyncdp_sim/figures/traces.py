@@ -1,0 +1,397 @@
+"""Updates of a network: whose and when, times between them, staleness, and shares of owners."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from asyncdp_sim.core.arrays import Array, Columns, Ints
+from asyncdp_sim.core.units import to_units, unit_of
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.drawer import Layer, Panel, Side
+from asyncdp_sim.figures.kit.outcomes import owner_table
+from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
+from asyncdp_sim.figures.kit.style import BAND, BLUE, DARK_BLUE, LIGHT_BLUE, THEORY, VERMILION
+from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
+from asyncdp_sim.measures import SHARE, Ratio
+from asyncdp_sim.results import Result, not_a_result
+from asyncdp_sim.theory.formulas.arguments import binomial_quantile
+from asyncdp_sim.theory.predict.plain import plain
+from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
+from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection
+from asyncdp_sim.theory.prediction import Unknown
+
+SHOWN = 100  # updates
+HALF = 0.32  # of a stroke, in owners
+TOGETHER = 3  # answers of an update, beyond which dots of many owners would make one block
+LEVEL = 0.99
+DASHED: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2, "zorder": 3}
+GRAY_BAND: dict[str, Any] = {"color": BAND, "alpha": 0.35}
+
+
+def the_same_always(result: Result) -> bool:
+    """Return whether all updates have answers of the same owners, so that none differ."""
+    replicate, k, owner = result.columns("updates", "replicate", "k", "owner")
+    first = (replicate == replicate[:1]) & (k == k[:1])
+    if len(np.unique(owner[first])) < len(np.unique(owner)):
+        return False  # most networks: the first update tells, and nothing is sorted
+    rows = np.unique(np.stack([replicate, k, owner]), axis=1)
+    updates = len(np.unique(rows[:2], axis=1).T)
+    return result.n_owners > 1 and len(rows.T) == updates * len(np.unique(owner))
+
+
+def _by_update(result: Result, *, small: bool) -> Drawn:
+    """Say i_k against k: dots, as owners are no numbers that have a height."""
+    del small
+    rows, at, text = _window(result)
+    few = result.n_owners <= FEW_OWNERS
+    dots = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": 3.5, "clip_on": False}
+    across = Side("update $k$", False, (rows["k"][0] - 1, rows["k"][-1] + 1), manner="whole")
+    top = result.n_owners + 0.5 if few else 1.04 * result.n_owners
+    people = Side("owner $i_k$", limits=(0.5, top), owners=result.participants, grid=True)
+    return rows, Panel([Layer("line", rows["k"], at, look=dots)], across, people), text
+
+
+def _by_time(result: Result, *, small: bool) -> Drawn:
+    """Say the instants of the updates, owner by owner."""
+    rows, at, text = _window(result)
+    few = result.n_owners <= FEW_OWNERS
+    if few or len(at) > TOGETHER * len(np.unique(rows["k"])):
+        half, width = (HALF, 1.2) if few else (0.5, 0.6)
+        look: dict[str, Any] = {"color": BLUE, "linewidth": width}
+        mark = Layer("strokes", rows["time"], None, at - half, at + half, look=look)
+    else:  # a stroke would be as low as a dot, and thinner
+        look = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": 3.5}
+        mark = Layer("line", rows["time"], at, look=look | {"clip_on": False})
+    end = float(rows["time"][-1])
+    unit = unit_of([result.manifest["scenario"]])
+    across = Side(time_axis(unit, small=small), limits=(0, end * 1.01 if end > 0 else 1.0))
+    limits = (0.7 - HALF, result.n_owners + 0.3 + HALF)
+    people = Side("owner $i$", limits=limits, owners=result.participants, grid=True)
+    return rows, Panel([mark], across, people), f"updates {text}"
+
+
+def _window(result: Result) -> tuple[Columns, npt.NDArray[Any], str]:
+    """Return the first updates of a replicate, their owners' places, and both in words.
+
+    Of many owners, who cannot be counted by eye, it is said how many spoke.
+    """
+    chosen, n_owners = first_with_updates(result), result.n_owners
+    rows = window(result, chosen, 1, SHOWN)
+    text = f"k = {rows['k'][0]} to {rows['k'][-1]} of replicate {chosen}"
+    if n_owners > FEW_OWNERS:
+        text += f", in which {len(np.unique(rows['owner']))} of {n_owners} owners spoke"
+    return rows, result.participants.places(rows["owner"]), text
+
+
+def window(result: Result, replicate: int, first: int, last: int) -> Columns:
+    """Return k, time and owner of one replicate's updates in a window of k.
+
+    Raises
+    ------
+    ResultError
+        If there are none.
+    """
+    number, k, time, owner = result.columns("updates", "replicate", "k", "time", "owner")
+    rows = (number == replicate) & (k >= first) & (k <= last)
+    if not rows.any():
+        reason = f"no updates k = {first} to {last} of replicate {replicate}"
+        raise not_a_result(result.directory, reason)
+    return {"k": k[rows], "time": time[rows], "owner": owner[rows]}
+
+
+def first_with_updates(result: Result) -> int:
+    """Return the first replicate in which something was updated; else the first of all."""
+    (numbers,) = result.columns("updates", "replicate")
+    return int(numbers[0]) if len(numbers) > 0 else result.replicates[0]
+
+
+def _height(n_owners: int) -> float:
+    """Return the height in inches: rows of owners are legible, up to one page."""
+    return 2.6 if n_owners <= FEW_OWNERS else float(np.clip(0.032 * n_owners, 3.6, 6.5))
+
+
+def _differ(result: Result) -> str | None:
+    reason = no_updates(result)
+    if reason is None and the_same_always(result):
+        return "every update has answers of the same owners"
+    return reason
+
+
+BY_UPDATE = NetworkFigure(
+    "timing-by-update", "Owner i_k that update k came from", _by_update, _differ, height=_height
+)
+BY_TIME = NetworkFigure(
+    "timing-by-time", "Instants at which answers were applied, owner by owner", _by_time, untimed,
+    height=_height,
+)  # fmt: skip
+
+
+POINTS = 400
+TOP = 1.5  # of the axis of shares; its bottom is half a gap
+
+
+def _survival(result: Result, *, small: bool) -> Drawn:
+    """Say the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
+
+    The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
+    """
+    law = result.theory(gap_law)
+    observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
+    if len(observed) == 0:
+        raise not_a_result(result.directory, "updates.parquet without rows")
+    t = np.linspace(0.0, observed.max(), POINTS)
+    longer = np.searchsorted(np.sort(observed), t, side="right")
+    table: Columns = {"t": t, "survival": 1 - longer / len(observed)}
+    text, marks = f"{len(observed):,} times", list[Layer]()
+    if isinstance(law, GapLaw):
+        table |= expected(law, t, len(observed))
+        floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
+        low, counts = (
+            np.maximum(table["law_low"], floor),
+            "99 % of counts under the law, at each $t$",
+        )
+        marks.append(Layer("band", t, None, low, table["law_high"], counts, look=GRAY_BAND))
+        named = "law of merged Poisson clocks"
+        marks.append(Layer("line", t, table["law"], name=named, look=DASHED))
+        text += _verdict(observed, law, result)
+    else:
+        text += f"; no formula applies, because {plain(str(law))}"
+    there = table["survival"] > 0
+    marks.append(Layer("steps", t[there], table["survival"][there], name="measured",
+                      look={"color": BLUE}))  # fmt: skip
+    named = time_axis(unit_of([result.manifest["scenario"]]), small=small)
+    across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))
+    side = Side("share of gaps longer than $t$", True, (0.5 / len(observed), TOP))
+    return table, Panel(marks, across, side), text
+
+
+def gaps(result: Result, first: int | None = None) -> Array:
+    """Return times between consecutive updates (the first from time 0) of all replicates.
+
+    Parameters
+    ----------
+    result : Result
+    first : int, optional
+        Only so many first gaps of every replicate.
+    """
+    replicate, k, tick = result.columns("updates", "replicate", "k", "tick")
+    last = (np.diff(replicate, append=-1) != 0) | (np.diff(k, append=-1) != 0)
+    replicate, k, tick = replicate[last], k[last], tick[last]  # an update has a row per answer
+    new = np.diff(replicate, prepend=-1) != 0
+    before = np.where(new, 0, np.concatenate([[0], tick[:-1]]))
+    kept = slice(None) if first is None else k <= first
+    return to_units((tick - before)[kept])
+
+
+def expected(law: GapLaw, t: Array, n_gaps: int) -> dict[str, Array]:
+    """Return the law's survival function on a grid, and its pointwise 99 % binomial band."""
+    share = np.exp(-law.rate * t)
+    tail = (1 - LEVEL) / 2
+    low, high = (binomial_quantile(q, n_gaps, share) / n_gaps for q in (tail, 1 - tail))
+    return {"law": share, "law_low": low, "law_high": high}
+
+
+def distance(observed: Array, law: GapLaw) -> float:
+    """Return the largest distance between measured and expected distribution (Kolmogorov's D)."""
+    below = -np.expm1(-law.rate * np.sort(observed))
+    steps = np.arange(len(observed) + 1) / len(observed)
+    return float(max((steps[1:] - below).max(), (below - steps[:-1]).max()))
+
+
+def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
+    is_partial = law.n_gaps < result.updates
+    which = f" (the first {law.n_gaps:,} of every replicate)" if is_partial else ""
+    limit = np.sqrt(np.log(2 / (1 - LEVEL)) / (2 * len(observed)))
+    return (
+        f"{which}, with the law exp(−{number(law.rate)} t) of merged Poisson clocks and its "
+        f"pointwise 99 % binomial band; largest distance between the distributions "
+        f"{distance(observed, law):.2g} (99 % DKW limit {limit:.2g})"
+    )
+
+
+def _vary(result: Result) -> str | None:
+    reason = untimed(result)
+    if reason is None and len(observed := gaps(result)) > 1 and np.ptp(observed) == 0:
+        return "all times between updates are equal"
+    return reason
+
+
+GAPS = NetworkFigure(
+    "gaps", "Share of the times between consecutive updates that exceed t", _survival, _vary,
+    one_scale="xy",
+)  # fmt: skip
+
+
+TAIL = 1e-4  # a law is drawn up to where less than this is left
+LEAST = 3  # at least the values up to this are shown
+FEW = 30  # so many values have a stroke each
+RARE = 5e-3  # the axis ends where at most this share of the updates is left
+
+
+def _histogram(result: Result, *, small: bool) -> Drawn:
+    """Say the share of the updates of each staleness, pooled over replicates, with its law."""
+    del small
+    replicate, stale = result.columns("updates", "replicate", "staleness")
+    if len(stale) == 0:
+        raise not_a_result(result.directory, "updates.parquet without rows")
+    law = result.theory(staleness_law)
+    reach = max(_reach(law, int(stale.max())), LEAST)
+    values = np.arange(reach + 1)
+    share = np.bincount(stale, minlength=reach + 1) / len(stale)
+    low, high = between_replicates(replicate, stale, reach)
+    table: Columns = {"staleness": values, "share": share, "low": low, "high": high}
+    last = max(int(np.searchsorted(np.cumsum(share), 1 - RARE)), LEAST)
+    many = last > FEW
+    bar = {"width": 1.0 if many else 0.8, "color": LIGHT_BLUE}
+    marks = [Layer("bars", values, share, name="measured", look=bar)]
+    if np.isfinite(low).all():
+        thin = {"color": DARK_BLUE, "linestyle": "none", "marker": "|", "markersize": 0}
+        thin |= {"elinewidth": 0.5 if many else 1.2, "capsize": 0 if many else 2}
+        marks.append(Layer("line", values, share, low, high, look=thin))
+        stroke = {"color": DARK_BLUE, "linestyle": "none", "marker": "|"}
+        marks.append(Layer("line", name="95 % interval", look=stroke))
+    if isinstance(law, StalenessLaw):
+        table["law"] = law.chance(reach)
+        sign: dict[str, Any] = {"drawstyle": "steps-mid", "linewidth": 1.2}
+        if not many:
+            sign = {"marker": "D", "markersize": 4, "linestyle": "none"}
+        look = sign | {"color": THEORY}
+        marks.append(Layer("line", values, table["law"], name=f"law: {law.name}", look=look))
+    top = min(1.0, 1.05 * float(np.nanmax([share, high])))
+    name = "staleness: other updates\nbetween read and use"
+    across = Side(name, limits=(-0.6, last + 0.6), manner="whole")
+    side = Side("updates", limits=(0, top), manner="share", grid=True)
+    return table, Panel(marks, across, side), _said(stale, law) + _beyond(stale, last)
+
+
+def _beyond(stale: Ints, last: int) -> str:
+    """Return how many updates are staler than the axis is long."""
+    count = int(np.count_nonzero(stale > last))
+    return f"; {count:,} updates of staleness {last + 1} to {stale.max()} are in the CSV alone" * (
+        count > 0
+    )
+
+
+def between_replicates(replicate: Ints, stale: Ints, reach: int) -> tuple[Array, Array]:
+    """Return 95 % intervals of the shares of 0 … ``reach``, from their spread over replicates.
+
+    Updates of one replicate depend on each other; replicates do not. NaN with a single one.
+    """
+    _, index = np.unique(replicate, return_inverse=True)
+    n_replicates = int(index.max()) + 1
+    if n_replicates < 2:
+        none = np.full(reach + 1, np.nan)
+        return none, none
+    flat = np.bincount(index * (reach + 1) + stale, minlength=n_replicates * (reach + 1))
+    counts = flat.reshape(n_replicates, reach + 1).astype(float)
+    total = counts.sum(axis=1)
+    ends = [Ratio(part, total).interval(SHARE) or (np.nan, np.nan) for part in counts.T]
+    low, high = np.array(ends).T
+    return low, high
+
+
+def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
+    """Return the largest staleness to draw: all that was met, and all that is likely."""
+    if isinstance(law, Unknown):
+        return largest
+    left = 1 - np.cumsum(law.chance(4 * largest + 20))
+    return max(largest, int(np.argmax(left < TAIL)))
+
+
+def _said(stale: Ints, law: StalenessLaw | Unknown) -> str:
+    text = f"{len(stale):,} updates, mean staleness {number(float(stale.mean()))}"
+    if isinstance(law, Unknown):
+        return f"{text}; no formula applies, since {law}"
+    return f"{text}; the long-run law is {law.name} (a run begins at staleness 0)"
+
+
+def _stale(result: Result) -> str | None:
+    reason = no_updates(result)
+    if reason is None and not result.columns("updates", "staleness")[0].any():
+        return "no answer was stale"
+    return reason
+
+
+STALENESS = NetworkFigure(
+    "staleness",
+    "Share of the updates of all replicates by staleness, the number of other updates applied "
+    "between read and use (error bars: 95 % intervals from the spread over several replicates)",
+    _histogram, _stale, height=lambda _: 3.0, one_scale="y",
+)  # fmt: skip
+
+
+def _counts(result: Result) -> Array:
+    """Return how many updates each owner has in all replicates, shape (N,)."""
+    owner, updates = result.columns("owners", "owner", "updates")
+    places = result.participants.places(owner)
+    count = np.bincount(places, weights=updates, minlength=result.n_owners + 1)[1:]
+    return np.asarray(count, dtype=float)
+
+
+def _shares(result: Result, *, small: bool) -> Drawn:
+    """Say each owner's share of the updates of all replicates, with 1/N and its 99 % band.
+
+    The band holds 99 % of the counts Bin(number of updates, 1/N): what uniform choice, on which
+    Theorem 2 of Async rests, would give. Where clocks differ and theory knows the shares, they
+    are drawn too.
+    """
+    del small
+    count, n_owners = _counts(result), result.n_owners
+    total = int(count.sum())
+    if total == 0:
+        raise not_a_result(result.directory, "no updates")
+    tail = (1 - LEVEL) / 2
+    low, high = (float(binomial_quantile(q, total, 1 / n_owners)) / total for q in (tail, 1 - tail))
+    share = count / total
+    outside = int(np.count_nonzero((share < low) | (share > high)))
+    theory = result.theory(selection)
+    law, unequal = np.full(n_owners, np.nan), False
+    standing = "uniform choice is the law of this network"
+    if isinstance(theory, Unknown):
+        standing = f"uniform choice is only a reference here, since {theory}"
+    else:
+        law = np.array(theory)
+        unequal = not np.allclose(law, 1 / n_owners)
+    if unequal:
+        standing = "clock rates differ, so the law is λ_i/Σλ"
+    owners = np.arange(1, n_owners + 1)
+    marks = [
+        Layer("span", low=low, high=high, name="99 % under uniform choice", look=GRAY_BAND),
+        Layer("level", y=1 / n_owners, name="uniform choice, $1/N$", look=DASHED),
+    ]
+    if unequal:
+        dash = {"marker": "_", "color": VERMILION, "markersize": 20, "markeredgewidth": 1.6}
+        named = r"law $\lambda_i / \Sigma\lambda$"
+        marks.append(Layer("line", owners, law, name=named, look=dash | {"linestyle": "none"}))
+    size = float(np.clip(250 / n_owners, 0.8, 5))
+    dots = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": size}
+    marks.append(Layer("line", owners, share, name="measured", look=dots))
+    reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
+    limits = (max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
+    across = Side("owner $i$", limits=(0.5, n_owners + 0.5), owners=result.participants)
+    table: Columns = {
+        **owner_table(result.participants), "updates": count.astype(np.int64), "share": share,
+        "uniform": np.full(n_owners, 1 / n_owners), "uniform_low": np.full(n_owners, low),
+        "uniform_high": np.full(n_owners, high),
+        "law": law,
+    }  # fmt: skip
+    text = (
+        f"{total:,} updates; {outside} of {n_owners:,} owners are outside the band "
+        f"(about {(1 - LEVEL) * n_owners:.2g} expected); {standing}"
+    )
+    return table, Panel(marks, across, Side("share of the updates", limits=limits)), text
+
+
+def _unequal(result: Result) -> str | None:
+    equal = bool(np.ptp(_counts(result)) == 0)
+    return "all owners have equally many updates" if equal else None
+
+
+SHARES = NetworkFigure(
+    "shares",
+    "Selection frequency of each owner, all replicates; gray: 99 % band of uniform choice, 1/N",
+    _shares, _unequal, height=lambda _: 3.0, one_scale="y",
+)  # fmt: skip
+ALL = (BY_UPDATE, BY_TIME, GAPS, STALENESS, SHARES)
+"""Pictures of a run's network, alone or in a sweep; a new one joins by its line here."""

@@ -1,0 +1,252 @@
+"""Protocols in which the learner sends its model to all owners, or some: broadcast, and rounds.
+
+Broadcast is Async, section 3, "Periodic Broadcast by the Learner". Rounds are synchronous learning
+as in Collab, Algorithms 1 and 2.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.kernel import Activity, Priority, Signal
+from asyncdp_sim.core.specification import Count, Duration, trait
+from asyncdp_sim.core.streams import Scope
+from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.core.words import agreed
+from asyncdp_sim.network.exchanges import BroadcastQuery as Query
+from asyncdp_sim.network.latency import answer_airtime, least_times
+from asyncdp_sim.network.laws import Law, NoTime
+from asyncdp_sim.network.learner import Learner, Numbers
+from asyncdp_sim.network.owner import Owner
+from asyncdp_sim.network.protocols.kind import ProtocolKind, hopeless
+from asyncdp_sim.trace import Detail, EventKind, Exchange
+
+
+class Broadcast(ProtocolKind):
+    """The model goes to all owners at 0, interval, 2·interval, …; answers may collide.
+
+    An owner that is offline when a query arrives does not receive it.
+    """
+
+    acts_on_ticks = False
+    reads_early = True
+    at_mean = False
+    update_of = "answer"
+    sends_copies = trait(lambda self: self.payload == "all-copies")
+    clocked = trait(lambda self: self.answer_at == "next-tick")
+    overlap = trait(lambda self: self.own_tick == "overlap")
+    vanishes = trait(lambda self: self.offline == "vanish")
+    newest_only = trait(lambda self: self.superseded == "discard")
+
+    kind: Literal["broadcast"] = "broadcast"
+    interval: Annotated[Duration, Field(ge=1e-9)]
+    answer_at: Literal["next-tick", "after-delay"] = "next-tick"
+    delay: Law = NoTime()
+    superseded: Literal["apply", "discard"] = "apply"
+    payload: Literal["central", "all-copies"] = "central"
+    own_tick: Literal["drop", "overlap"] = "drop"
+    offline: Literal["finish", "vanish"] = "finish"
+
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        if self.answer_at == "next-tick" and not self.delay.instant:
+            yield Fault("delay", "a law", 'allowed only with answer_at = "after-delay"')
+
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> list[Fault]:
+        airtime = answer_airtime(n_owners, parts)
+        if self.interval >= airtime:
+            least = min(least_times(n_owners, parts)) + self.delay.least
+            return hopeless("protocol.interval", self.interval, least) if self.newest_only else []
+        rule = f"allowed is a number ≥ the airtime {airtime:g}"
+        return [Fault("protocol.interval", f"{self.interval:g}", rule)]
+
+    @override
+    def stall_period(self, network: Any, count: int) -> int | None:
+        if self.clocked:
+            return super().stall_period(network, count)
+        return count * to_ticks(self.interval)
+
+    @override
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        # What is drawn for each tick elsewhere is drawn for each query.
+        for owner in owners:
+            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+            source = partial(streams.generator, "owner", owner.number, "delay")
+            owner.delay = self.delay.durations(source, 16)
+        learner.kernel.start(self._send(owners, learner))
+
+    @override
+    def attempt(self, owner: Owner, learner: Learner) -> Activity:
+        """Answer the newest query, if the owner has received one and not answered it."""
+        query, owner.unanswered = owner.unanswered, None
+        if query is not None and owner.answers_reserved < learner.answers_left[owner.number]:
+            yield from self._answer(owner, learner, query)
+
+    def _send(self, owners: Sequence[Owner], learner: Learner) -> Activity:
+        kernel, period, number = learner.kernel, to_ticks(self.interval), 0
+        while True:
+            yield number * period, Priority.BROADCAST
+            query = learner.broadcast()
+            for owner in owners:
+                if learner.answers_left[owner.number] > 0:
+                    kernel.start(self._deliver(owner, learner, query))
+            number += 1
+
+    def _deliver(self, owner: Owner, learner: Learner, query: Query) -> Activity:
+        """Carry a query to one owner."""
+        kernel, link, number = learner.kernel, owner.link, owner.number
+        if owner.query is not None:
+            yield kernel.tick + next(owner.query), Priority.QUERY_ARRIVES
+        listens = owner.offline_reasons == 0 and (
+            owner.online_for_query is None or owner.online_for_query(kernel.tick)
+        )
+        if not listens:
+            learner.event(EventKind.query_lost, number, query.message, detail=Detail.offline)
+        elif link.query_received(query.message, True):
+            if query.message < owner.heard:  # a newer one has overtaken it
+                return
+            owner.heard = query.message
+            if self.answer_at == "next-tick":
+                owner.unanswered = query
+            elif owner.busy or owner.answers_reserved >= learner.answers_left[number]:
+                learner.event(EventKind.query_lost, number, query.message, detail=Detail.busy)
+            else:
+                yield from self._answer(owner, learner, query)
+
+    def _answer(self, owner: Owner, learner: Learner, query: Query) -> Activity:
+        owner.answers_reserved += 1
+        owner.busy = self.own_tick == "drop"
+        message = learner.begin(owner.number)
+        if self.answer_at == "after-delay" and owner.delay is not None:
+            yield learner.kernel.tick + next(owner.delay), Priority.TRANSMISSION_BEGINS
+        exchange = learner.take(owner.number, message, query)
+        yield from owner.link.answer(exchange)
+        owner.busy = False
+        learner.finish()
+
+
+_EMPTY = 10**5
+"""Rounds in a row without an answer after which a run has stalled."""
+
+
+class Rounds(ProtocolKind):
+    """The synchronous protocol; owners do not act on their clocks.
+
+    The learner asks all owners at once, with the same model, except owners without budget, owners
+    that have left and, with privacy.participation, owners that were asked too few updates ago. With
+    ``owners`` it draws so many of them anew for each round, with equal chances; it asks all of them
+    if they are fewer. An owner that is offline, or still works on an older query, starts on the
+    query when it is online again and free. If availability is drawn for each query, an owner that
+    is offline then is left out of the round. The round ends when every query has been answered or
+    has failed. Its answers make one update; without answers there is none. The next round begins
+    at once.
+    """
+
+    acts_on_ticks = False
+    at_mean = False
+    update_of = "round"
+    keeps_apart = True
+    asked_at_most = trait(lambda self: self.owners)
+    round_deadline = trait(lambda self: self.deadline)
+
+    kind: Literal["rounds"] = "rounds"
+    owners: Count | None = None
+    deadline: Annotated[Duration, Field(ge=1e-9)] | None = None
+
+    @override
+    def faults_of_network(self, n_owners: int, parts: Any) -> Iterator[Fault]:
+        yield from hopeless("protocol.deadline", self.deadline, min(least_times(n_owners, parts)))
+        if self.owners is not None and self.owners > n_owners:
+            rule = f"allowed is at most {n_owners}, the number of owners"
+            yield Fault("protocol.owners", str(self.owners), rule)
+
+    @override
+    def stall_period(self, network: Any, count: int) -> None:
+        return  # empty rounds are counted
+
+    @override
+    def describe(self, network: Any, said: str, service: float) -> Iterator[str]:
+        drawn = "" if self.owners is None else f" of {self.owners} owners drawn at random"
+        yield agreed(f"network: rounds{drawn}, {said}")
+
+    @override
+    def start_processes(self, owners: Sequence[Owner], learner: Learner, streams: Scope) -> None:
+        # What is drawn for each tick elsewhere is drawn for each query.
+        for owner in owners:
+            owner.online_for_query, owner.online_at_tick = owner.online_at_tick, None
+        draws = None if self.owners is None else streams.generator("rounds")
+        learner.kernel.start(self._rounds(owners, learner, draws))
+
+    def draw(self, numbers: Numbers, draws: np.random.Generator) -> Numbers:
+        """Return the owners that a round asks, of those that may be asked, in their order."""
+        if self.owners is None or len(numbers) <= self.owners:
+            return numbers
+        return np.sort(draws.choice(numbers, self.owners, replace=False, shuffle=False))
+
+    def _rounds(
+        self, owners: Sequence[Owner], learner: Learner, draws: np.random.Generator | None
+    ) -> Activity:
+        """Hold one round after the other, while somebody can be asked."""
+        kernel, empty = learner.kernel, 0
+        learner.hold()
+        while not learner.done and empty < _EMPTY:
+            numbers = learner.askable()
+            if len(numbers) == 0:
+                break
+            chosen = numbers if draws is None else self.draw(numbers, draws)
+            taking_part = [owners[number - 1] for number in chosen.tolist()]
+            opened = [(owner, _ask(owner, learner)) for owner in taking_part]
+            over = learner.until_idle()
+            for owner, exchange in opened:
+                kernel.start(_serve(owner, learner, exchange))
+            if self.deadline is not None:
+                ring = kernel.after(to_ticks(self.deadline), Priority.TIMEOUT)
+                ring.callbacks.append(partial(_close, learner, over))
+            yield over
+            if learner.sums is not None:
+                yield from learner.sums.open()
+            empty = 0 if learner.collected > 0 else empty + 1
+            if learner.collected > 0:
+                learner.update()
+        if empty == _EMPTY:
+            learner.stall()
+        learner.finish()
+
+
+def _ask(owner: Owner, learner: Learner) -> Exchange:
+    """Read the model for an owner; of all it was asked before, nothing can be released any more."""
+    owner.answers_reserved += 1
+    message = learner.begin(owner.number)
+    return learner.read(owner.number, message, learner.kernel.tick)
+
+
+def _serve(owner: Owner, learner: Learner, exchange: Exchange) -> Activity:
+    """Carry a query to its owner, and the answer back."""
+    link, number = owner.link, owner.number
+    heard = yield from link.deliver(exchange.message)
+    while heard and exchange.ended is None and (owner.offline_reasons > 0 or owner.busy):
+        if learner.awaits(number):
+            yield learner.absences.end(number)
+        else:  # it has left for good
+            learner.event(EventKind.query_lost, number, exchange.message, detail=Detail.offline)
+            heard = False
+    if heard and exchange.ended is None:
+        owner.busy = True
+        yield from link.answer(exchange)
+        owner.busy = False
+        learner.absences.over(number)
+    else:
+        yield from link.query_lost(exchange)
+    learner.finish()
+
+
+def _close(learner: Learner, over: Signal, _ring: object) -> None:
+    """Give up what has not arrived, if the round is not over yet."""
+    if learner.idle is over:
+        learner.expire_all()

@@ -1,0 +1,266 @@
+"""What each owner of a run gains, judged on its held-out rows, or on fresh ones of its law."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.data import Dataset
+from asyncdp_sim.data.dataset import only_labels
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.decision import (
+    Consortium,
+    Estimate,
+    Gain,
+    JointModels,
+    LinearModels,
+    OwnRows,
+    consortium,
+    judge_fresh,
+    scored_by,
+)
+from asyncdp_sim.learning.objectives import Model
+from asyncdp_sim.results.columns import arrow_texts
+from asyncdp_sim.scenario import Scenario
+
+RUNS = 10
+"""Replicates whose models are judged, the first ones: their noise is a small part of intervals."""
+FRESH = 20_000
+"""Fresh rows of the owners' law on which owners of drawn records are judged."""
+MOST = 2_000
+"""Training rows that own models are fitted to, and held-out rows that judge, of one owner: the
+first. With more, an own model hardly improves, and a run would wait for it."""
+ASSUMES = "all {count} owners join, with these ε"
+"""What a mean gain is of."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Gains of a run's owners.
+
+    Attributes
+    ----------
+    owners : tuple of Gain
+        In the order of the tables.
+    together : Consortium or None
+        None where no owner has a gain.
+    score : str
+        What errors are measured by.
+    runs : int
+        How many replicates were judged.
+    judged_on : str
+        "held-out rows", or "fresh rows".
+    """
+
+    owners: tuple[Gain, ...]
+    together: Consortium | None
+    score: str
+    runs: int
+    judged_on: str
+
+    def columns(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return ``gains``: one row per owner; absent is null, of an owner without rows."""
+
+        def numbers(name: str) -> Array:
+            return np.array([getattr(gain, name) for gain in self.owners], dtype=float)
+
+        def ends(name: str, end: str) -> Array:
+            return np.array([getattr(getattr(gain, name), end) for gain in self.owners])
+
+        wanted = [gain.rows_to_decide for gain in self.owners]
+        return {
+            "owner": np.arange(1, len(self.owners) + 1, dtype=np.int32),
+            **({} if len(names) == 0 else {"name": arrow_texts(names)}),
+            "records": np.array([gain.records for gain in self.owners], dtype=np.int64),
+            "own": numbers("own"),
+            "own_best": arrow_texts([gain.own_best for gain in self.owners]),
+            "joint": numbers("joint"),
+            "adapted": numbers("adapted"),
+            "guessing": numbers("guessing"),
+            "gain": ends("gain", "value"),
+            "low": ends("gain", "low"),
+            "high": ends("gain", "high"),
+            "joint_gain": ends("joint_gain", "value"),
+            "joint_gain_low": ends("joint_gain", "low"),
+            "joint_gain_high": ends("joint_gain", "high"),
+            "verdict": arrow_texts([str(gain.verdict) for gain in self.owners]),
+            "rows_to_decide": np.array([np.nan if n is None else n for n in wanted], dtype=float),
+        }
+
+    def content(self, unit: str | None) -> dict[str, Any]:
+        """Return what the manifest says: score, unit, and the gain of all."""
+        together = self.together
+        result: dict[str, Any] = {"score": self.score, "unit": unit}
+        if together is None:
+            return result
+        verdicts = [str(gain.verdict) for gain in self.owners]
+        own = np.array([gain.own for gain in self.owners])
+        return result | {
+            "consortium": {
+                **_ends(together.gain),
+                "by_records": _ends(together.by_records) | {"verdict": together.verdict_by_records},
+                "verdict": str(together.verdict),
+                "assumes": ASSUMES.format(count=len(self.owners)),
+                "owners": together.owners,
+                "own": float(np.nanmean(own)),
+                "verdicts": {name: verdicts.count(name) for name in sorted(set(verdicts))},
+                "no_better_than_guessing": sum(
+                    not gain.better_than_guessing
+                    for gain in self.owners
+                    if np.isfinite(gain.guessing)
+                ),
+                "runs": self.runs,
+                "judged_on": self.judged_on,
+            }
+        }
+
+
+def _ends(estimate: Estimate) -> dict[str, float]:
+    return {"gain": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
+def asked_for(scenario: Scenario) -> bool:
+    """Return whether gains are judged: rows are held out, or ``run.alone`` asks about drawn ones.
+
+    Elsewhere own models would be judged on the rows that they were fitted to.
+    """
+    return scenario.data.holds_out or (scenario.run.alone and scenario.data.draws_fresh)
+
+
+def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
+    """Return what owners gain; None where no row is apart from training.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Without a sweep.
+    dataset : Dataset
+        Its owners' records.
+    models : array (R, p)
+        Final central models.
+    """
+    if not asked_for(scenario):
+        return None
+    from threadpoolctl import threadpool_limits
+
+    model, chosen = scenario.model, models[:RUNS]
+    fresh = None
+    if not scenario.data.holds_out:
+        drawn = scenario.data.fresh(scenario.owners.whole, FRESH, Streams(scenario.run.seed))
+        fresh = None if drawn is None else _of_participants(scenario, drawn)
+    linear = linear_models(model, dataset.projection, chosen)
+    streams, gains = Streams(scenario.run.seed), list[Gain]()
+    import_module("sklearn.ensemble")  # whose threads would wait for each other
+    with one_thread(), threadpool_limits(limits=1):
+        for owner, number in enumerate(scenario.owners.participants):
+            sets = [_kept(dataset, owner), _apart(dataset, owner, fresh)]
+            (rows, z), (others, as_is) = (
+                _known(scenario, chosen, part, model, fresh=fresh is not None) for part in sets
+            )
+            joint = JointModels(z, linear, margins=margins(model))
+            generator = streams.generator("decision", "owner", number)
+            gain = judge_fresh(rows, joint, others, as_is, model.sigma, generator)
+            gains.append(replace(gain, records=dataset.records[owner]))
+    return Gains(
+        tuple(gains),
+        consortium(gains),
+        scored_by(len(model.labels)),
+        len(chosen),
+        "held-out rows" if scenario.data.holds_out else "fresh rows",
+    )
+
+
+Part = tuple[Array, Array, Array, Ints]
+"""Encoded columns, features, targets, and whose each row is."""
+
+
+def _kept(dataset: Dataset, owner: int) -> Part:
+    persons = dataset.persons_of(dataset.rows[owner])
+    return dataset.encoded_of(owner), dataset.features[owner], dataset.targets[owner], persons
+
+
+def _apart(dataset: Dataset, owner: int, fresh: Iterator[tuple[Array, Array]] | None) -> Part:
+    if fresh is not None:
+        x, y = next(fresh)
+        return x, x, y, np.arange(len(y))
+    rows = dataset.held_out_rows
+    y = dataset.held_out_targets[owner]
+    persons = np.arange(len(y)) if len(rows) == 0 else dataset.persons_of(rows[owner])
+    return dataset.encoded_of(owner, held_out=True), dataset.held_out_features[owner], y, persons
+
+
+def _of_participants(
+    scenario: Scenario, drawn: Iterator[tuple[Array, Array]]
+) -> Iterator[tuple[Array, Array]]:
+    """Yield those of the owners who take part."""
+    wanted = {*scenario.owners.participants}
+    yield from (rows for number, rows in enumerate(drawn, start=1) if number in wanted)
+
+
+def _known(
+    scenario: Scenario, models: Array, part: Part, model: Model, *, fresh: bool
+) -> tuple[OwnRows, Array]:
+    """Return rows that have a target, and predictions (J, n, S) of these by joint models."""
+    columns, features, targets, persons = part
+    if model.classifies:
+        targets = only_labels(targets, model.labels)
+    kept = np.flatnonzero(~np.isnan(targets))[: FRESH if fresh else MOST]
+    rows = OwnRows(
+        np.asarray(columns[kept]), places(targets[kept], model), len(model.labels), persons[kept]
+    )
+    domain = scenario.privacy.bounded
+    known = [np.asarray(features[kept])]
+    if domain is not None:
+        known, _ = domain.confine(known, [targets[kept]], scenario.privacy.norm)
+    return rows, joint_scores(model, model.design(known)[0], models)
+
+
+def places(targets: Array, model: Model) -> Array:
+    """Return targets as they are, or the places of their labels from 0."""
+    if not model.classifies:
+        return targets
+    return np.searchsorted(np.array(model.labels), targets).astype(np.float64)
+
+
+def margins(model: Model) -> bool:
+    """Return whether predictions are margins, and no log-odds."""
+    return model.classifies and not model.phi.logit
+
+
+def joint_scores(model: Model, rows: Array, models: Array) -> Array:
+    """Return predictions (J, n, S): numbers, or scores of all classes but the last."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a run may have diverged
+        z = np.stack([model.predictions(rows, theta) for theta in models])
+    return z if z.ndim == 3 else _to_last(model, z[..., None])
+
+
+def _to_last(model: Model, z: Array) -> Array:
+    """Return log-odds of label 1 as the score of label −1, whose reference label 1 is."""
+    return -z if model.classifies and not model.first_of_two else z
+
+
+def linear_models(
+    model: Model, projection: Projection | None, models: Array
+) -> LinearModels | None:
+    """Return models (J, p) in encoded columns; None where a model is not linear.
+
+    With features (x − shift) M and a last one of ones, θ = (w, c) predicts xᵀMw + c − shiftᵀMw.
+    """
+    if model.estimator is None:
+        return None
+    scores = max(1, len(model.labels) - 1)
+    theta = _to_last(model, models.reshape(len(models), scores, -1))
+    constant = np.zeros(theta.shape[:-1])
+    if model.augmented or (projection is not None and projection.ones):
+        theta, constant = theta[..., :-1], theta[..., -1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        if projection is not None and projection.matrix is not None:
+            theta = theta @ projection.matrix.T
+        if projection is not None and projection.shift is not None:
+            constant = constant - theta @ projection.shift
+    return LinearModels(theta, constant)

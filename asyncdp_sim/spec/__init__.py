@@ -1,1 +1,0 @@
-"""The base of frozen specifications, families of kinds, plug-ins, and validation."""

@@ -1,1 +1,0 @@
-"""Bounds on expected fitness that hold."""

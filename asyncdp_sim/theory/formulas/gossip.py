@@ -1,0 +1,149 @@
+"""Speed at which models come together: gossip on a graph, and servers of POLAR-SGD.
+
+When the edge between nodes i and j wakes, averaging multiplies the nodes' models by
+W = I − (e_i − e_j)(e_i − e_j)ᵀ/2. W is symmetric, doubly stochastic and a projection, WᵀW = W, so
+that for y, the deviations from the nodes' mean, E‖Wy‖² = yᵀ(E W)y: the largest factor by which an
+update shrinks the expected disagreement is λ_2(E W), the second largest eigenvalue, and 1 − λ_2 is
+the spectral gap. Where the edge e wakes with probability p_e, independently of the past,
+E W = I − L/2 with L the Laplacian of the graph with weights p_e.
+
+Async prints λ = ‖W_k − 11ᵀW_k/(N+1)‖², which is 1 for every N ≥ 2; the analysis that it builds on
+takes the expectation first.
+
+References
+----------
+Boyd, Ghosh, Prabhakar and Shah, "Randomized gossip algorithms", IEEE Trans. Inf. Theory 52(6),
+2006. Touri, Nedić and Ram, "Asynchronous stochastic convex optimization over random networks",
+2010. Async, proof of Theorem 2.
+"""
+
+from collections.abc import Sequence
+from math import cos, pi
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.theory.formulas.arguments import count, finite, probabilities, refused
+
+Edge = tuple[int, int]
+"""Two nodes."""
+
+
+def mean_update(n_nodes: int, edges: Sequence[Edge], shares: Sequence[float] | Array) -> Array:
+    """Return E W, shape (M, M).
+
+    Parameters
+    ----------
+    n_nodes : int
+        M ≥ 2.
+    edges : sequence of (int, int)
+        Pairs of different nodes, from 0.
+    shares : sequence of float
+        p_e of each edge, sum 1.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    size = count("n_nodes", n_nodes, 2)
+    chance = probabilities("shares", shares)
+    ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
+    apart = np.all(ends[:, 0] != ends[:, 1])
+    if len(ends) != len(chance) or not apart or ends.min() < 0 or ends.max() >= size:
+        raise refused("edges", list(edges), f"one pair of nodes from 0 to {size - 1} per share")
+    mean = np.eye(size)
+    a, b = ends.T
+    np.add.at(mean, (a, a), -chance / 2)
+    np.add.at(mean, (b, b), -chance / 2)
+    np.add.at(mean, (a, b), chance / 2)
+    np.add.at(mean, (b, a), chance / 2)
+    return mean
+
+
+def second_eigenvalue(mean: Array) -> float:
+    """Return λ_2, the second largest eigenvalue of a symmetric matrix (M, M), M ≥ 2; O(M³)."""
+    square = finite("mean", mean, (len(mean), len(mean)))
+    if not np.allclose(square, square.T, rtol=0, atol=1e-12):
+        raise refused("mean", "a matrix that is not symmetric", "E W")
+    return float(np.linalg.eigvalsh(square)[-2])
+
+
+def star(n_owners: int) -> float:
+    """Return λ_2(E W) of a learner with N owners that wake alike: 1 − 1/(2N), 0 for N = 1."""
+    return 0.0 if count("n_owners", n_owners) == 1 else 1 - 1 / (2 * n_owners)
+
+
+def complete(n_owners: int) -> float:
+    """Return λ_2(E W) of N ≥ 2 owners of whom all pairs wake alike: 1 − 1/(N − 1)."""
+    return 1 - 1 / (count("n_owners", n_owners, 2) - 1)
+
+
+def ring(n_owners: int) -> float:
+    """Return λ_2(E W) of N ≥ 2 owners in a ring: 1 − (1 − cos(2π/N))/N, 0 for N = 2.
+
+    The gap falls as 2π²/N³.
+    """
+    if count("n_owners", n_owners, 2) == 2:  # one edge, not two
+        return 0.0
+    return 1 - (1 - cos(2 * pi / n_owners)) / n_owners
+
+
+def smallest_entry(matrix: Array) -> float:
+    """Return ρ, the smallest nonzero entry of a doubly stochastic matrix B; 1/S for B = 11ᵀ/S.
+
+    Parameters
+    ----------
+    matrix : array (S, S)
+        Rows and columns sum to 1 (to 1e-9), entries ≥ 0; connected, with a positive diagonal.
+
+    Raises
+    ------
+    SpecError
+        If it is none such. The paper does not ask for the diagonal, but its source does: two
+        servers that swap their models never agree.
+    """
+    entries = doubly_stochastic(matrix)
+    heard = entries > 0
+    for _ in range(len(entries).bit_length()):
+        heard = heard @ heard
+    if not heard.all():
+        raise refused("matrix", "servers that are not connected", "a connected graph")
+    return float(entries[entries > 0].min())
+
+
+def disagreement_left(matrices: Sequence[Array]) -> float:
+    """Return the factor by which a round of agreements shrinks the servers' disagreement at most.
+
+    The largest singular value of B_{m−1} … B_0 off the direction of 1; of one symmetric B, its
+    second largest |eigenvalue|. (Σ_J ‖x^J − x̄‖²)^(1/2) after all m of them is at most so many
+    times what it was.
+
+    Parameters
+    ----------
+    matrices : sequence of arrays (S, S)
+        B_0, B_1, …, doubly stochastic, with a positive diagonal. Each may leave servers apart, if
+        all together do not.
+
+    Raises
+    ------
+    SpecError
+        If they are none such, or together leave servers apart.
+    """
+    smallest_entry(np.mean(matrices, axis=0))
+    product = np.eye(len(matrices[0]))
+    for matrix in matrices:
+        product = doubly_stochastic(matrix) @ product
+    return float(np.linalg.norm(product - 1 / len(product), 2))
+
+
+def doubly_stochastic(matrix: Array) -> Array:
+    """Return a doubly stochastic matrix with a positive diagonal."""
+    size = len(matrix)
+    entries = finite("matrix", matrix, (size, size))
+    sums = np.concatenate([entries.sum(axis=0), entries.sum(axis=1)])
+    if np.any(entries < 0) or np.any(np.abs(sums - 1) > 1e-9):
+        raise refused("matrix", "other sums or negative entries", "a doubly stochastic matrix")
+    if np.any(np.diagonal(entries) <= 0):
+        raise refused("matrix", "a zero on the diagonal", "a share > 0 of every server's own model")
+    return entries

@@ -1,1 +1,0 @@
-"""Exact first and second moments of learning on quadratic losses."""

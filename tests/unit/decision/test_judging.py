@@ -1,0 +1,126 @@
+"""Judging by folds and on fresh rows: what is trained on what, and how wide intervals are."""
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.decision import (
+    JointModels,
+    LinearModels,
+    OwnRows,
+    judge_by_cross_validation,
+    judge_fresh,
+)
+from asyncdp_sim.decision.gain import of_rows
+from asyncdp_sim.decision.predictors import Uses
+from tests.verification.decision_laws import Law, met
+
+
+def noise_alone(seed: int, count: int = 40) -> tuple[OwnRows, JointModels]:
+    """Rows of which nothing can be learned, and joint models that are random."""
+    generator = np.random.default_rng(seed)
+    x = generator.standard_normal((count, 12))
+    rows = OwnRows(x, generator.standard_normal(count), 0, np.arange(count))
+    joint = LinearModels(generator.standard_normal((4, 1, 12)) / 3, np.zeros((4, 1)))
+    return rows, met(rows, joint)
+
+
+def judged(rows, joint, **more):
+    generator = np.random.default_rng(7)
+    options = {"own_best": "linear", "repeats": 1} | more
+    return judge_by_cross_validation(rows, joint, 1e-4, generator, **options)
+
+
+def test_no_model_that_is_judged_has_seen_the_rows():
+    """Of noise nothing is learned: no model errs less than guessing, but for chance."""
+    own, adapted = [], []
+    for seed in range(12):
+        gain = judged(*noise_alone(seed))
+        own.append(gain.own - gain.guessing)
+        adapted.append(gain.adapted - gain.guessing)
+    assert np.mean(own) > -0.01
+    assert np.mean(adapted) > 0.02  # the best of nine on the rows that judge would be below 0
+
+
+def test_the_interval_is_as_wide_as_nadeau_and_bengio_say():
+    rows, joint = noise_alone(1)
+    rows = OwnRows(rows.columns, np.zeros(40), 2, rows.persons)  # own models are all the constant
+    plain, _ = of_rows(rows.errors(joint.scores).mean(axis=0), rows.persons, 1.0)
+    for times in (1, 2):
+        gain = judged(rows, joint, repeats=times)
+        variance, degrees = gain.joint_gain.parts[0]
+        assert variance == pytest.approx(plain * (1 / times + 5 / 4))
+        assert degrees == 39
+
+
+def test_on_fresh_rows_the_training_rows_are_one_draw_too():
+    law, generator = Law(), np.random.default_rng(2)
+    rows, others, joint = law.rows(generator, 40), law.rows(generator, 400), law.joint(generator, 3)
+    gain = judge_fresh(
+        rows, met(rows, joint), others, joint.scores(others.columns), 1e-4, generator
+    )
+    assert gain.records == gain.rows == 40
+    errors = others.errors(joint.scores(others.columns))
+    assert gain.joint == pytest.approx(errors.mean())
+    spread = np.var(errors.mean(axis=0), ddof=1) / 400
+    assert gain.joint_gain.parts[0][0] / spread == pytest.approx(1 + 400 / 40, rel=0.5)
+
+
+def test_a_joint_model_of_each_fold_is_asked_for():
+    """An analyst has all rows: what judges a fold was trained without it."""
+    rows, joint = noise_alone(3)
+    asked = []
+
+    def without(out):
+        asked.append(out)
+        return joint
+
+    assert judged(rows, without).own == judged(rows, joint).own
+    assert sorted(np.concatenate(asked).tolist()) == list(range(40))
+
+
+def test_later_rows_judge_once_where_rows_have_an_order():
+    rows, joint = noise_alone(4)
+    ordered = OwnRows(rows.columns, rows.targets, 0, rows.persons, np.arange(40.0))
+    gain = judged(ordered, joint)
+    last = np.abs(rows.targets[32:] - joint.scores[:, 32:, 0]).mean()
+    assert gain.joint == pytest.approx(last)
+    assert gain.degrees == 7
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_an_owner_without_rows_has_no_gain(count):
+    rows, joint = noise_alone(5)
+    few = np.arange(count)
+    met_few = JointModels(joint.scores[:, few], joint.linear)
+    gain = judged(rows.take(few), met_few)
+    assert np.isnan(gain.own)
+    assert gain.verdict == "undecided"
+    assert gain.rows_to_decide is None
+
+
+def test_boosting_is_among_the_own_models_from_a_hundred_rows_on():
+    generator = np.random.default_rng(6)
+    x = generator.standard_normal((120, 2))
+    rows = OwnRows(x, 3.0 * np.sign(x[:, 0] * x[:, 1]), 0, np.arange(120))
+    joint = met(rows, LinearModels(np.zeros((2, 1, 2)), np.zeros((2, 1))))
+    others = OwnRows(x + 1e-3, rows.targets, 0, rows.persons)
+    arguments = (rows, joint, others, joint.scores, 1e-4)
+    assert judge_fresh(*arguments, generator).own_best == "boosting"
+    assert judge_fresh(*arguments, generator, own_best="linear").own_best != "boosting"
+    few = np.arange(99)
+    fewer = JointModels(joint.scores[:, few], joint.linear)
+    assert judge_fresh(rows.take(few), fewer, *arguments[2:], generator).own_best != "boosting"
+
+
+def test_the_strength_is_not_the_best_one_in_hindsight():
+    above = []
+    for seed in range(6):
+        (rows, joint), (others, _) = noise_alone(seed), noise_alone(seed + 50)
+        as_is = joint.linear.scores(others.columns)
+        generator = np.random.default_rng(0)
+        gain = judge_fresh(rows, joint, others, as_is, 1e-4, generator, own_best="linear")
+        scores = Uses.fitted(rows, 1e-4, joint).scores(others.columns, as_is)
+        best = others.errors(scores).mean(axis=-1).min(axis=0).mean()
+        above.append(gain.adapted - best)
+    assert min(above) >= -1e-12
+    assert np.mean(above) > 1e-3

@@ -1,0 +1,133 @@
+"""The verdict on a gain, its interval, the gain of all, and budgets that suffice."""
+
+from math import inf, nan, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from asyncdp_sim.decision import (
+    Estimate,
+    Gain,
+    Verdict,
+    break_even,
+    consortium,
+    over_halves,
+)
+from asyncdp_sim.decision.gain import of_rows, of_runs, verdict_of
+
+
+def between(low: float, high: float) -> Estimate:
+    """An estimate with this interval."""
+    half = (high - low) / 2
+    degrees = 20.0
+    return Estimate((low + high) / 2, (((half / t.ppf(0.975, degrees)) ** 2, degrees),))
+
+
+def gain_of(value, *, rows=0.01, runs=(0.0, 0.0), own=10.0, guessing=20.0, records=100, n=100):
+    by_run = value + np.array(runs)
+    parts = ((rows, 50.0), *of_runs(by_run, None))
+    estimate = Estimate(value, parts)
+    return Gain(
+        n, records, own, own - value, own - value, guessing, "linear", estimate, estimate,
+        rows, 50.0, by_run, None, 0.05 * own,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.1, 2.0, Verdict.GAINS),
+        (-0.1, 2.0, Verdict.UNDECIDED),
+        (0.1, 0.7, Verdict.UNDECIDED),  # above 0, and 0.4 is not material, but may be
+        (0.1, 0.4, Verdict.NO_DIFFERENCE),
+        (-0.4, 0.4, Verdict.NO_DIFFERENCE),
+        (-2.0, -0.1, Verdict.WORSE),
+        (-2.0, 0.1, Verdict.UNDECIDED),
+        (-0.7, -0.1, Verdict.UNDECIDED),
+        (-inf, -inf, Verdict.WORSE),
+    ],
+)
+def test_one_verdict_holds_of_what_is_material_and_what_is_known(low, high, verdict):
+    estimate = Estimate(-inf) if low == -inf else between(low, high)
+    assert verdict_of(estimate, 0.5, better_than_guessing=True) is verdict
+    if verdict is Verdict.GAINS:
+        assert verdict_of(estimate, 0.5, better_than_guessing=False) is Verdict.UNDECIDED
+
+
+def test_a_tie_is_no_gain():
+    nothing = Estimate(0.0)
+    assert (nothing.low, nothing.high) == (0.0, 0.0)
+    assert verdict_of(nothing, 0.5, better_than_guessing=True) is Verdict.NO_DIFFERENCE
+    assert verdict_of(Estimate(nan), 0.5, better_than_guessing=True) is Verdict.UNDECIDED
+
+
+def test_an_interval_has_the_degrees_of_both_its_parts():
+    parts = ((4.0, 10.0), (1.0, 3.0))
+    degrees = 25 / (16 / 10 + 1 / 3)
+    assert Estimate(0.0, parts).half_width == pytest.approx(t.ppf(0.975, degrees) * sqrt(5))
+    assert Estimate(0.0, ((4.0, 0.0),)).half_width == inf  # one redraw tells of no spread
+
+
+def test_rows_of_a_person_count_together():
+    differences, persons = np.array([1.0, 1.0, -1.0, -1.0, 3.0, 3.0]), np.array([7, 7, 2, 2, 9, 9])
+    variance, degrees = of_rows(differences, persons, 1.0)
+    assert degrees == 2
+    assert variance == pytest.approx(np.var([1.0, -1.0, 3.0], ddof=1) / 3)
+    apart, _ = of_rows(differences, np.arange(6), 1.5)
+    assert apart == pytest.approx(1.5 * np.var(differences, ddof=1) / 6)
+    assert of_rows(differences, np.zeros(6, dtype=int), 1.0) == (inf, 0.0)
+
+
+def test_redraws_are_one_more_draw_beside_the_owners_rows():
+    by_run, redraw = np.array([1.0, 3.0, 5.0, 7.0]), np.array([0, 0, 1, 1])
+    assert of_runs(by_run, None) == ((pytest.approx(np.var(by_run, ddof=1) / 4), 3.0),)
+    assert of_runs(by_run, redraw) == ((pytest.approx(8.0 * 1.5), 1.0),)
+    assert of_runs(by_run, np.zeros(4, dtype=int)) == ((0.0, 0.0),)
+    assert of_runs(by_run[:1], None) == ()
+
+
+def test_halves_share_rows_so_that_their_mean_varies_as_one_more_half():
+    means = np.arange(8.0)
+    estimate = over_halves(means)
+    half = t.ppf(0.975, 7) * means.std(ddof=1) * sqrt(1 + 1 / 8)
+    assert (estimate.value, estimate.half_width) == (3.5, pytest.approx(half))
+
+
+def test_every_owner_counts_once_and_runs_are_common_to_all():
+    gains = [gain_of(1.0, runs=(-0.3, 0.3), records=300), gain_of(3.0, runs=(-0.3, 0.3))]
+    found = consortium(gains)
+    assert found.gain.value == 2.0
+    assert found.by_records.value == pytest.approx(1.5)
+    rows, runs = found.gain.parts
+    assert rows == (pytest.approx(0.02 / 4), pytest.approx(100.0))
+    assert runs == (pytest.approx(np.var([1.7, 2.3], ddof=1) / 2), 1.0)
+    assert consortium([gain_of(2.0), gain_of(4.0)]).verdict is Verdict.GAINS
+    assert consortium([gain_of(4.0, guessing=5.0)]).verdict is Verdict.UNDECIDED
+    unknown = gain_of(nan)
+    assert consortium([unknown]) is None
+    assert consortium([gain_of(2.0), unknown]).owners == 1
+
+
+def test_how_many_rows_would_decide():
+    # half width 2.009 · √0.25 = 1.004 at 100 rows; 0.8 is material, so that it must be halved
+    undecided = gain_of(0.8, rows=0.25)
+    assert undecided.verdict is Verdict.UNDECIDED
+    needed = undecided.rows_to_decide
+    assert needed == pytest.approx(100 * (undecided.gain.half_width / 0.8) ** 2, abs=1)
+    assert gain_of(0.8, rows=0.25 * 100 / (needed + 5)).verdict is Verdict.GAINS
+    assert gain_of(3.0).rows_to_decide is None
+    assert gain_of(0.8, rows=0.01, runs=(-9.0, 9.0)).rows_to_decide is None  # runs decide
+
+
+def test_a_budget_suffices_from_which_on_all_larger_ones_do():
+    budgets = (1.0, 2.0, 4.0)
+    gains = [between(-1.0, 1.0), between(-0.5, 1.5), between(0.5, 2.5)]
+    found = break_even(
+        budgets, gains, [Verdict.UNDECIDED, Verdict.UNDECIDED, Verdict.GAINS], [0.1] * 3
+    )
+    assert (found.low, found.high) == (2.0, 4.0)
+    assert found.value == pytest.approx(1 / 0.375)  # half-way in 1/ε
+    assert break_even(budgets, gains, [Verdict.GAINS] * 3, [0.1] * 3).low == 0.0
+    none = [Verdict.GAINS, Verdict.GAINS, Verdict.UNDECIDED]
+    assert break_even(budgets, gains, none, [0.1] * 3) is None

@@ -1,0 +1,15 @@
+"""Clients without OpenDP, which the default tests do not have."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from asyncdp_sim.exports.flower.private_learning import owner
+
+
+@pytest.fixture(autouse=True)
+def without_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let clients answer with exact gradients."""
+    exact = SimpleNamespace(OwnerNoise=lambda *_: SimpleNamespace(answer=list))
+    monkeypatch.setitem(sys.modules, f"{owner.__package__}.noise", exact)

@@ -1,0 +1,105 @@
+"""Owners to invite: what is said, and that each verdict is that of a forecast."""
+
+from dataclasses import replace
+
+import pytest
+
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.advice.invite import NOBODY, invite
+from asyncdp_sim.forecasts.words import gaining
+from asyncdp_sim.scenario import Scenario
+from tests.one_in import one_in
+from tests.unit.forecasts.banks import banks
+
+SHY = banks((3000, 3000, 100), (50.0, 50.0, 0.05))
+
+
+def test_every_sentence_of_an_invitation():
+    found = invite(Scenario.model_validate(SHY), replicates=2)
+    assert found.best.coalition.members == (1, 2)
+    told = found.lines("banks.toml")
+    heads = ("invite", "gains", "everybody", "given", "gain", "gain", "runs", "data")
+    told = [line for line in told if not line.startswith("next best")]
+    for line, head in zip(told, heads, strict=True):
+        assert line.startswith(head)
+    assert told[0].startswith("invite    2 owner")
+    assert told[1] == "gains     2 of 2 owners (0 do worse, 0 undecided), by ψ of all records"
+    assert told[3].startswith("given     3 owners with 6100 records, ρ = 30, T = 60, K = 60: ψ ")
+    assert " times (ψ of everybody over ψ of the best, in the same runs)" in told[4]
+    assert " times (ψ as given over ψ of the best, in the same runs)" in told[5]
+    assert told[6].endswith(f"chose the best of {found.choices} coalitions, ρ and T")
+    assert told[-1] == "data      synthetic records"
+
+
+def test_where_nobody_is_better_left_out_the_advice_says_so():
+    raw = banks((400, 400), (1.0, 1.0))
+    found = invite(Scenario.model_validate(raw), replicates=8)
+    same = "gain      none by leaving anybody out: everybody is the best coalition found"
+    assert (same in found.lines()) == (found.best.coalition.members == (1, 2))
+    kept = replace(found, best=found.everybody)
+    assert same in kept.lines()
+    own = replace(found, best=found.given)
+    assert "gain      none by another ρ or T: no better choice was found" in own.lines()
+
+
+NOT_WORTH_IT = {
+    "small budgets": banks((400, 400), (1.0, 1.0)),
+    "one owner": banks((400,), (10.0,)),
+    "clipped": banks(epsilon=(0.3, 0.3, 0.3))
+    | {"privacy": {"epsilon": 0.3, "sensitivity": {"kind": "clip", "bound": 5.0}}},
+    "in rounds": banks((400, 300), (0.1, 0.1))
+    | {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-2", "step": 1.0}},
+    "rows held out": banks((400, 300), (0.1, 0.1))
+    | {"data": {"kind": "gaussian", "features": 3, "held_out": 0.2}},
+    "a large bank and a small one": banks((30_000, 40), (0.01, 0.01)),
+}
+
+
+@one_in(3, "case", NOT_WORTH_IT)
+def test_nobody_is_invited_where_every_owner_does_worse(case):
+    """A bank alone needs no collaboration: it has its own model, without noise."""
+    scenario = Scenario.model_validate(NOT_WORTH_IT[case])
+    found = invite(scenario, replicates=4)
+    assert found.scenario is None
+    told = found.lines()
+    assert told[0] == f"invite    {NOBODY}"
+    assert told[1].startswith("best      ")
+    size = len(found.best.coalition.members)
+    by = "errors on their held-out rows" if scenario.data.holds_out else "ψ of all records"
+    assert told[2] == f"gains     0 of {size} owners ({size} do worse, 0 undecided), by {by}"
+
+
+@one_in(2, "epsilon", [0.1, 1.0, 20.0, 1000.0])
+@one_in(2, "records", [(400, 400), (30_000, 40, 40), (3000, 900, 300, 100)])
+def test_who_is_invited_gains_and_is_not_alone(records, epsilon):
+    """With the verdict that a forecast of the scenario it ends with gives."""
+    asked = Scenario.model_validate(banks(records, (epsilon,) * len(records)))
+    found = invite(asked, replicates=4)
+    assert min(len(each.coalition.members) for each in (found.best, *found.others)) > 1
+    if found.scenario is not None:
+        again = forecast(found.scenario)
+        assert any(owner.profits for owner in again.owners)
+        assert found.lines()[1] == f"gains     {gaining(again)}"
+
+
+def test_a_coalition_in_which_an_owner_gains_comes_before_one_with_less_psi():
+    asked = Scenario.model_validate(banks((3484, 641, 3725, 1221), (13.73, 60.85, 0.46, 38.68)))
+    found = invite(asked, replicates=4)
+    assert found.scenario is not None
+    assert found.best.coalition.members == (1, 4)
+
+
+def test_a_coalition_under_another_algorithm_is_refused():
+    raw = banks()
+    raw["algorithm"] = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
+    said = "no coalitions are compared, because steps of fedasync are not compared; leave out"
+    with pytest.raises(SpecError, match=said):
+        invite(Scenario.model_validate(raw))
+
+
+def test_coalitions_in_rounds_leave_out_an_owner_with_much_noise():
+    raw = banks((400, 900, 300), (5.0, 5.0, 0.05), updates=30)
+    raw |= {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "parameter-server", "step": 0.2}}
+    found = invite(Scenario.model_validate(raw), replicates=4)
+    assert 3 not in found.best.coalition.members

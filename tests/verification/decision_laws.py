@@ -1,0 +1,101 @@
+"""Laws of which any number of fresh rows can be drawn: the truth that verdicts are held against."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from asyncdp_sim.decision import Gain, JointModels, LinearModels, OwnRows, judge_fresh
+from asyncdp_sim.decision.rows import probabilities
+
+POOL = 400
+"""Joint models of a law, of which every owner meets some: their noise is the runs'."""
+SIGMA = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """Owners whose targets are linear in x with noise, or classes by the logistic law.
+
+    Attributes
+    ----------
+    classes : int
+        0 of numbers.
+    away : float
+        How far an owner's true model is from the joint models' mean, in each coordinate.
+    noise : float
+        Deviation of a joint model's coordinates: that of privacy.
+    persons : int
+        Rows of one person, who have one x and one deviation of y in common.
+    """
+
+    classes: int = 0
+    away: float = 0.0
+    noise: float = 0.3
+    persons: int = 1
+    columns: int = 8
+
+    @property
+    def scale(self) -> np.ndarray:
+        return 10.0 ** np.linspace(-1, 2, self.columns)
+
+    @property
+    def truth(self) -> np.ndarray:
+        generator = np.random.default_rng(11)
+        shape = (max(1, self.classes - 1), self.columns)
+        common = generator.standard_normal(shape) * 0.6
+        return (common + self.away * generator.choice([-1.0, 1.0], shape)) / self.scale
+
+    def joint(self, generator: np.random.Generator, count: int) -> LinearModels:
+        common = LawOfAll(self).coefficients
+        noise = generator.standard_normal((count, *common.shape)) * self.noise / self.scale
+        return LinearModels(common + noise, np.zeros((count, common.shape[0])))
+
+    def rows(self, generator: np.random.Generator, count: int) -> OwnRows:
+        persons = np.arange(count) // self.persons
+        names = persons[-1] + 1
+        x = generator.standard_normal((names, self.columns))[persons] * self.scale
+        z = x @ self.truth.T
+        if self.classes == 0:
+            own = generator.standard_normal(count)
+            if self.persons > 1:
+                own = 0.3 * own + generator.standard_normal(names)[persons]
+            return OwnRows(x, z[:, 0] + own, 0, persons)
+        chances = probabilities(z).cumsum(axis=1)
+        y = (chances < generator.random((count, 1))).sum(axis=1)
+        return OwnRows(x, np.minimum(y, self.classes - 1).astype(float), self.classes, persons)
+
+
+@dataclass(frozen=True)
+class LawOfAll:
+    """What joint models are around: the law of owners that are alike."""
+
+    law: Law
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        alike = Law(self.law.classes, 0.0, self.law.noise, columns=self.law.columns)
+        return alike.truth
+
+
+def met(rows: OwnRows, joint: LinearModels) -> JointModels:
+    """Return joint models as an owner of these rows meets them."""
+    return JointModels(joint.scores(rows.columns), joint)
+
+
+def on_fresh_rows(law: Law, seed: int, count: int, apart: int, runs: int) -> Gain:
+    """Return the gain of a new owner, judged on rows apart."""
+    generator = np.random.default_rng([seed, 1])
+    rows, others = law.rows(generator, count), law.rows(generator, apart)
+    joint = law.joint(generator, runs)
+    as_is = joint.scores(others.columns)
+    return judge_fresh(
+        rows, met(rows, joint), others, as_is, SIGMA, generator, own_best="linear"
+    )  # fmt: skip
+
+
+def true_gain(law: Law, count: int, draws: int) -> tuple[float, float]:
+    """Return the mean gain over new owners of the law with so many rows, and its standard error."""
+    values = [
+        on_fresh_rows(law, 10_000 + seed, count, 3_000, 3).gain.value for seed in range(draws)
+    ]
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(draws))

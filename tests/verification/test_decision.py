@@ -1,0 +1,172 @@
+"""Gains held against truth: laws of which every owner has thousands of fresh rows.
+
+Truth is the mean over new owners of a law, each with rows of its own, of the own model's error less
+that of the joint models used as well as possible, on 3,000 fresh rows, with its standard error.
+"""
+
+from functools import cache
+from math import exp, lgamma, pi, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.decision import (
+    LinearModels,
+    OwnRows,
+    Verdict,
+    judge_by_cross_validation,
+)
+from asyncdp_sim.decision.adapted import pulled
+from tests.verification.decision_laws import SIGMA, Law, met, on_fresh_rows, true_gain
+
+pytestmark = pytest.mark.oracle("gain of an owner and its interval")
+
+NEGLIGIBLE = 0.01
+"""Share of the own error by which a truth may lie beside an interval of no width: where adapting is
+to use the own model, the gain of these rows is exactly 0, and that of new ones a little more."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    with one_thread():
+        yield
+
+
+@cache
+def truth(law: Law, count: int, draws: int) -> tuple[float, float]:
+    return true_gain(law, count, draws)
+
+
+def by_folds(law: Law, seed: int, count: int, repeats: int):
+    generator = np.random.default_rng([seed, 2])
+    rows = law.rows(generator, count)
+    joint = met(rows, law.joint(generator, 6))
+    options = {"own_best": "linear", "repeats": repeats}
+    return judge_by_cross_validation(rows, joint, SIGMA, generator, **options)
+
+
+def require_honest(gains, true: float, error: float) -> None:
+    """Coverage within the binomial band of 95 %, and hardly any verdict wrong."""
+    covered = sum(
+        gain.gain.low - 2 * error <= true <= gain.gain.high + 2 * error
+        or (gain.gain.half_width == 0 and abs(true) <= NEGLIGIBLE * gain.own)
+        for gain in gains
+    )
+    assert covered >= binom.ppf(1e-3, len(gains), 0.95)
+    signs = {Verdict.GAINS: 1, Verdict.WORSE: -1}
+    wrong = [
+        gain
+        for gain in gains
+        if signs.get(gain.verdict, 0) * true < -2 * error
+        or (gain.verdict is Verdict.NO_DIFFERENCE and abs(true) > gain.material + 2 * error)
+    ]
+    assert len(wrong) <= binom.ppf(0.999, len(gains), 0.05)
+
+
+@pytest.mark.parametrize("columns", [3, 8])
+def test_the_own_model_of_gaussian_rows_errs_as_its_distribution_says(columns):
+    """Without shrinkage: E|y − ŷ| of least squares with a constant, of n rows and p columns.
+
+    y − ŷ = ν √(1 + 1/n) √(1 + p F/(n − p)) Z, F of p and n − p degrees, so that the mean has a
+    ratio of Γ functions.
+    """
+    n, law = 20, Law(columns=columns)
+    errors = []
+    for seed in range(1500):
+        generator = np.random.default_rng([seed, columns])
+        rows, others = law.rows(generator, n), law.rows(generator, 20)
+        nothing = LinearModels(np.zeros((1, 1, columns)), rows.constant()[None])
+        own = pulled(rows, 0.0, nothing, [0.0]).scores(others.columns)[0, 0]
+        errors.append(others.errors(own).mean())
+    ratio = exp(
+        lgamma((n - columns - 1) / 2)
+        + lgamma(n / 2)
+        - lgamma((n - columns) / 2)
+        - lgamma((n - 1) / 2)
+    )
+    exact = sqrt(2 / pi) * sqrt(1 + 1 / n) * ratio
+    standard_error = float(np.std(errors, ddof=1) / sqrt(len(errors)))
+    assert standard_error < 0.015 * exact
+    assert abs(np.mean(errors) - exact) < 4 * standard_error
+
+
+@pytest.mark.parametrize(
+    ("law", "count"), [(Law(noise=0.1), 25), (Law(away=0.6, noise=0.05, persons=3), 60)]
+)
+def test_held_out_rows_judge_honestly(law, count):
+    true, error = truth(law, count, 120)
+    gains = [on_fresh_rows(law, seed, count, 24, 6) for seed in range(40)]
+    require_honest(gains, true, error)
+
+
+def test_folds_of_the_own_rows_judge_honestly():
+    law = Law(noise=0.1)
+    true, error = truth(law, 25, 120)
+    gains = [by_folds(law, seed, 25, 1) for seed in range(40)]
+    require_honest(gains, true, error)
+
+
+def test_the_mean_gain_of_owners_that_differ_has_the_right_sign():
+    from asyncdp_sim.decision import consortium
+
+    law = Law(noise=0.02)
+    true, error = truth(law, 25, 120)
+    gains = [on_fresh_rows(law, seed, 25, 40, 6) for seed in range(30)]
+    found = consortium(gains)
+    assert found.verdict is Verdict.GAINS
+    assert found.gain.low - 2 * error <= true <= found.gain.high + 2 * error
+
+
+def shared_by_persons(seed: int, *, known: bool):
+    """Judge an owner whose 25 persons have four rows each and x that name them."""
+    generator = np.random.default_rng([seed, 3])
+    persons = np.repeat(np.arange(25), 4)
+    x = generator.standard_normal((25, 12))[persons]
+    y = x[:, 0] + generator.standard_normal(25)[persons] + 0.1 * generator.standard_normal(100)
+    rows = OwnRows(x, y, 0, persons if known else np.arange(100))
+    joint = LinearModels(np.eye(12)[None, :1] + np.zeros((3, 1, 1)), np.zeros((3, 1)))
+    options = {"own_best": "linear", "repeats": 1}
+    return judge_by_cross_validation(rows, met(rows, joint), 1e-3, generator, **options)
+
+
+def test_folds_by_row_flatter_the_own_model_where_persons_repeat():
+    """The joint model is the truth: its error is E|N(0, 1.01)|, and no own model errs less."""
+    least = sqrt(2 / pi * 1.01)
+    apart = [shared_by_persons(seed, known=True) for seed in range(12)]
+    assert np.mean([gain.own for gain in apart]) > least
+    assert np.mean([gain.gain.value for gain in apart]) > 0.05
+    mixed = [shared_by_persons(seed, known=False) for seed in range(12)]
+    assert np.mean([gain.own for gain in mixed]) < least  # it has seen the same persons
+
+
+@pytest.mark.no_evidence
+def test_equal_models_are_no_gain():
+    """Constant targets: every model says the same, and rounding decides nothing."""
+    rows = OwnRows(
+        np.random.default_rng(0).standard_normal((30, 2)), np.full(30, 0.1), 0, np.arange(30)
+    )
+    joint = LinearModels(np.zeros((4, 1, 2)), np.full((4, 1), 0.1) * (1 + 1e-16))
+    gain = judge_by_cross_validation(
+        rows, met(rows, joint), SIGMA, np.random.default_rng(1), own_best="linear"
+    )
+    assert gain.gain.value == 0
+    assert gain.verdict is Verdict.NO_DIFFERENCE
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("law", "count"),
+    [
+        (Law(noise=0.08), 60),
+        (Law(away=0.6, noise=0.05), 60),
+        (Law(noise=0.05, persons=3), 60),
+        (Law(classes=2, noise=0.1), 80),
+    ],
+)
+def test_all_ways_judge_honestly(law, count):
+    draws, owners = (150, 80) if law.classes == 0 else (60, 40)
+    true, error = truth(law, count, draws)
+    require_honest([on_fresh_rows(law, s, count, 30, 6) for s in range(owners)], true, error)
+    require_honest([by_folds(law, s, count, 2) for s in range(owners)], true, error)

@@ -1,0 +1,52 @@
+"""Faults that the default audit refutes: noise used twice, and a wrong count of shares."""
+
+import pytest
+
+from asyncdp_sim.audits import first_audit
+from asyncdp_sim.audits.claims import Opened
+from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
+from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.scenario import load
+from tests.verification.test_audit_faults import SCENE, SUMMED, one_row
+
+pytestmark = [pytest.mark.no_evidence]
+
+COLLUDING = ('privacy.observer={kind="aggregate",dropouts=1,colluders=1}',)
+
+
+def exceeded(scene, settings=(), answers=200_000):
+    """Return what a default audit refutes, in words."""
+    found = first_audit(load(scene, settings)[0], answers=answers, confidence=0.999)
+    return [line for line in found.lines() if "EXCEEDED" in line or "REFUTED" in line]
+
+
+def test_one_row_of_noise_for_several_answers(monkeypatch):
+    """Found by attack: only --thorough saw it."""
+    assert exceeded(SCENE) == []
+    one_row(monkeypatch)
+    assert any("have the noise of another one, or none" in line for line in exceeded(SCENE))
+
+
+@pytest.mark.parametrize("settings", [(), COLLUDING], ids=["drop-outs", "colluders"])
+def test_shares_are_counted_by_the_audit_itself(settings, monkeypatch):
+    """Found by attack: the attack took its number of shares from the method that is attacked."""
+    assert exceeded(SUMMED, settings) == []
+    monkeypatch.setattr(AggregateObserver, "enough", lambda _, n_owners: n_owners)
+    refuted = exceeded(SUMMED, settings)
+    assert any(line.lstrip().startswith("one answer in a sum of owner ") for line in refuted)
+
+
+def test_what_is_not_looked_at_is_said():
+    lines = first_audit(load(SCENE)[0], answers=1000, confidence=0.999).lines()
+    assert any("--thorough" in line and "not compared" in line for line in lines)
+    lines = first_audit(load(SUMMED)[0], answers=1000, confidence=0.999).lines()
+    assert any(line.startswith("noise lies on a grid: not compared") for line in lines)
+
+
+def test_an_attack_knows_what_drop_outs_and_colluders_leave_of_the_noise():
+    scenario = load(SUMMED, COLLUDING)[0]
+    opened = Opened.of(scenario)
+    assert (opened.least, opened.colluders) == (3, 1)
+    noise = prepare(scenario, build_dataset(scenario)).noise
+    ratio = opened.noise(noise).scale / noise.scale
+    assert ratio.tolist() == pytest.approx([2**0.5] * 4)

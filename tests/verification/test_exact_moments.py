@@ -1,0 +1,252 @@
+"""Exact moments against runs: where they apply, and where they say that they do not."""
+
+import time
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.exact.grid import grid
+from analysis.exact.learning import Recursions
+from analysis.exact.orders import ExpectedPsi, expected_psi
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.predict.update_order import answering
+from asyncdp_sim.theory.prediction import Unknown
+from tests import scenes
+
+from .shared import shared
+
+pytestmark = [pytest.mark.long, pytest.mark.no_evidence]
+
+R = 600
+
+
+def scenario(**parts):
+    fields: dict[str, Any] = scenes.fields(
+        id="forecast",
+        run={"updates": 60, "replicates": R, "record_every": 60},
+        owners={"records": [300, 200, 400]},
+        data={"features": 3, "heterogeneity": 0.3, "condition": 5.0},
+        model={"regularisation": 0.2},
+        algorithm={"rho": 120.0},
+        privacy={"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 3.0}},
+    )
+    fields["privacy"] |= parts.pop("privacy", {})
+    return parse(Scenario, fields | parts)
+
+
+EXACT = {
+    "laplace": {},
+    "in rounds": {
+        "protocol": {"kind": "rounds"},
+        "algorithm": {"kind": "collab-2", "step": 0.1},
+        "privacy": {"mechanism": "discrete-laplace", "epsilon": [2.0, 5.0, 3.0]},
+    },
+    "uneven budgets": {"privacy": {"epsilon": [5.0, 20.0, 10.0]}},
+    "gaussian": {"privacy": {"mechanism": "gaussian", "delta": 1e-5, "epsilon": 3.0}},
+    "discrete laplace": {"privacy": {"mechanism": "discrete-laplace"}},
+    "scalar noise": {"privacy": {"noise": "scalar-as-published"}},
+    "text's step": {"algorithm": {"kind": "async-gossip", "rho": 120.0, "central_step": "text"}},
+    "random starts": {"algorithm": {"kind": "async-gossip", "rho": 120.0, "initial": "uniform"}},
+    "unequal clocks": {"clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]}},
+    "unequal clocks, repaired": {
+        "clock": {"kind": "poisson", "rate": [1.0, 2.0, 0.5]},
+        "algorithm": {"kind": "async-gossip", "rho": 120.0, "selection": "inverse-rate"},
+    },
+    "a lock that refuses": {"compute": {"kind": "exponential", "mean": 0.3}},
+    "losses": {"channel": {"kind": "ideal", "loss": [0.3, 0.0, 0.1], "loss_query": 0.1}},
+    "a budget that ends": {"privacy": {"budget": {"kind": "per-owner-cap", "answers": 21}}},
+}
+
+
+AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "unequal clocks")
+"""Further cases of what other cases have by default, and mechanisms, whose own suite runs them."""
+
+
+@shared
+def outcome(name):
+    """Return ψ at the end of every run."""
+    found = run(scenario(**EXACT[name]))
+    return found.learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+
+
+def moments_of(given: Scenario) -> ExpectedPsi | list[str]:
+    return expected_psi(population(given, private=False))
+
+
+def exactly(given: Scenario) -> float:
+    """Return E ψ at the end, of a scenario that has exact moments."""
+    found = moments_of(given)
+    assert isinstance(found, ExpectedPsi)
+    assert found.doubts == ()
+    return float(found.psi[-1])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.nightly] if name in AT_NIGHT else []) for name in EXACT],
+)
+def test_exact_moments_equal_runs(name):
+    psi, final = exactly(scenario(**EXACT[name])), outcome(name)
+    error = final.std(ddof=1) / R**0.5
+    assert error <= 0.05 * psi
+    assert abs(final.mean() - psi) <= 4 * error
+
+
+def test_another_noise_is_seen():
+    given = scenario(privacy={"epsilon": 1.0})
+    psi = exactly(scenario(privacy={"epsilon": 1.0 / 1.2}))
+    final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    assert abs(final.mean() - psi) > 4 * final.std(ddof=1) / R**0.5
+
+
+DOUBTED = {
+    "clipped": {"privacy": {"sensitivity": {"kind": "clip", "bound": 3.0}}},
+    "stale": {"protocol": {"kind": "push"}, "compute": {"kind": "exponential", "mean": 0.3}},
+    "projection": {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}},
+    "quadratic": {"model": {"kind": "mlp", "regularisation": 0.2, "hidden": 2}},
+    "deadline": {
+        "protocol": {"kind": "rounds", "deadline": 0.5},
+        "compute": {"kind": "exponential", "mean": 0.3},
+        "algorithm": {"kind": "collab-2", "step": 0.1},
+    },
+}
+"""By a word of the doubt."""
+
+
+@pytest.mark.parametrize("name", DOUBTED)
+def test_where_moments_do_not_apply_it_is_said(name):
+    found = moments_of(scenario(**DOUBTED[name]))
+    assert isinstance(found, list)
+    assert any(name in doubt for doubt in found)
+    [point] = grid(scenario(**DOUBTED[name], sweep={"run.seed": [1]}))
+    assert point.psi is None
+    assert len(point.doubts) > 0
+
+
+GIVEN = {
+    "requests wait in a queue": {
+        "protocol": {"kind": "request", "busy": "queue"},
+        "compute": {"kind": "constant", "value": 0.2},
+    },
+    "messages are lost in bursts": {
+        "channel": {"kind": "ideal", "loss": {"to_bad": 0.1, "to_good": 0.2}},
+        "privacy": {"budget": {"kind": "per-owner-cap", "answers": 25}},
+    },
+    "the run may end at run.until": {
+        "run": {"updates": 60, "until": 12.0, "replicates": R, "record_every": 60}
+    },
+    "availability is on-off": {
+        "availability": {
+            "kind": "on-off",
+            "on": {"kind": "exponential", "mean": 5.0},
+            "off": {"kind": "exponential", "mean": 5.0},
+        }
+    },
+}
+"""By the doubt."""
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_moments_given_the_order_are_averaged_over_networks_and_it_is_said(name):
+    given = scenario(**GIVEN[name])
+    found = moments_of(given)
+    assert isinstance(found, ExpectedPsi)
+    [doubt] = found.doubts
+    assert name in doubt
+    curve = run(given).learned.curve
+    final = curve["relative_fitness"][np.flatnonzero(np.diff(curve["replicate"], append=-1) != 0)]
+    error = np.hypot(final.std(ddof=1) / R**0.5, found.half_width / 1.98)
+    assert error <= 0.07 * found.psi[-1]
+    assert abs(final.mean() - found.psi[-1]) <= 4 * error
+
+
+def test_the_projection_is_seen_given_the_order_too():
+    narrow = {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}}
+    found = moments_of(scenario(**GIVEN["requests wait in a queue"], **narrow))
+    assert isinstance(found, list)
+    assert any("projection" in doubt for doubt in found)
+
+
+def test_a_grid_shares_recursions_and_equals_single_cells():
+    sweep = {"owners.count": [2, 3], "privacy.epsilon": [5.0, 50.0]}
+    given = scenario(owners={"count": 3, "records": 200}, sweep=sweep)
+    for values, point in zip(given.grid(), grid(given), strict=True):
+        one = moments_of(given.cell(values))
+        assert isinstance(one, ExpectedPsi)
+        assert point.psi == pytest.approx(one.psi[-1], rel=1e-9)
+        assert point.noise_free == pytest.approx(one.noise_free, rel=1e-9)
+
+
+def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((60, 3))
+    path.write_text("a,b,y\n" + "\n".join(",".join(f"{v:.6f}" for v in row) for row in rows))
+    data = {"kind": "table", "path": str(path), "target": "y", "features": 2}
+    data |= {"public_records": 0, "preprocessing": "none"}
+    given = scenario(data=data, owners={"count": 3, "records": 20})
+    with pytest.raises(Exception, match="--private"):
+        forecast(given)
+    assert forecast(given, private=True).not_for_release
+
+
+def test_a_budget_that_would_do_does():
+    """The least ε at which an owner profits, put into the scenario, makes it profit."""
+    given = scenario(privacy={"epsilon": 3.0})
+    found = forecast(given)
+    needing = [owner for owner in found.owners if owner.epsilon_needed is not None]
+    assert len(needing) > 0
+    for owner in needing:
+        for factor, profits in ((2.0, True), (0.5, False)):
+            epsilon = owner.epsilon_needed * factor
+            again = forecast(scenario(privacy={"epsilon": epsilon}))
+            assert again.owners[owner.owner - 1].profits is profits
+
+
+def test_more_rows_may_judge_than_train():
+    """``data.score_on = "all"``: θ* is of all rows, and ψ need not fall to 0."""
+    data = {"kind": "lending", "features": 3, "public_records": 400, "preprocessing": "pca"}
+    parts = {
+        "data": data | {"score_on": "all"},
+        "owners": {"count": 3, "records": 150},
+        "privacy": {"epsilon": 2000.0},
+    }
+    given = scenario(**parts)
+    psi = exactly(given)
+    final = run(given).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    assert abs(final.mean() - psi) <= 4 * final.std(ddof=1) / R**0.5
+    narrow = exactly(scenario(**parts | {"data": data}))
+    assert abs(narrow - psi) > 0.01 * psi
+
+
+@pytest.mark.nightly
+def test_many_owners_have_exact_moments():
+    """N = 86, p = 10, T = 1000 against 3,000 runs; moments in 15 s and 200 MB."""
+    given = scenario(
+        run={"updates": 1000, "replicates": 3000, "record_every": 1000},
+        owners={"count": 86, "records": 500},
+        data={"kind": "gaussian", "features": 10, "heterogeneity": 0.2, "condition": 10.0},
+        algorithm={"kind": "async-gossip", "rho": 3000.0},
+        privacy={"epsilon": 200.0},
+    )
+    known = population(given, private=False)
+    law = answering(given.network)
+    assert not isinstance(law, Unknown)
+    tracemalloc.start()
+    began = time.process_time()
+    exact = Recursions().expect(known, known.objective, law.chosen)
+    seconds, (_, peak) = time.process_time() - began, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    final = run(given).learned.curve["relative_fitness"].reshape(3000, 2)[:, 1]
+    error = final.std(ddof=1) / 3000**0.5
+    z = (final.mean() - exact.psi[-1]) / error
+    print(f"z = {z:.2f} at {error / exact.psi[-1]:.2%}; {seconds:.1f} s, {peak / 2**20:.0f} MB")
+    assert abs(z) <= 4
+    assert error <= 0.01 * exact.psi[-1]
+    assert peak <= 200 * 2**20
