@@ -4,7 +4,6 @@ Step and length come of :func:`~asyncdp_sim.forecasts.advice.tune.tune` on rows 
 public ones (:mod:`~asyncdp_sim.data.surrogates`): every owner has as many as it has.
 """
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,10 +20,11 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
 from asyncdp_sim.core.words import agreed
-from asyncdp_sim.data.column_profile import ColumnLook, percent
+from asyncdp_sim.data.column_profile import ColumnLook, key_of, percent, toml_of
 from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
+from asyncdp_sim.data.tables.file_form import MISSING
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
@@ -101,6 +101,9 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         least = f", least = {look.least}" if left > 0 else ""
         out = f"; {left} with fewer records are left out" if left > 0 else ""
         yield f"split = {{ column = {text(look.owner)}{least} }}", f"owner of each row{out}"
+    if len(look.missing) > 0:
+        words = toml_of([*MISSING, *look.missing])
+        yield f"missing = {words}", "texts that mean a missing cell"
     where = "the last of the file" if public is None else "the rows of public_path"
     if look.public_seed is not None:
         where = "chosen at random"
@@ -121,10 +124,10 @@ def _columns(look: TableLook) -> Iterator[tuple[str, str]]:
             *([f"{percent(column.missing)} missing"] if column.missing > 0 else []),
         ]
         if column.name != look.target:
-            yield f"{key(column.name)} = {_inline(column.encoding)}", _told(column, comments)
-        elif column.type not in ("number",):
+            yield f"{key_of(column.name)} = {_inline(column.encoding)}", _told(column, comments)
+        elif column.type != "number" or len(column.suspicious) > 0:
             yield (
-                f"{key(column.name)} = {_inline(column.encoding)}",
+                f"{key_of(column.name)} = {_inline(column.encoding)}",
                 _told(column, ["the target", *comments]),
             )
 
@@ -155,24 +158,12 @@ def matrix_of(look: TableLook) -> Array:
 def _inline(encoding: Encoding) -> str:
     """Return an encoding as TOML has it in one line."""
     fields: dict[str, Any] = encoding.model_dump(exclude_defaults=True, exclude={"kind"})
-    if len(fields) == 0:
-        return text(encoding.kind)
-    values = {
-        k: f"[{', '.join(map(text, v))}]" if isinstance(v, tuple) else text(v)
-        for k, v in {"kind": encoding.kind, **fields}.items()
-    }
-    return f"{{ {', '.join(f'{k} = {v}' for k, v in values.items())} }}"
+    return text(encoding.kind) if len(fields) == 0 else toml_of({"kind": encoding.kind, **fields})
 
 
 def text(value: str | None) -> str:
     """Return a text as TOML has it."""
-    return json.dumps(value or "", ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def key(name: str) -> str:
-    """Return a key as TOML has it."""
-    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else text(name)
+    return toml_of(value or "")
 
 
 def _commented(lines: Iterator[tuple[str, str]]) -> list[str]:

@@ -49,11 +49,12 @@ attack_count = count_from(100)
 
 def charset_name(given: str) -> str:
     """Read the name of a charset."""
-    from asyncdp_sim.data.tables.file_form import CHARSETS
+    from asyncdp_sim.data.tables.file_form import charset_of
 
-    if given not in CHARSETS:
-        raise typer.BadParameter(f"given {given!r}; allowed: {', '.join(CHARSETS)}")
-    return given
+    try:
+        return charset_of(given)
+    except ValueError as error:
+        raise typer.BadParameter(f"given {given!r}; {error}") from None
 
 
 def number_that(fits: Callable[[float], bool], allowed: str) -> Callable[[str | float], float]:

@@ -1,6 +1,7 @@
 """``asyncdp data``: a look at a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from asyncdp_sim.core.progress import drawn
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.table_profile import TableLook
+    from asyncdp_sim.data.tables.encodings import Encoding
     from asyncdp_sim.proposals import Timing
 
 
@@ -24,6 +26,10 @@ def data_command(
     public_seed: int | None = None,
     private: bool = False,
     charset: str | None = None,
+    column: Sequence[str] = (),
+    missing: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    details: bool = False,
     write: Path | None = None,
     epsilon: float | None = None,
     every: tuple[float, str] | None = None,
@@ -65,8 +71,11 @@ def data_command(
             public_seed=public_seed,
             private=private,
             charset=charset,
+            declared=dict(_declared(each) for each in column),
+            missing=missing,
+            drop=drop,
         )
-    show(seen.lines())
+    show(seen.lines(details=details))
     lacking = list(_lacking(seen))
     if len(lacking) > 0:
         if write is not None:
@@ -76,9 +85,43 @@ def data_command(
         show([f"no scenario yet: {text}" for text in texts])
         if seen.owner is None:
             show(["no owners yet: add --owner COLUMN, the column with the owner of each row"])
+        _suggest(seen, file)
         return
     with blaming(file):
         _propose(seen, write, epsilon, Timing.read(every, exchange, online))
+
+
+def _declared(given: str) -> tuple[str, "Encoding"]:
+    """Read a column and its encoding, as TOML has them."""
+    import tomllib
+
+    from asyncdp_sim.core.errors import SpecError
+    from asyncdp_sim.core.specification import parse
+    from asyncdp_sim.data.tables.encodings import Encoding
+
+    try:
+        [(name, encoding)] = tomllib.loads(given).items()
+    except (tomllib.TOMLDecodeError, ValueError):
+        rule = """allowed is 'NAME = ENCODING', such as 'paid = { kind = "money" }'"""
+        raise DataError([Fault("--column", repr(given), rule)]) from None
+    try:
+        return name, parse(Encoding, encoding)
+    except SpecError as error:
+        faults = [replace(fault, key=f"--column {name}") for fault in error.faults]
+        raise DataError(faults) from None
+
+
+def _suggest(seen: "TableLook", file: Path) -> None:
+    """Print a command with the target and the owner that the names of columns suggest."""
+    from asyncdp_sim.data.table_profile import OWNERS, TARGETS, likely
+
+    names = [column.name for column in seen.columns if column.name != seen.owner]
+    if seen.target is None or seen.owner is None:
+        target = seen.target or likely(names, TARGETS) or names[-1]
+        owner = seen.owner or likely([name for name in names if name != target], OWNERS)
+        public = seen.public or max(min(seen.rows // 5, 400), 1)
+        words = ["data", file, "--target", target, *(["--owner", owner] if owner else [])]
+        next_steps(("for example", [*words, "--public", public]))
 
 
 def _lacking(seen: "TableLook") -> Iterator[Fault]:
@@ -87,13 +130,21 @@ def _lacking(seen: "TableLook") -> Iterator[Fault]:
         yield Fault("--target", "none", "add --target COLUMN, the column to predict")
     if seen.public == 0:
         yield Fault("--public", "none", "add --public M: the last M rows are public")
-    elif any(column.name == seen.target and column.distinct < 2 for column in seen.columns):
-        problem = "public rows with the same value of the target"
-        remedy = "add --public-seed 1, which draws the public rows at random"
-        yield Fault("--public", problem, remedy)
+    for column in seen.columns if seen.public > 0 else ():
+        if column.name != seen.target:
+            continue
+        if column.dropped == "question":
+            yield Fault("--target", f"{column.name!r}", column.suspicious[0])
+        elif column.distinct < 2:
+            problem = "public rows with the same value of the target"
+            remedy = "add --public-seed 1, which draws the public rows at random"
+            if seen.public_seed is not None:
+                remedy = "add a larger --public, or another --public-seed"
+            yield Fault("--public", problem, remedy)
     if seen.owner is not None and seen.with_records(seen.least) < 2:
         problem = "fewer than two owners of 5 private records or more"
-        remedy = "add --owner COLUMN, a column with more owners"
+        larger = len(seen.owners) > 1
+        remedy = f"add --owner COLUMN, a column with {'fewer, larger' if larger else 'more'} owners"
         yield Fault("--owner", problem, remedy)
 
 

@@ -3,28 +3,32 @@
 Texts may stand in an order other than the alphabet's: scales in words, and ranges.
 """
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.data.tables import dates
+from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
     Date,
     Drop,
     Encoding,
+    Measured,
     Money,
     Number,
     OneHot,
     Ordinal,
-    amount,
-    names_in,
+    spellings_in,
+    texts_of,
 )
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, days, written
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,24 +91,24 @@ RARE = 20
 ones, or ten times as rare."""
 LEAK = 0.98
 """Correlation with the target, of values or of ranks, beyond which a column reveals it."""
+LEAK_AUC = 0.99
+"""AUC for a target of two classes beyond which a column reveals it."""
+BY_CHANCE = 1e-6
+"""Probability below which rows of one class alone are no chance."""
 ALL_DISTINCT = 0.98
 """Share of distinct values beyond which whole numbers and texts are ids."""
 MOST_COLUMNS = 60
 """Most distinct texts that become columns of their own."""
 FEW = 20
 """Fewest values for which shares and correlations are reported."""
-DATES = ("%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%b-%Y", "%b-%Y", "%b %d, %Y", "%Y-%m")
-"""Forms of dates that are tried where texts are none as 2020-05-17."""
-_ISO, _SHORT = ("%Y-%m-%d",), ("%m/%d/%y", "%d/%m/%y", "%d.%m.%y")
-"""As they are read without a format, and with two digits for a year, which no format is proposed
-for."""
 MOST_CLASSES = 10
 """Most distinct texts of a target that are classes."""
 FEW_WORDS = 0.1
 """Share of cells at most that are words in a column of numbers."""
-_MEASURE = re.compile(
-    r"[-+−]?\s*(?:[^\w\s.,+-]|[A-Z]{3}\s)?\s*[-+−]?\d[\d.,'\s]*\s*(?:[^\w\s]|[A-Za-z]+)?\s*"
-)
+FEW_MISFITS = 0.05
+"""Share of cells at most that are no amounts in a column of amounts."""
+SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 99, 999, 9999, 99999, 999999, 365243)
+"""Numbers that often stand for a missing one."""
 _ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
 _CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
 
@@ -124,6 +128,12 @@ class ColumnLook:
         That fits.
     suspicious : tuple of str
         In words.
+    span : tuple of str
+        The smallest, the median and the largest value as read; empty where it has no size.
+    dropped : str
+        What it is that makes no feature, such as "id"; empty of a feature.
+    details : tuple of str
+        In words, what matters less.
     """
 
     name: str
@@ -132,36 +142,97 @@ class ColumnLook:
     distinct: int
     encoding: Encoding
     suspicious: tuple[str, ...] = ()
+    span: tuple[str, ...] = ()
+    dropped: str = ""
+    details: tuple[str, ...] = ()
 
 
-def looked_at(
-    column: "pd.Series", name: str, decimal: str, target: Array | None = None
-) -> ColumnLook:
-    """Return what a column shows, beside the target's numbers, if it is not the target itself."""
+@dataclass(frozen=True)
+class Beside:
+    """The target, the owners and the decimal mark beside a column.
+
+    Attributes
+    ----------
+    decimal : str
+        The table's decimal mark.
+    sure : bool
+        Whether a public cell shows that mark.
+    target : NDArray, optional
+        The target's numbers, or labels; absent of the target itself.
+    classes : tuple of str
+        The target's classes, if it has some.
+    owners : Series, optional
+        Whose each row is.
+    """
+
+    decimal: str = "."
+    sure: bool = True
+    target: Array | None = None
+    classes: tuple[str, ...] = ()
+    owners: "pd.Series | None" = None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The type and the encoding of a column, remarks, and why it makes no feature."""
+
+    type: str
+    encoding: Encoding
+    remarks: tuple[str, ...] = ()
+    dropped: str = ""
+
+
+def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
+    """Return what a column shows beside the target's numbers, if it is not the target itself."""
     filled = column.dropna()
-    distinct = sorted({written(value) for value in filled.unique()})
+    texts = texts_of(filled)
     missing = 1.0 - len(filled) / max(len(column), 1)
-    kind, encoding, remarks = _fitting(filled, name, distinct, decimal)
-    if target is not None:
-        reasons = [*_ids(filled, name, distinct, kind), *_leaks(column, encoding, decimal, target)]
-        remarks = reasons or [*remarks, *_doubts(filled, name, distinct, kind)]
-        encoding = Drop() if len(reasons) > 0 or len(distinct) < 2 else encoding
-        if not encoding.makes_nothing:
-            encoding, rare = _without_rare(column, encoding, decimal)
+    fits = _fitting(filled, name, texts, beside)
+    encoding, remarks, dropped = fits.encoding, list(fits.remarks), fits.dropped
+    values = [] if encoding.makes_nothing else _read(column, encoding, beside.decimal)
+    if beside.target is not None and dropped in ("", "text"):
+        for why, said in _reasons(column, name, texts, fits, values, beside):
+            encoding, remarks, dropped = Drop(), [said], why
+            break
+        else:
+            remarks += _doubts(filled, name, texts, fits.type)
+        if dropped == "":
+            encoding, rare = _without_rare(column, encoding, values)
             remarks += rare
-    share = filled.astype(object).value_counts(normalize=True)
-    if len(filled) >= FEW and len(distinct) > 1 and share.iloc[0] > 0.5:
-        remarks.append(
-            f"{percent(share.iloc[0])} of its values are {shorten(written(share.index[0]))!r}"
-        )
-    return ColumnLook(name, kind, missing, len(distinct), encoding, tuple(remarks))
+            dropped = "rare" if encoding.makes_nothing else ""
+    span = tuple[str, ...]()
+    if isinstance(fits.encoding, Measured) and len(values) > 0:
+        span = _span(values[0], fits.encoding)
+        if dropped == "":
+            remarks += _sentinels(values[0], fits.encoding)
+    share = max(texts.values(), default=0) / max(len(filled), 1)
+    details = []
+    if dropped in ("one value", "empty", "rare") and beside.target is not None:
+        remarks, details = [], remarks
+    if len(filled) >= FEW and len(texts) > 1 and share > 0.5:
+        most = max(texts, key=texts.__getitem__)
+        details.append(f"{percent(share)} of its values are {shorten(most)!r}")
+    return ColumnLook(
+        name,
+        fits.type,
+        missing,
+        len(texts),
+        encoding,
+        tuple(remarks),
+        span,
+        dropped,
+        tuple(details),
+    )
 
 
-def target_looked_at(column: "pd.Series", name: str, decimal: str) -> ColumnLook:
+def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     """Return what the target shows: classes where it has two values, or few texts."""
-    look, names = looked_at(column, name, decimal), names_in(column)
+    look = looked_at(column, name, replace(beside, target=None))
+    spellings = spellings_in(column)
+    names = tuple(spellings)
     if look.type == "number":
-        names = tuple(n for n in names if np.isfinite(cell_or_nan(n, decimal)))
+        numbers = [n for n in names if np.isfinite(cell_or_nan(n, beside.decimal))]
+        names = tuple(numbers)
         few = len(names) == 2 and (column.notna().sum() >= FEW or {"-1", "0"} & {*names})
     else:
         few = look.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
@@ -169,41 +240,179 @@ def target_looked_at(column: "pd.Series", name: str, decimal: str) -> ColumnLook
         return look
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
-    suspicious = (remark, *(line for line in look.suspicious if " are " in line))
-    return replace(look, type="classes", encoding=ClassLabels(values=names), suspicious=suspicious)
+    alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
+    told = (remark, *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []))
+    return replace(
+        look,
+        type="classes",
+        encoding=ClassLabels(values=names),
+        suspicious=told,
+        span=(),
+        dropped="",
+    )
 
 
-def _fitting(
-    known: "pd.Series", name: str, distinct: list[str], decimal: str
-) -> tuple[str, Encoding, list[str]]:
-    """Return the type of values, the encoding that fits, and remarks on them."""
-    if len(distinct) < 2:
-        return ("nothing", Drop(), ["no value"]) if len(distinct) == 0 else (
-            "one value", Drop(), [f"only one value, {shorten(distinct[0])!r}"]
-        )  # fmt: skip
-    form = _form_of_dates(distinct)
-    if form is not None:
-        since = f"{_first_year(known, form)}-01-01"
-        remarks = [] if form == "" else [f"dates as {form}"]
-        return "date", Date(format=form or None, since=since), remarks
+def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Beside) -> ColumnLook:
+    """Return a column whose encoding the user declares."""
+    filled = column.dropna()
+    missing = 1.0 - len(filled) / max(len(column), 1)
+    if encoding.makes_nothing:
+        return ColumnLook(name, "left out", missing, 0, encoding, dropped="asked")
+    values, span = _read(column, encoding, beside.decimal), tuple[str, ...]()
+    told = []
+    if isinstance(encoding, Measured):
+        span = _span(values[0], encoding)
+        unread = np.isnan(values[0][column.notna().to_numpy()])
+        told = _words(filled, unread, encoding.unread)
+    return ColumnLook(
+        name, "as declared", missing, len(texts_of(filled)), encoding, tuple(told), span
+    )
+
+
+def _read(column: "pd.Series", encoding: Encoding, decimal: str) -> list[Array]:
+    """Return the numbers that an encoding makes of a column, which it learns from itself."""
+    return encoding.learn(column, "", decimal).read(column).values
+
+
+def _fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Beside) -> Fitting:
+    """Return what fits the cells of a column."""
+    if len(texts) < 2:
+        if len(texts) == 0:
+            return Fitting("nothing", Drop(), ("no value",), "empty")
+        only = f"only one value, {shorten(next(iter(texts)))!r}"
+        return Fitting("one value", Drop(), (only,), "one value")
+    found = _of_dates(known, name, texts)
+    if found is not None:
+        return found
     code = _CODE.search(name.lower()) is not None
-    words = cells(known, decimal)[1]
+    words = cells(known, beside.decimal)[1]
     if not words.any() and code:
-        return "number", *_texts(distinct, ["numbers that may be codes"])
-    if words.mean() <= FEW_WORDS and not code:
-        return "number", Number(), _words(known, words, "numbers")
-    texts = [written(cell) for cell in known]
-    signs = np.array([_MEASURE.fullmatch(t) is None or np.isnan(amount(t, decimal)) for t in texts])
-    if signs.mean() <= FEW_WORDS and not code:
-        amounts = known[~signs]
-        first = min(written(cell) for cell in amounts)
-        remarks = [f"numbers with signs or units, as {shorten(first)!r}"]
-        return "amount", Money(), [*remarks, *_words(known, signs, "amounts")]
-    several = _forms_of_dates(distinct)
-    order = None if code or several else ordered(distinct)
+        return _texts(texts, "number", ("numbers that may be codes",))
+    if not code:
+        found = _of_quantities(known, name, texts, words, beside)
+        if found is not None:
+            return found
+    other = dates.other_times(texts)
+    if other is not None:
+        return _texts(texts, other[0], (other[1],))
+    several: tuple[str, ...] = ()
+    if dates.several_forms(texts):
+        several = ("dates in several forms cannot be read: write them as 2020-05-17",)
+    order = None if code or several else ordered(sorted(texts))
     if order is not None:
-        return "ordered text", Ordinal(order=order), ["its values have a natural order"]
-    return "text", *_texts(distinct, several)
+        return Fitting("ordered text", Ordinal(order=order), ("its values have a natural order",))
+    return _texts(texts, "text", several)
+
+
+def _of_quantities(
+    known: "pd.Series", name: str, texts: Mapping[str, int], words: Bools, beside: Beside
+) -> Fitting | None:
+    """Return what fits a column of numbers or amounts; None of texts."""
+    if known.dtype.kind in "mM":
+        return Fitting("number", Number())
+    notation = notation_of(texts, beside.decimal)
+    read = {text: notation.read(text) for text in texts}
+    misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
+    numbers, amounts = float(words.mean()), float(misfits.mean())
+    if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
+        return _two_marks(name, texts)
+    if numbers == 0.0 or (numbers <= FEW_WORDS and amounts >= numbers):
+        return Fitting("number", Number(), tuple(_words(known, words, "numbers")))
+    asked = [tail for question in notation.questions for tail in question]
+    if len(asked) > 0:
+        said = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))
+        if _share_of(texts, said) >= 1 - FEW_MISFITS:
+            return _asked(name, notation)
+    if amounts > FEW_MISFITS:
+        return None
+    if not beside.sure and either_mark(texts):
+        return _two_marks(name, texts)
+    first = min(text for text in texts if not np.isnan(read[text].value))
+    bounds = sum(count for text, count in texts.items() if read[text].bounded)
+    told = [f"amounts, as {shorten(first)!r}", *notation.remarks()]
+    if bounds > 0:
+        share = percent(bounds / len(known))
+        told.append(f"{share} of the cells are bounds, read as the bound; a column names them")
+    return Fitting("amount", Money(), (*told, *_words(known, misfits, "amounts")))
+
+
+def _share_of(texts: Mapping[str, int], notation: Notation) -> float:
+    read = sum(n for text, n in texts.items() if not np.isnan(notation.read(text).value))
+    return read / sum(texts.values())
+
+
+def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
+    """Return the question which mark stands before fractions."""
+    example = next(text for text in sorted(texts) if either_mark({text: 1}))
+    both = [
+        f"{notation_of({example: 1}, mark, mark).read(example).value:.10g} "
+        f"({_typed(name, kind='money', decimal=mark)})"
+        for mark in ".,"
+    ]
+    said = f"a question: {example!r} may be {' or '.join(both)}"
+    return Fitting("question", Drop(), (said,), "question")
+
+
+def _asked(name: str, notation: Notation) -> Fitting:
+    """Return the question what words behind numbers mean."""
+    question = notation.questions[0]
+    millions = "M" in question
+    factors = {
+        tail: {"M": 1e3, "MM": 1e6}[tail] if millions else -1 if tail[:1] in "Dd" else 1
+        for tail in question
+    }
+    answer = _typed(name, kind="money", factors=factors)
+    said = f"a question: what do {' and '.join(question)} mean? For example {answer}"
+    return Fitting("question", Drop(), (said,), "question")
+
+
+def _typed(name: str, **encoding: Any) -> str:
+    """Return the option that declares a column."""
+    return f"--column {shlex.quote(f'{key_of(name)} = {toml_of(encoding)}')}"
+
+
+def key_of(name: str) -> str:
+    """Return a key as TOML has it."""
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else toml_of(name)
+
+
+def toml_of(value: Any) -> str:
+    """Return a value as TOML has it in one line."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key_of(k)} = {toml_of(v)}' for k, v in value.items())} }}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(toml_of, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fitting | None:
+    """Return what fits a column of dates; None of others."""
+    if known.dtype.kind in "mM":
+        return None
+    forms = dates.forms_of(texts)
+    if len(forms) > 1:
+        example = dates.differing(texts, forms)
+        both = [
+            f"{dates.spelled(example, form)} ({_typed(name, kind='date', format=form)})"
+            for form in forms
+        ]
+        said = f"a question: {example!r} may be {' or '.join(both)}"
+        return Fitting("question", Drop(), (said,), "question")
+    if len(forms) == 0:
+        short = dates.short_forms_of(texts)
+        if len(short) == 0:
+            return None
+        lines = " or ".join(_typed(name, kind="date", format=form) for form in short)
+        said = (
+            f"a question: dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
+        )
+        return Fitting("question", Drop(), (said,), "question")
+    [form] = forms
+    encoding = Date(format=form or None, since=f"{_first_year(known, form)}-01-01")
+    told = [] if form == dates.ISO else [f"dates as {form}"]
+    unread = np.isnan(_read(known, encoding, ".")[0])
+    return Fitting("date", encoding, (*told, *_words(known, unread, "dates")))
 
 
 def _words(known: "pd.Series", words: Bools, called: str) -> list[str]:
@@ -211,38 +420,38 @@ def _words(known: "pd.Series", words: Bools, called: str) -> list[str]:
     if not words.any():
         return []
     met = sorted({written(cell) for cell in known[words]})
-    more = ", …" if len(met) > 3 else ""
-    examples = ", ".join(repr(shorten(cell)) for cell in met[:3])
+    more = ", …" if len(met) > 2 else ""
+    examples = ", ".join(repr(shorten(cell)) for cell in met[:2])
     return [
-        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others count as "
-        f"missing: {examples}{more}"
+        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others "
+        f"({int(words.sum())}) count as missing: {examples}{more}"
     ]
 
 
-def _forms_of_dates(distinct: list[str]) -> list[str]:
-    """Return that texts are dates in several forms, where they are."""
-    forms = {form for text in distinct for form in (*_ISO, *DATES, *_SHORT) if _reads(text, form)}
-    if not all(any(_reads(text, form) for form in forms) for text in distinct):
-        return []
-    return ["dates in several forms cannot be read: write them as 2020-05-17"]
-
-
-def _texts(distinct: list[str], told: list[str]) -> tuple[Encoding, list[str]]:
+def _texts(texts: Mapping[str, int], kind: str, told: tuple[str, ...]) -> Fitting:
     """Return a column for each text; nothing where they are too many."""
-    if len(distinct) <= MOST_COLUMNS:
-        return OneHot(), told
-    return Drop(), [*told, f"too many for a column each ({len(distinct)})"]
+    if len(texts) <= MOST_COLUMNS:
+        return Fitting(kind, OneHot(), told)
+    many = f"too many for a column each ({len(texts)})"
+    return Fitting(kind, Drop(), (*told, many), "text")
+
+
+def _span(values: Array, encoding: Measured) -> tuple[str, ...]:
+    """Return the smallest, the median and the largest value as read."""
+    known = np.sort(values[~np.isnan(values)])
+    if len(known) == 0:
+        return ()
+    return tuple(encoding.shown(float(x)) for x in known[[0, (len(known) - 1) // 2, -1]])
 
 
 def _without_rare(
-    column: "pd.Series", encoding: Encoding, decimal: str
+    column: "pd.Series", encoding: Encoding, values: Sequence[Array]
 ) -> tuple[Encoding, list[str]]:
     """Return an encoding in which no code is one of few rows, and remarks on them."""
     few = min(RARE, len(column) // FEW)
-    codes = encoding.learn(column, "", decimal)
     varied = []
-    for values in codes.read(column).values:
-        seen = values[~np.isnan(values)]  # what is missing is no value of its own
+    for each in values:
+        seen = each[~np.isnan(each)]  # what is missing is no value of its own
         varied.append(len(seen) - int(np.unique(seen, return_counts=True)[1].max(initial=0)))
     if max(varied) < few:
         if len(varied) > 1 and int(column.value_counts().max()) <= max(varied):
@@ -251,58 +460,177 @@ def _without_rare(
     return encoding.without_rare(column, few), []
 
 
-def _ids(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Iterator[str]:
+def _reasons(
+    column: "pd.Series",
+    name: str,
+    texts: Mapping[str, int],
+    fits: Fitting,
+    values: Sequence[Array],
+    beside: Beside,
+) -> Iterator[tuple[str, str]]:
+    """Yield why a column makes no feature: a word for it, and a sentence."""
+    if beside.target is None:
+        return
+    for said in _ids(column, name, texts, fits.type, values, beside.target):
+        yield "id", said
+    for said in _leaks(column, values, beside):
+        yield "leak", said
+    if fits.type in ("text", "ordered text") and _fixed_within(column, beside.owners):
+        yield "owner", "fixed within each owner: it names the owner"
+
+
+def _ids(
+    column: "pd.Series",
+    name: str,
+    texts: Mapping[str, int],
+    kind: str,
+    values: Sequence[Array],
+    target: Array,
+) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
+    known = column.dropna()
     if len(known) < FEW or kind not in ("number", "text"):
         return
-    integers = kind != "number" or all("." not in text and "," not in text for text in distinct)
-    differ = integers and len(distinct) > ALL_DISTINCT * len(known)
+    whole = kind != "number" or all("." not in text and "," not in text for text in texts)
+    differ = whole and len(texts) > ALL_DISTINCT * len(known)
     named = _ID.search(name.lower()) is not None
     if differ and kind == "text":
         yield "an id: nearly all values differ"
-    elif differ and (named or _numbered(distinct)):
+    elif differ and (named or _numbered(texts)):
         yield "an id: nearly all values differ, and they are " + (
             "named as one" if named else "consecutive or padded with zeros"
         )
-    elif integers and named and (kind == "text" or _numbered(distinct)):
+    elif differ and len(values) > 0 and _even(values[0]) and not _related(values[0], target):
+        yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"
+    elif whole and named and (kind == "text" or _numbered(texts)):
         yield "an id, by its name"
 
 
-def _doubts(known: "pd.Series", name: str, distinct: list[str], kind: str) -> Iterator[str]:
+def _even(values: Array) -> bool:
+    """Tell whether values are spread evenly between the least and the largest.
+
+    By the largest distance of their distribution from a straight line, 1.36/√n at 5 %.
+    """
+    known = np.sort(values[~np.isnan(values)])
+    count = len(known)
+    line = (known - known[0]) / max(known[-1] - known[0], 1e-300)
+    away = np.abs(line - (np.arange(count) + 0.5) / count).max()
+    return bool(away < 1.36 / np.sqrt(count))
+
+
+def _related(values: Array, target: Array) -> bool:
+    """Tell whether the ranks of values go with those of the target, beyond chance."""
+    import pandas as pd
+
+    both = pd.DataFrame({"x": values, "y": target}).dropna()
+    if len(both) < FEW or both["y"].nunique() < 2:
+        return False
+    return bool(abs(both["x"].rank().corr(both["y"].rank())) > 3 / np.sqrt(len(both)))
+
+
+def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) -> Iterator[str]:
     """Yield why a column that is kept may be one of ids."""
-    if kind != "number" or len(known) < FEW or any("." in text or "," in text for text in distinct):
+    if kind != "number" or len(known) < FEW or any("." in text or "," in text for text in texts):
         return
-    if len(distinct) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
+    if len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
         yield "drop the column if these are ids and not amounts"
 
 
-def _numbered(distinct: list[str]) -> bool:
+def _numbered(texts: Mapping[str, int]) -> bool:
     """Return whether whole numbers are padded with zeros, or follow each other closely."""
-    if any(len(text) > 1 and text.startswith("0") for text in distinct):
+    if any(len(text) > 1 and text.startswith("0") for text in texts):
         return True
-    values = [float(text) for text in distinct if text.lstrip("+-").isdecimal()]
+    values = [float(text) for text in texts if text.lstrip("+-").isdecimal()]
     return len(values) > 0 and max(values) - min(values) < 1.1 * len(values)
 
 
-def _leaks(column: "pd.Series", encoding: Encoding, decimal: str, target: Array) -> Iterator[str]:
-    """Yield remarks on a column that reveals the target."""
+def _fixed_within(column: "pd.Series", owners: "pd.Series | None") -> bool:
+    """Tell whether each owner's public cells are alike, and those of owners are not."""
+    if owners is None:
+        return False
     import pandas as pd
 
-    for values in encoding.learn(column, "", decimal).read(column).values:
-        both = pd.DataFrame({"x": values, "y": target}).dropna()
-        x, y = both["x"], both["y"]
-        if len(both) < FEW or x.nunique() == 1 or y.nunique() == 1:
+    both = pd.DataFrame({"x": column.map(written, na_action="ignore").astype(object),
+                         "who": owners.astype(object)}).dropna()  # fmt: skip
+    by_owner = both.groupby("who")["x"]
+    several = by_owner.size() > 2
+    one_each = bool((by_owner.nunique()[several] == 1).all())
+    return int(several.sum()) > 1 and one_each and both["x"].nunique() > 1
+
+
+def _leaks(column: "pd.Series", values: Sequence[Array], beside: Beside) -> Iterator[str]:
+    """Yield remarks on a column that reveals the target."""
+    target, two = beside.target, len(beside.classes) == 2
+    if target is None:
+        return
+    for each in values:
+        known = ~np.isnan(each) & ~np.isnan(target)
+        x, y = each[known], target[known]
+        if len(x) < FEW or np.ptp(x) == 0 or np.ptp(y) == 0:
             continue
-        if x.equals(y):
+        if np.array_equal(x, y):
             yield "a leak: equal to the target"
             return
-        close = max(abs(x.corr(y)), abs(x.rank().corr(y.rank())))
+        if two:
+            auc = _auc(x, y)
+            if auc >= LEAK_AUC:
+                yield f"a leak: AUC {auc:.3f} for the target"
+                return
+            continue
+        close = _close(x, y)
         if close > LEAK:
             yield f"a leak: correlation {close:.3f} with the target"
             return
     share = _told_by_value(column, target)
     if share > LEAK**2:
         yield f"a leak: its values explain {share * 100:.0f} % of the target's variance"
+        return
+    yield from _leaks_of_one_class(column, target, beside.classes)
+
+
+def _close(x: Array, y: Array) -> float:
+    """Return the correlation of values or of ranks, whichever is larger, without its sign."""
+    import pandas as pd
+
+    one, two = pd.Series(x), pd.Series(y)
+    return float(max(abs(one.corr(two)), abs(one.rank().corr(two.rank()))))
+
+
+def _auc(x: Array, y: Array) -> float:
+    """Return the area under the ROC curve of values for labels −1 and 1, at least 1/2."""
+    import pandas as pd
+
+    ranks = pd.Series(x).rank().to_numpy()
+    positive = y > 0
+    n, m = int(positive.sum()), int((~positive).sum())
+    area = (ranks[positive].sum() - n * (n + 1) / 2) / (n * m)
+    return float(max(area, 1 - area))
+
+
+def _leaks_of_one_class(
+    column: "pd.Series", target: Array, classes: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield that cells other than the usual one, or than none, are of one class alone."""
+    if len(classes) < 2:
+        return
+    known = ~np.isnan(target)
+    filled = column.notna().to_numpy()
+    texts = column.map(written, na_action="ignore").astype(object).to_numpy()
+    counted = texts_of(column[known])
+    usual = max(counted, key=counted.__getitem__, default="")
+    for others, said in (
+        (filled, "it is filled"),
+        (filled & (texts != usual), f"it is not {usual!r}"),
+    ):
+        others = others & known
+        labels, counts = np.unique(target[others], return_counts=True)
+        if len(labels) != 1 or counts[0] < FEW or bool(others[known].all()):
+            continue
+        if float(np.mean(target[known] == labels[0])) ** int(counts[0]) < BY_CHANCE:
+            names = {-1.0: 0, 1.0: 1} if len(classes) == 2 else None
+            at = int(labels[0]) - 1 if names is None else names[float(labels[0])]
+            yield f"a leak: {said} only where the target is {classes[at]!r}"
+            return
 
 
 def _told_by_value(column: "pd.Series", target: Array) -> float:
@@ -317,35 +645,41 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
     return 1.0 - within / float(((both["y"] - both["y"].mean()) ** 2).sum())
 
 
-def _form_of_dates(distinct: list[str]) -> str | None:
-    """Return the format of texts that all are dates, empty for 2020-05-17; None where not."""
-    if not all(any(mark in text for mark in "-/. ") for text in distinct):
-        return None
-    if not any(np.isnan(days(text.strip())) for text in distinct):
-        return ""
-    read = (form for form in DATES if all(_reads(text, form) for text in distinct))
-    return next(read, None)
-
-
-def _reads(text: str, form: str) -> bool:
-    try:
-        datetime.strptime(text.strip(), form)
-    except ValueError:
-        return False
-    return True
+def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
+    """Yield values far outside the others that are frequent: they may mean a missing one."""
+    known = values[~np.isnan(values)]
+    if len(known) < FEW:
+        return
+    distinct, counts = np.unique(known, return_counts=True)
+    for at in (0, -1):
+        value, share = distinct[at], counts[at] / len(known)
+        if len(distinct) < 10 or counts[at] < 3 or share < 0.01:
+            continue
+        rest = known[known != value]
+        low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
+        gap = float(np.abs(rest - value).min())
+        usual = value in SENTINELS and gap > (high - low) / 2
+        negative = value in SENTINELS and value < -1 and rest.min() >= 0
+        if usual or negative or gap > 3 * max(high - low, np.abs(rest - middle).max()):
+            text = encoding.shown(float(value))
+            yield (
+                f"{text} in {percent(share)} of the cells is far from the others; add --missing "
+                f"{text} if it means a missing value"
+            )
 
 
 def _first_year(known: "pd.Series", form: str) -> int:
     """Return the year of the earliest date."""
-    [year] = Date(format=form or None, parts=("year",)).quantities(known, ".").values
+    [year] = Date(format=form or None, parts=("year",)).quantities(known).values
     return int(np.nanmin(year))
 
 
 def percent(share: float) -> str:
     """Return a share in words; neither none nor all where it is not."""
-    if 0 < share < 0.005:
-        return "under 1 %"
-    return "over 99 %" if 0.995 < share < 1 else f"{share * 100:.0f} %"
+    words = f"{share * 100:.0f} %"
+    if share in (0, 1):
+        return words
+    return {"0 %": "under 1 %", "100 %": "over 99 %"}.get(words, words)
 
 
 def shorten(text: str, most: int = 24) -> str:

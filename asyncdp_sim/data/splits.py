@@ -269,8 +269,11 @@ class ByColumn(NamedByFields):
 def name_of(value: object) -> str:
     """Return a value as text, as it is written; of a Parquet's fractions 1.0 is 1.
 
-    Whole numbers with gaps are such fractions in files that others write.
+    Whole numbers with gaps are such fractions in files that others write. An empty text, which a
+    Parquet file may hold, has a name that can be seen.
     """
+    if value == "":
+        return "(no name)"
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 

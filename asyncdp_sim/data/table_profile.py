@@ -1,17 +1,19 @@
 """Profile of a table: public rows, the header, and the number of records of each owner."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import aligned, number, some_of
 from asyncdp_sim.data.column_profile import (
+    Beside,
     ColumnLook,
+    as_declared,
     looked_at,
     percent,
     shorten,
@@ -19,7 +21,9 @@ from asyncdp_sim.data.column_profile import (
 )
 from asyncdp_sim.data.dataset import nearest
 from asyncdp_sim.data.splits import name_of
-from asyncdp_sim.data.tables.file_form import FileForm
+from asyncdp_sim.data.tables.amounts import shows_mark
+from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
+from asyncdp_sim.data.tables.file_form import MISSING, FileForm
 from asyncdp_sim.data.tables.read import (
     found_form,
     public_form,
@@ -37,6 +41,27 @@ LEAST_RECORDS = (20, 10, 5)
 
 The first that leaves two owners or more.
 """
+DROPPED = {
+    "question": ("question", "questions"),
+    "id": ("id", "ids"),
+    "leak": ("leak", "leaks"),
+    "owner": ("name of owners", "names of owners"),
+    "text": ("text of many values", "texts of many values"),
+    "one value": ("of one value", "of one value"),
+    "rare": ("of rare values", "of rare values"),
+    "empty": ("empty", "empty"),
+    "asked": ("by --drop", "by --drop"),
+}
+"""Why a column, or several, make no feature, in words."""
+TARGETS = (
+    "target label outcome class y readmitted default churn response days los price score income "
+    "result"
+)
+OWNERS = (
+    "owner site hospital clinic centre center bank branch institution school facility client silo "
+    "station store region state country device user"
+)
+"""Words in names of columns that are likely targets, and owners."""
 _WIDEST = 34
 
 
@@ -59,6 +84,10 @@ class TableLook:
     owners, public_of : dict
         From an owner's name to its records, and to its public rows of this file; empty where no
         column says whose they are.
+    unowned : int
+        Private rows whose owner is missing.
+    missing : tuple of str
+        Texts that mean a missing cell, beside the usual ones.
     public_seed : int or None
         By which public rows were chosen at random.
     private : bool
@@ -77,6 +106,8 @@ class TableLook:
     columns: tuple[ColumnLook, ...]
     owners: dict[str, int]
     public_of: dict[str, int]
+    unowned: int
+    missing: tuple[str, ...]
     public_seed: int | None
     private: bool
     seen: "pd.DataFrame"
@@ -102,8 +133,8 @@ class TableLook:
         """Return how many owners have so many records or more."""
         return sum(n >= least for n in self.owners.values())
 
-    def lines(self) -> list[str]:
-        """Return the table in words."""
+    def lines(self, *, details: bool = False) -> list[str]:
+        """Return the table in words; with ``details``, what needs no decision too."""
         parquet = self.path.endswith(".parquet")
         form = "Parquet" if parquet else self.form.describe()
         lines = [NOT_FOR_RELEASE] if self.private else []
@@ -114,21 +145,39 @@ class TableLook:
         whose = f"the {chosen.format(self.public)} of {file}"
         seen = "all rows" if self.private else "column names and the number of rows of each owner"
         lines.append(f"read: {seen}" + (f", and {whose}, which are public" * (self.public > 0)))
+        lines += self.form.doubts()
         if len(self.seen) == 0:
             names = ", ".join(column.name for column in self.columns)
             return [*lines, f"columns: {names}", *self._owned(), "types: unknown, because no row "
                     "is public; add --public M or --public FILE"]  # fmt: skip
-        head = ("column", "type", "missing", "distinct", "becomes")
+        head = ("column", "type", "missing", "distinct", "becomes", "smallest", "median", "largest")
         rows = [(shorten(c.name, _WIDEST), c.type, percent(c.missing), str(c.distinct),
-                 "the target" if c.name == self.target else c.encoding.kind)
+                 "the target" if c.name == self.target else c.encoding.kind,
+                 *(c.span or ("", "", "")))
                 for c in self.columns]  # fmt: skip
         lines += aligned([head, *rows])
-        lines += [f"{c.name}: {remark}" for c in self.columns for remark in c.suspicious]
+        lines += self._dropped()
+        lines += [f"{c.name}: {said}" for c in self.columns for said in c.suspicious]
+        if details:
+            lines += [f"{c.name}: {said}" for c in self.columns for said in c.details]
         return [*lines, *self._owned()]
+
+    def _dropped(self) -> list[str]:
+        """Return in one line how many columns make no feature, and why."""
+        whys = [c.dropped for c in self.columns if c.dropped != "" and c.name != self.target]
+        if len(whys) == 0:
+            return []
+        parts = [
+            f"{whys.count(why)} {words[whys.count(why) > 1]}"
+            for why, words in DROPPED.items()
+            if why in whys
+        ]
+        others = len(self.columns) - (self.target is not None)
+        return [f"{len(whys)} of {others} columns dropped: {', '.join(parts)}"]
 
     def _owned(self) -> list[str]:
         if len(self.owners) == 0:
-            return []
+            return self._without_owner()
         sizes = sorted(self.owners.values())
         least, most = (f(self.owners, key=self.owners.__getitem__) for f in (min, max))
         records = f"{number(sizes[0])} records each"
@@ -138,10 +187,17 @@ class TableLook:
             records = f"{span}, median {middle}"
         return [
             f"owners: {len(sizes)} by {self.owner}, {records}",
+            *self._without_owner(),
             *self._small(),
             *self._swallowed(),
             *self._alike(),
         ]
+
+    def _without_owner(self) -> list[str]:
+        """Return how many private rows have no owner."""
+        if self.unowned == 0 or self.public == 0:
+            return []
+        return [f"rows without an owner: {self.unowned} private rows, which no model is trained on"]
 
     def _small(self) -> list[str]:
         """Return which owners have so few records that a proposal leaves them out."""
@@ -158,7 +214,7 @@ class TableLook:
         shrunk = [name for name, n in all_rows.items() if self.owners[name] < n / 2]
         if len(shrunk) > 0:
             yield f"owners with more than half of their records public: {some_of(shrunk, 5)}"
-        if len(lost) + len(shrunk) > 0:
+        if len(lost) + len(shrunk) > 0 and self.public_seed is None:
             yield (
                 f"to choose the public rows at random instead: --public {self.public} "
                 "--public-seed 1"
@@ -183,6 +239,12 @@ class TableLook:
         ]
 
 
+def likely(names: Sequence[str], words: str) -> str | None:
+    """Return the column whose name has one of the words, the first of them; None for none."""
+    parts = {name: set(re.split(r"[^a-z0-9]+", name.lower())) for name in names}
+    return next((name for word in words.split() for name in names if word in parts[name]), None)
+
+
 def look(
     path: str,
     *,
@@ -193,6 +255,9 @@ def look(
     public_seed: int | None = None,
     private: bool = False,
     charset: str | None = None,
+    declared: Mapping[str, Encoding] | None = None,
+    missing: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> TableLook:
     """Look at a table.
 
@@ -211,6 +276,12 @@ def look(
         Whether private rows may be looked at.
     charset : str, optional
         By which bytes of a CSV are text; absent, as the rows show that are looked at.
+    declared : mapping, optional
+        From a column to its encoding; others have the one that fits.
+    missing : sequence of str
+        Texts that mean a missing cell, beside the usual ones.
+    drop : sequence of str
+        Columns that make no feature.
 
     Raises
     ------
@@ -221,27 +292,35 @@ def look(
         rule = "allowed is a file of other rows, which are no owner's; these are the table's own"
         raise DataError([Fault("--public", public_path, rule)], path)
     declared_form = (None, None, charset)
-    shown = public if public_path is None and public_seed is None else 0
-    form = found_form(path, None if private else shown, *declared_form)
+    shown = public if public_path is None else 0
+    seed = None if private else public_seed
+    form = found_form(path, None if private else shown, *declared_form, seed=seed)
+    read: Any = {"owner": owner, "unused": drop, "missing": (*MISSING, *missing)}
     if public_path is None:
-        frame, _ = with_public_rows(path, None, public, form, owner=owner, seed=public_seed)
+        frame, _ = with_public_rows(path, None, public, form, seed=public_seed, **read)
     else:
         form = public_form(public_path, form, *declared_form)
-        own = read_table(public_path, form=found_form(public_path, None, *declared_form))
-        public = len(own)
-        frame, _ = with_public_rows(path, public_path, public, form, (owner,), owner)
-    _require(path, frame, target, owner, public)
-    require_one_header(path, frame, public, form)
+        of_public = found_form(public_path, None, *declared_form)
+        public = len(read_table(public_path, form=of_public, **read))
+        frame, _ = with_public_rows(path, public_path, public, form, (owner,), **read)
+    given = {**(declared or {}), **dict.fromkeys(drop, Drop())}
+    _require(path, frame, target, owner, public, form, given)
+    require_one_header(path, frame, public, form, public_seed)
     seen = frame if private else frame.tail(public)
+    owners = None if owner is None else seen[owner]
     if owner is not None:
         seen = seen.drop(columns=owner)
-    values = None if target is None or len(seen) == 0 else _values(seen[target], form)
-    columns = tuple(
-        target_looked_at(seen[name], str(name), form.decimal)
-        if name == target
-        else looked_at(seen[name], str(name), form.decimal, values)
-        for name in seen.columns
-    )
+    marked = seen.drop(columns=[*drop])
+    beside = Beside(form.decimal, _shown(marked, form), owners=owners)
+    if target is not None and len(seen) > 0:
+        beside = _beside_target(seen[target], beside, given.get(target))
+
+    def looked(name: str) -> ColumnLook:
+        if name in given:
+            return as_declared(seen[name], name, given[name], beside)
+        return (target_looked_at if name == target else looked_at)(seen[name], name, beside)
+
+    columns = tuple(looked(name) for name in map(str, seen.columns))
     return TableLook(
         path=path,
         public_path=public_path,
@@ -252,20 +331,39 @@ def look(
         owner=owner,
         columns=columns,
         owners=_owners(frame.head(len(frame) - public), owner),
-        public_of=_owners(frame.tail(public if public_path is None else 0), owner),
+        public_of={
+            name: count
+            for name, count in _owners(
+                frame.tail(public if public_path is None else 0), owner
+            ).items()
+            if name != name_of("")  # public rows need no owner
+        },
+        unowned=0 if owner is None else int(frame[owner].head(len(frame) - public).isna().sum()),
+        missing=tuple(missing),
         public_seed=public_seed,
         private=private,
         seen=seen.reset_index(drop=True),
     )
 
 
-def _values(column: "pd.Series", form: FileForm) -> Array:
-    """Return the target's numbers, by the encoding that fits it."""
-    encoding = target_looked_at(column, "", form.decimal).encoding
-    if len(encoding.labels or ()) > 2:  # their numbers are of no size
-        return np.full(len(column), np.nan)
-    values = encoding.learn(column, "", form.decimal).read(column).values
-    return values[0] if encoding.single and len(values) > 0 else np.full(len(column), np.nan)
+def _shown(seen: "pd.DataFrame", form: FileForm) -> bool:
+    """Tell whether some cell shows which decimal mark the table has."""
+    for name in seen:
+        if seen[name].dtype.kind in "fiub":
+            return True
+        texts = (text for text in texts_of(seen[name]) if "." in text or "," in text)
+        if any(shows_mark(text) == form.decimal for text in texts):
+            return True
+    return False
+
+
+def _beside_target(column: "pd.Series", beside: Beside, given: Encoding | None) -> Beside:
+    """Return what other columns are looked at beside: the target's numbers or labels."""
+    encoding = target_looked_at(column, "", beside).encoding if given is None else given
+    values = np.full(len(column), np.nan)
+    if encoding.single and not encoding.makes_nothing:
+        values = encoding.learn(column, "", beside.decimal).read(column).values[0]
+    return replace(beside, target=values, classes=encoding.labels or ())
 
 
 def _owners(frame: "pd.DataFrame", owner: str | None) -> dict[str, int]:
@@ -276,16 +374,31 @@ def _owners(frame: "pd.DataFrame", owner: str | None) -> dict[str, int]:
 
 
 def _require(
-    path: str, frame: "pd.DataFrame", target: str | None, owner: str | None, public: int
+    path: str,
+    frame: "pd.DataFrame",
+    target: str | None,
+    owner: str | None,
+    public: int,
+    form: FileForm,
+    given: Mapping[str, Encoding],
 ) -> None:
     names = [str(name) for name in frame.columns]
+    guess = "; ".join(["", *form.doubts()])
+    asked = [("--target", target), ("--owner", owner), *(("--column or --drop", n) for n in given)]
     faults = [
-        Fault(option, f"a column {name!r}", nearest(name, names))
-        for option, name in (("--target", target), ("--owner", owner))
+        Fault(option, f"a column {name!r}", nearest(name, names) + guess)
+        for option, name in asked
         if name is not None and name not in names
     ]
     if target is not None and target == owner:
         faults.append(Fault("--owner", f"{owner!r}", "allowed is another column than --target"))
+    if (
+        target is not None
+        and target in given
+        and (given[target].makes_nothing or not given[target].single)
+    ):
+        rule = "allowed for the target is an encoding with one number per cell"
+        faults.append(Fault("--column or --drop", f"{target!r}", rule))
     if public >= len(frame):
         rule = f"allowed is fewer than {len(frame)}, the number of rows of the table"
         faults.append(Fault("--public", str(public), rule))

@@ -38,7 +38,7 @@ class HeldOut:
         Rows that θ multiplies.
     targets : array (m,)
     records : int
-        How many rows they stand for, ≥ 0; m unless the loss is squared.
+        How many rows with a target they stand for, ≥ 0; m unless the loss is squared.
     loss : Loss
         φ.
     known : tuple of array
@@ -66,14 +66,14 @@ class HeldOut:
     ) -> "HeldOut":
         """Return the judge over rows (m, p) and their targets (m,).
 
-        Those of ``nothing`` have none: they count in the mean loss, and in no score.
+        Those of ``nothing`` have none, and count nowhere.
 
         Under a linear model's squared loss the triangular factor of (X, y) stands for the rows:
         ‖y − Xθ‖ = ‖r − Rθ‖, with p + 1 rows at most and without cancellation.
         """
-        records, values = len(targets), (features, targets)
         if nothing is not None and nothing.any():
-            values = features[~nothing], targets[~nothing]
+            features, targets = np.asfortranarray(features[~nothing]), targets[~nothing]
+        records, values = len(targets), (features, targets)
         linear = predict is products
         if linear and isinstance(loss, Squared) and records > features.shape[1] + 1:
             factor = np.asarray(np.linalg.qr(np.column_stack([features, targets]), mode="r"))
@@ -108,18 +108,18 @@ class HeldOut:
         return self.scored(models, first)[first[0]]
 
     def mean_loss(self, models: Array) -> Array:
-        """Return the mean of φ(z, y) for models (J, p), each by itself; NaN without rows."""
+        """Return the mean of φ(z, y) for models (J, p), each by itself; NaN without targets."""
         with np.errstate(over="ignore", invalid="ignore"):  # a run may diverge
             return self._mean(models, self.loss.value)
 
     def error_rate(self, models: Array) -> Array:
         """Return the share of labels that predictions miss, for models (J, p).
 
-        Of two labels a prediction of 0 counts as half an error, a record without a label as none;
-        NaN without rows, or where a model diverged.
+        Of two labels a prediction of 0 counts as half an error; NaN without labels, or where a
+        model diverged.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._mean(models, lambda z, y: np.abs(np.sign(y)) * (1 - right(z, y)))
+            return self._mean(models, lambda z, y: 1 - right(z, y))
 
     def predictions(self, models: Array) -> Array:
         """Return predictions (J, k) of the rows that have a target, for models (J, p)."""

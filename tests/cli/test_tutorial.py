@@ -81,6 +81,7 @@ def test_without_public_rows_names_and_sizes_are_all(command):
         "types: unknown, because no row is public; add --public M or --public FILE",
         "no scenario yet: add --target COLUMN, the column to predict",
         "no scenario yet: add --public M: the last M rows are public",
+        "for example: asyncdp data stays.csv --target Days --owner Clinic --public 400",
     ]
 
 

@@ -58,13 +58,13 @@ NUMBERS = [str(number) for number in range(20, 90)]
 AMOUNTS = [f"${number:,}" for number in range(900, 1900, 7)]
 COLUMNS = {
     "a word": (placed(NUMBERS, ["unknown"]), "number",
-               "99 % of the cells are numbers; the others count as missing: 'unknown'"),
+               "99 % of the cells are numbers; the others (1) count as missing: 'unknown'"),
     "points": (placed(NUMBERS, ["."] * 4), "number", "'.'"),
-    "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "numbers with signs"),
+    "bounds": (placed(AMOUNTS, ["<$0.5"]), "money", "a column names them"),
     "a word among amounts": (placed(AMOUNTS, ["ask us"]), "money", "'ask us'"),
     "two forms of dates": (placed(["2024-01-01", "2/2/24", "3/4/23"], []), None, "several forms"),
     "times of the day": (placed([f"{h:02d}:30" for h in range(24)], []), "number", ""),
-    "whole dollars": ([str(1000 + 37 * (row * row % 997) + row) for row in range(ROWS)], "number",
+    "whole dollars": ([str(int(1000 * 1.04**row)) for row in range(ROWS)], "number",
                       "if these are ids"),
     "ids": ([str(5000 + row) for row in range(ROWS)], "drop", "consecutive"),
     "padded ids": ([f"{97 * row:06d}" for row in range(ROWS)], "drop", "an id"),
@@ -159,6 +159,24 @@ def test_a_file_is_read_or_refused(tmp_path, change, told):
     else:
         with pytest.raises(DataError, match=told):
             look(str(tmp_path / "t.csv"), target="days", owner="site", public=PUBLIC)
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2, 3, 4])
+def test_a_second_header_is_refused_wherever_public_rows_lie(tmp_path, seed):
+    table().to_csv(tmp_path / "t.csv", index=False)
+    text = (tmp_path / "t.csv").read_text(encoding="utf-8")
+    below = text.replace("\n", "\nSITE,AGE,DOSE,DAYS\n", 1)
+    (tmp_path / "t.csv").write_text(below, encoding="utf-8")
+    asked = {"target": "days", "owner": "site", "public": PUBLIC, "public_seed": seed}
+    with pytest.raises(DataError, match="one header: delete that row"):
+        look(str(tmp_path / "t.csv"), **asked)
+    head, *rows = text.splitlines()
+    (tmp_path / "t.csv").write_text(
+        "\n".join([head, *rows[:-5], head, *rows[-5:]]), encoding="utf-8"
+    )
+    if seed is None:
+        with pytest.raises(DataError, match="stands again among the public rows"):
+            look(str(tmp_path / "t.csv"), **asked)
 
 
 def test_durations_and_times_of_a_parquet_are_in_days(tmp_path):

@@ -12,7 +12,7 @@ from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.data.dataset import FROM_PRIVATE, FileRows, require_column
 from asyncdp_sim.data.tables.encodings import Codes, Encoding, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.text_columns import cells
+from asyncdp_sim.data.tables.text_columns import cells, kinds_in, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,9 @@ class TableEncoder:
         """Return a column without the texts that mean a missing cell."""
         words = {word.lower() for word in self.missing}
         texts = column.astype(object)
-        gaps = [isinstance(t, str) and (t == "" or t.strip().lower() in words) for t in texts]
+        gaps = [
+            (isinstance(t, str) and t == "") or written(t).strip().lower() in words for t in texts
+        ]
         return texts.mask(gaps) if any(gaps) and len(words) > 0 else column
 
 
@@ -159,16 +161,19 @@ def target_of(
     if name in declared:
         [codes] = _learned(frame[[name]].iloc[first_public:], declared, decimal).values()
         read = codes.read(frame[name])
-        [values], none = read.values, read.misfits
+        values, none = read.values[0], read.misfits  # of an amount the first: others are flags
     else:
-        values, none = cells(frame[name], decimal)
+        kinds = kinds_in(frame[name].iloc[first_public:], decimal)
+        values, none = cells(frame[name], decimal, kinds)
         if none[first_public:].any():
             raise _of_texts(frame, name, places, none, first_public, decimal)
     if np.isnan(values).all():
         rule = "allowed is a column of numbers, this one has none"
         raise DataError([Fault("data.target", f"the column {name!r}", rule)])
     misfits = int(np.count_nonzero(none[:first_public]))
-    sentence = FROM_PRIVATE + "not numbers, so missing: {misfits} cells of the target {column!r}."
+    labels = name in declared and declared[name].labels is not None
+    called = "of no class" if labels else "not numbers"
+    sentence = FROM_PRIVATE + called + ", so missing: {misfits} cells of the target {column!r}."
     return values, if_any(sentence, misfits=misfits, column=name)
 
 

@@ -3,10 +3,11 @@
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,7 +20,16 @@ from asyncdp_sim.core.messages import Ends, FormattedMessage
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import FROM_PRIVATE
-from asyncdp_sim.data.tables.text_columns import cells, days, map_text, written
+from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
+from asyncdp_sim.data.tables.text_columns import (
+    cells,
+    days,
+    kinds_in,
+    map_text,
+    spelled,
+    with_mark,
+    written,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,37 +123,48 @@ class Measured(EncodingKind):
 
     read_apart: ClassVar[tuple[str, ...]] = ()
     """What is read of a cell, where that is several things; their columns' names end so."""
+    unread: ClassVar[str] = "numbers"
+    """As what cells are read, in words."""
 
     @abstractmethod
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        """Return the value of each cell, read independently."""
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        """Return what reads the value of each cell independently, as public cells show."""
+
+    def shown(self, value: float) -> str:
+        """Return a value of the first column as a person reads it."""
+        return f"{value:.10g}" if float(value).is_integer() else f"{value:.6g}"
 
     @override
     def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
-        means = [_mean(values) for values in self.quantities(public, decimal).values]
+        read = self.reader(public, decimal)
+        means = [_mean(values) for values in read(public).values]
         public_means = tuple(value for value in means if value is not None)
         return Codes(
             names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
-            read=lambda column: self.quantities(column, decimal),
+            read=read,
             unknown=tuple(0.0 if value is None else value for value in means),
-            said=lambda missing, misfits: _replaced(name, public_means, missing, misfits),
+            said=lambda missing, misfits: _replaced(
+                name, public_means, missing, misfits, self.unread
+            ),
         )
 
 
-def _replaced(name: str, means: Sequence[float], missing: int, misfits: int) -> str:
+def _replaced(name: str, means: Sequence[float], missing: int, misfits: int, unread: str) -> str:
     """Return what private cells without a quantity became, in words."""
+    sentence = FROM_PRIVATE + "{column}: {missing} missing values became "
     if len(means) == 0:
-        reason = (
-            "became 0, for no public row tells how to code them: name it in data.drop, or raise "
-        )
-        cells = "{missing} missing values" + (", {texts} of them texts," if misfits > 0 else "")
-        sentence = f"{FROM_PRIVATE}{{column}}: {cells} {reason}public_records."
-        return FormattedMessage(sentence, column=name, missing=missing, texts=misfits)
-    if len(means) > 1:
-        sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public means."
-        return FormattedMessage(sentence, column=name, missing=missing)
-    sentence = FROM_PRIVATE + "{column}: {missing} missing values became the public mean {mean:g}."
-    return FormattedMessage(sentence, column=name, missing=missing, mean=means[0])
+        sentence += "0, for no public row tells how to code them"
+    else:
+        sentence += "the public mean {mean:g}" if len(means) == 1 else "the public means"
+    if misfits > 0:
+        sentence += f", {{misfits}} cells that cannot be read as {unread} among them"
+    end = ": name it in data.drop, or raise public_records." if len(means) == 0 else "."
+    fields: dict[str, Any] = {"column": name, "missing": missing}
+    if len(means) == 1:
+        fields["mean"] = means[0]
+    if misfits > 0:
+        fields["misfits"] = misfits
+    return FormattedMessage(sentence + end, **fields)
 
 
 def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
@@ -161,8 +182,9 @@ def _mean(values: Array) -> float | None:
 class Number(Measured):
     """Numbers; true is 1, false is 0, and a date (2020-05-17) is its days since 1970.
 
-    A time of day is a fraction of the day: 12:00 is 0.5. A cell that is missing, infinite or not a
-    number becomes the public mean (0 if no public row has a number).
+    A time of day is a fraction of the day: 12:00 is 0.5. Public cells show which of these a column
+    holds: a date among numbers is none of them. A cell that is missing, infinite or not a number
+    becomes the public mean (0 if no public row has a number).
     """
 
     as_written = False
@@ -170,60 +192,100 @@ class Number(Measured):
     kind: Literal["number"] = "number"
 
     @override
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        values, none = cells(column, decimal)
-        return Cells([values], none)
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        kinds = kinds_in(public, decimal)
 
+        def read(column: "pd.Series") -> Cells:
+            values, none = cells(column, decimal, kinds)
+            return Cells([values], none)
 
-_AMOUNT = re.compile(
-    r"(?P<sign>[-+−]?)\s*(?:[^\W\d_]{1,3}[.\s]|[^\w\s.,+-])?\s*(?P<inner>[-+−]?)"
-    r"(?P<digits>\d[\d.,'\s]*)(?:\D.*)?",
-    re.DOTALL,
-)
-_GROUPS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
-_PLAIN = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+        return read
 
 
 class Money(Measured):
-    """Numbers with currencies, units or signs: "$44,778.08", "1.234,56 €", "120 +", "36 months".
+    """Amounts with currencies, units or signs: "$44,778.08", "(1.234,56 €)", "120+", "36 months".
 
-    Of a point and a comma the last one stands before the fraction. One alone does so where it is
-    the table's decimal mark, or where other than three digits follow it. A cell that is missing, or
-    has no such number, becomes the public mean, 0 where no public row has one.
+    Public cells show the notation: one decimal mark, one currency or unit, groups of three digits,
+    parentheses or a trailing minus for negative amounts, multipliers such as k and M, units of one
+    dimension (which are converted), flags behind numbers. Bounds, such as <5 or 90+, are read as
+    the bound. A column of 0 and 1 is added where public cells hold bounds, and for each flag. A
+    cell that is missing, or that this notation does not read as a whole, becomes the public mean, 0
+    where no public row has an amount.
     """
 
     as_written = True
 
     kind: Literal["money"] = "money"
+    decimal: Literal[".", ","] | None = None
+    factors: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default={})
+    least: Annotated[int, Field(ge=1)] = 1
 
     @override
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
-        return by_text(column, partial(amount, decimal=decimal))
+    def without_rare(self, public: "pd.Series", least: int) -> Self:
+        extra = len(self.learn(public, "", ".").names) - 1
+        return self.model_copy(update={"least": max(least, self.least)}) if extra > 0 else self
+
+    def notation(self, public: "pd.Series", decimal: str) -> Notation:
+        """Return how the amounts of a column are written, by its public cells."""
+        return notation_of(texts_of(public), decimal, self.decimal, self.factors)
+
+    @override
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        return self.learn(public, "", decimal).read
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        notation = self.notation(public, decimal)
+        amounts = {text: notation.read(text) for text in texts_of(public)}
+        counts = Counter[str]()
+        for text, count in texts_of(public).items():
+            counts["bound"] += count * amounts[text].bounded
+            counts[amounts[text].flag] += count
+        extra = [each for each in ("bound", *notation.flags) if counts[each] >= self.least]
+        read_value = cache(notation.read)
+
+        def read(column: "pd.Series") -> Cells:
+            column = with_mark(column, notation.decimal)
+            amount = by_text(column, lambda text: read_value(text).value)
+            for each in extra:
+                marks = partial(_mark_of, read_value, each)
+                amount.values.append(map_text(column, marks, as_written=True))
+            return amount
+
+        mean = _mean(read(public).values[0])
+        means = () if mean is None else (mean,)
+        names = (name, *(f"{name} {each}" for each in extra))
+        return Codes(
+            names=names,
+            read=read,
+            unknown=(*(means or (0.0,)), *(0.0 for _ in extra)),
+            said=lambda missing, misfits: _replaced(name, means, missing, misfits, "amounts"),
+            coding=_made_of_it(names),
+        )
 
 
-def amount(text: str, decimal: str = ".") -> float:
-    """Return the number in a text that begins with one, but for a currency; NaN for any other."""
-    text = text.strip()
-    if decimal == "." and text.isascii() and _PLAIN.fullmatch(text) is not None:
-        return float(text)
-    match = _AMOUNT.fullmatch(text)
-    if match is None:
+def _mark_of(read: Callable[[str], Amount], flag: str, text: str) -> float:
+    """Return 1 where an amount has a flag, or is a bound, 0 where not; NaN where it is none."""
+    amount = read(text)
+    if math.isnan(amount.value):
         return math.nan
-    value = _pointed(re.sub(r"['\s]", "", match["digits"]).rstrip(".,"), decimal)
-    return -value if "−" in (match["sign"] + match["inner"]).replace("-", "−") else value
+    return float(amount.bounded if flag == "bound" else amount.flag == flag)
 
 
-def _pointed(digits: str, decimal: str) -> float:
-    """Return digits with points and commas as a number."""
-    marks = [mark for mark in digits if mark in ".,"]
-    if len(set(marks)) == 2:
-        before, after = digits[: digits.rindex(marks[-1])], digits[digits.rindex(marks[-1]) + 1 :]
-    elif len(marks) == 1 and (marks[0] == decimal or _GROUPS.fullmatch(digits) is None):
-        before, _, after = digits.partition(marks[0])
-    else:
-        before, after = digits, ""
-    units = before.replace(".", "").replace(",", "")
-    return float(f"{units}.{after}") if (units + after).isascii() else math.nan
+def _made_of_it(names: Sequence[str]) -> str | None:
+    """Return which columns bounds and flags have, where they have some."""
+    if len(names) == 1:
+        return None
+    sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
+    return FormattedMessage(sentence, column=names[0], count=len(names) - 1)
+
+
+def texts_of(column: "pd.Series") -> dict[str, int]:
+    """Return how many cells have each text that is written in a column."""
+    counts = Counter[str]()
+    for value, count in column.dropna().astype(object).value_counts().items():
+        counts[written(value)] += int(count)
+    return dict(counts)
 
 
 Part = Literal["year", "month", "day", "weekday"]
@@ -256,10 +318,17 @@ class Date(Measured):
         return self
 
     single = trait(lambda self: len(self.parts) == 0)
+    unread = trait(
+        lambda self: "dates" if self.format is None else re.sub(r"([{}])", r"\1\1", self.format)
+    )
     read_apart = trait(lambda self: self.parts)
 
     @override
-    def quantities(self, column: "pd.Series", decimal: str) -> Cells:
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        return self.quantities
+
+    def quantities(self, column: "pd.Series") -> Cells:
+        """Return the days of each cell, or its parts."""
         read = by_text(column, self._days)
         [since_1970] = read.values
         if len(self.parts) == 0:
@@ -271,6 +340,12 @@ class Date(Measured):
             values.append(np.full(len(since_1970), np.nan))
             values[-1][has_date] = _PARTS[part](when)
         return Cells(values, read.misfits)
+
+    @override
+    def shown(self, value: float) -> str:
+        if len(self.parts) > 0:
+            return super().shown(value)
+        return str(np.datetime64(self.since, "D") + np.timedelta64(math.floor(value), "D"))
 
     def _days(self, text: str) -> float:
         """Return a text's days since 1970; NaN where it is no such date."""
@@ -456,7 +531,8 @@ class Drop(EncodingKind):
 class ClassLabels(EncodingKind):
     """Labels: −1 and 1 for two classes, 1 to K for more. A cell with another value has no label.
 
-    Of a feature such a cell is 0. Blanks around a name do not count, and 1 and 1.0 are one name.
+    Of a feature such a cell is 0. Blanks around a name and capitals do not count unless two names
+    differ in them alone; 1 and 1.0 are one name, and beside true or false also 1 and true.
     """
 
     as_written = False
@@ -484,11 +560,31 @@ class ClassLabels(EncodingKind):
 
 
 def _labelled(name: str, labels: dict[str, float]) -> Codes:
+    folded = [_folded(text, labels) for text in labels]
+    alike = (
+        dict(zip(folded, labels.values(), strict=True)) if len(set(folded)) == len(folded) else {}
+    )
+
+    def label(text: str) -> float:
+        other = alike.get(_folded(text, labels), np.nan)
+        return labels.get(text.strip(), other)
+
     def read(column: "pd.Series") -> Cells:
-        values = map_text(column, lambda text: labels.get(text.strip(), np.nan))
+        values = map_text(column, label)
         return Cells([values], np.isnan(values) & column.notna().to_numpy())
 
     return Codes((name,), read, (0.0,), lambda _missing, _misfits: None)
+
+
+def _folded(text: str, names: Collection[str]) -> str:
+    """Return what the spellings of a class have in common: true, TRUE, and 1 beside true."""
+    word = text.strip().casefold()
+    size = _size(word)
+    if np.isfinite(size):
+        word = f"{size:.15g}"
+    if any(name.strip().casefold() in ("true", "false") for name in names):
+        word = {"1": "true", "0": "false"}.get(word, word)
+    return word
 
 
 class SeenClasses(EncodingKind):
@@ -520,12 +616,26 @@ class SeenClasses(EncodingKind):
 
 
 def names_in(column: "pd.Series") -> tuple[str, ...]:
-    """Return the names of classes in a column: by size where all are numbers, else as texts."""
-    size_of: dict[str, float] = {}
+    """Return the names of classes in a column: by size where all are numbers, else as texts.
+
+    Of several spellings of a class the most frequent one, of equals the first, is its name.
+    """
+    return tuple(spellings_in(column))
+
+
+def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
+    """Return the names of classes, and the other spellings of each: Yes and YES are one class."""
     filled = column.dropna().astype(object)  # a category's texts are those of all cells
-    map_text(filled, lambda text: size_of.setdefault(text.strip(), _size(text)))
-    by_size = all(np.isfinite(size) for size in size_of.values())
-    return tuple(sorted(size_of, key=size_of.__getitem__ if by_size else None))
+    counts = Counter[str]()
+    for value, count in filled.value_counts().items():
+        counts[spelled(value).strip()] += int(count)
+    ranked = sorted(counts, key=lambda text: (-counts[text], text))
+    groups: dict[str, list[str]] = {}
+    for text in ranked:
+        groups.setdefault(_folded(text, ranked), []).append(text)
+    names = {texts[0]: tuple(texts[1:]) for texts in groups.values()}
+    by_size = all(np.isfinite(_size(name)) for name in names)
+    return {name: names[name] for name in sorted(names, key=_size if by_size else None)}
 
 
 def _size(text: str) -> float:

@@ -12,7 +12,7 @@ import io
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,7 +28,12 @@ if TYPE_CHECKING:
     from pyarrow.csv import InvalidRow
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
-CHARSETS = ("utf-8", "utf-16", "cp1252")
+GUESSED = "cp1252"
+"""The charset of bytes that are no UTF-8 where nothing is declared."""
+_OTHERS = ("cp1251", "cp949", "shift_jis", "gb18030", "big5", "cp1250", "koi8-r")
+"""Charsets whose texts are looked at where those of the guess are no words."""
+_NO_WORD = re.compile(r"[^\x00-\x7f]{3}")
+_SHORTEST = 60
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST = 1_000_000
 """Largest number of bytes of a line that are read."""
@@ -39,6 +44,7 @@ _MOST = 2_000
 """Public rows that are looked at, the last ones,"""
 _TAIL = 1 << 26
 """as far as they are in the file's last bytes, so many."""
+_WHOLE = re.compile(r"-?[0-9]+")
 _STATED = re.compile(r"sep=([,;\t|])")
 """A line before the header that states the separator of cells to a spreadsheet program."""
 _COMMA = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
@@ -57,25 +63,71 @@ class FileForm:
         By which bytes are text.
     skip : int
         Lines before the header, such as ``sep=;``.
+    guess : bytes
+        A line that is not ASCII, where the charset is a guess; empty where it is none.
     """
 
     separator: str = ","
     decimal: str = "."
     charset: str = "utf-8"
     skip: int = 0
+    guess: bytes = field(default=b"", compare=False, repr=False)
 
     def describe(self) -> str:
         """Return the form in words."""
         mark = "comma" if self.decimal == "," else "point"
         return f"{SEPARATORS[self.separator]} between cells, decimal {mark}, {self.charset}"
 
+    def doubts(self) -> list[str]:
+        """Return in words that the charset is a guess, and what else it may be."""
+        if self.guess == b"":
+            return []
+        read = _as_read(self.guess, self.charset)
+        if _NO_WORD.search(read) is None:
+            return [f"charset: {self.charset} is a guess; by it a line is {read!r}"]
+        others = [
+            f"by {name} {text!r} (--charset {name})"
+            for name in _OTHERS
+            if (text := _as_read(self.guess, name)) != "" and text.isprintable()
+        ]
+        said = f"a question: the charset. By {self.charset}, a guess, a line is {read!r}"
+        return ["; ".join([said, *others[:4]])]
+
+
+def _as_read(line: bytes, charset: str) -> str:
+    """Return a line by a charset, shortened; empty where it is no text of that charset."""
+    try:
+        text = line.decode(charset, "replace" if charset == GUESSED else "strict").strip()
+    except UnicodeDecodeError:
+        return ""
+    first = next((at for at, letter in enumerate(text) if not letter.isascii()), 0)
+    begin = max(first - 10, 0)
+    return text[begin : begin + _SHORTEST]
+
 
 PLAIN = FileForm()
+
+
+def charset_of(name: str) -> str:
+    """Return the name of a charset that Python knows.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; its text says what is allowed.
+    """
+    try:
+        "".encode(name)
+        return codecs.lookup(name).name
+    except LookupError:
+        rule = "allowed is a charset of Python, such as utf-8, cp1252, cp1251, cp949 or shift_jis"
+        raise ValueError(rule) from None
 
 
 def form_of(
     path: str,
     public: int | None,
+    seed: int | None = None,
     separator: str | None = None,
     decimal: str | None = None,
     charset: str | None = None,
@@ -87,38 +139,100 @@ def form_of(
     path : str
         Of a file that can be read; of Parquet the form is :data:`PLAIN`.
     public : int or None
-        How many of its last rows are public; None for all.
+        How many of its rows are public; None for all.
+    seed : int, optional
+        By which public rows are chosen; absent, they are the last ones.
     separator, decimal, charset : str, optional
         As declared.
     """
     if path.endswith(".parquet"):
         return PLAIN
-    header, rows = _looked_at(path, public)
+    header, rows = _looked_at(path, public, charset, seed)
+    declared, guess = charset is not None, b""
     charset = charset or _charset(header, rows)
+    if not declared and charset == GUESSED:
+        guess = next(line for line in (header, *rows) if not line.isascii())
     lines = [line.decode(charset, "replace").lstrip("\ufeff") for line in (header, *rows)]
-    stated = _STATED.fullmatch(lines[0].strip())
+    stated = _STATED.fullmatch(lines[0].strip("\r\n"))
     separator = separator or (_separator(lines) if stated is None else stated[1])
     if decimal is None:
         cells = [cell for row in csv.reader(lines[1:], delimiter=separator) for cell in row]
         counted = Counter(_mark(cell) for cell in cells)
         decimal = "," if separator != "," and counted[","] > counted["."] else "."
-    return FileForm(separator, decimal, charset, 0 if stated is None else 1)
+    return FileForm(separator, decimal, charset, 0 if stated is None else 1, guess)
 
 
-def _looked_at(path: str, public: int | None) -> tuple[bytes, list[bytes]]:
-    """Return the header's line and those of the last public rows, as far as they are looked at."""
+def _looked_at(
+    path: str, public: int | None, charset: str | None, seed: int | None
+) -> tuple[bytes, list[bytes]]:
+    """Return the header's line and those of the public rows, as far as they are looked at."""
     kept = _MOST if public is None else min(public, _MOST)
     with opened(path) as file:
         first = file.readline(_LONGEST)
-        if first[:2] in _MARKS:  # two bytes a letter: a line's end is found by the whole text
-            text = io.TextIOWrapper(file, encoding=_MARKS[first[:2]])
+        wide = _MARKS.get(first[:2]) or (charset if _wide(charset) else None)
+        if seed is not None and public is not None:
+            return _chosen(path, public, seed, wide)
+        if wide is not None:  # two bytes a letter: a line's end is found by the whole text
+            text = io.TextIOWrapper(file, encoding=wide)
             file.seek(0)
-            header, *rest = (line.encode("utf-16") for line in text)
+            header, *rest = (line.encode(wide) for line in text)
             return header, rest[max(len(rest) - kept, 0) :]
         header = first.splitlines(keepends=True)[0] if first else b""  # lines may end in "\r" alone
         if file.seekable():
             file.seek(len(header))
         return header, list(_last(file, kept))
+
+
+def _wide(charset: str | None) -> bool:
+    """Tell whether a line's end is more than a byte in a charset."""
+    return charset is not None and len("\n\n".encode(charset)) - len("\n".encode(charset)) > 1
+
+
+def _chosen(path: str, public: int, seed: int, wide: str | None) -> tuple[bytes, list[bytes]]:
+    """Return the header's line and those of public rows that lie anywhere.
+
+    The private rows are counted, and nothing else is looked at of them.
+    """
+    count = sum(1 for _ in _records(path, wide)) - 1
+    first = next(_records(path, wide), "")
+    stated = _STATED.fullmatch(first.lstrip("\ufeffï»¿").strip("\r\n")) is not None
+    begin = 2 if stated else 1
+    chosen = set(chosen_rows(max(count + 1 - begin, 0), public, seed)[:_MOST].tolist())
+    charset = wide or "latin-1"
+    lines = [
+        record.encode(charset)
+        for place, record in enumerate(_records(path, wide))
+        if place == 0 or place - begin in chosen
+    ]
+    return (lines[0] if lines else b""), lines[1:]
+
+
+def _records(path: str, wide: str | None) -> Iterator[str]:
+    """Yield the text of each row that is not empty, the header first, a byte for a letter."""
+    with opened(path) as file:
+        text = io.TextIOWrapper(file, encoding=wide or "latin-1", newline="")
+        taken: list[str] = []
+
+        def lines() -> Iterator[str]:
+            for line in text:
+                taken.append(line)
+                yield line
+
+        head = next(iter(text), "")
+        yield head
+        for row in csv.reader(lines(), delimiter=max(SEPARATORS, key=head.count)):
+            if len(row) > 0:
+                yield "".join(taken)
+            taken.clear()
+
+
+def chosen_rows(rows: int, public: int, seed: int) -> Rows:
+    """Return which rows are public, ascending, where they are chosen among all.
+
+    Which are chosen depends on how many rows there are, and on nothing in them.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    return np.sort(generator.permutation(rows)[: min(public, rows)])
 
 
 def _last(file: Any, count: int) -> Sequence[bytes]:
@@ -139,7 +253,7 @@ def _charset(header: bytes, rows: Sequence[bytes]) -> str:
     try:
         b"".join([header, *rows]).decode("utf-8")
     except UnicodeDecodeError:
-        return "cp1252"
+        return GUESSED
     return "utf-8"
 
 
@@ -357,6 +471,8 @@ def _column(parts: "Sequence[pa.Array]", order: Rows, missing: Collection[str]) 
     texts = encoded.dictionary
     words = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
     gone = pc.or_(pc.equal(texts, ""), pc.is_in(words, pa.array([*missing], pa.string())))
+    for number in (word for word in missing if _WHOLE.fullmatch(word) is not None):
+        gone = pc.or_(gone, pc.match_substring_regex(words, rf"^{number}\.0+$"))  # -999.0 is -999
     none = gone.to_numpy(zero_copy_only=False)
     codes = np.where(none, -1, np.cumsum(~none) - 1)[encoded.indices.to_numpy()[order]]
     left = texts.filter(pc.invert(gone))

@@ -1,5 +1,6 @@
 """Uses of a table's rows: trained on, kept apart to judge models, public, or none."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import about
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import FROM_PRIVATE, Rows, Source
@@ -134,6 +135,24 @@ def persons_said(persons: Rows | None, rows: Sequence[Rows], first_public: int) 
             both=both,
         ),
     )
+
+
+def without_targets(
+    targets: Sequence[Array], names: Sequence[str], *, real: bool
+) -> tuple[str, ...]:
+    """Return which owners have no target at all, and what leaves them out."""
+    none = [i for i, y in enumerate(targets) if len(y) > 0 and bool(np.isnan(y).all())]
+    if not real or len(none) == 0:
+        return ()
+    option = "--without NUMBER"
+    if len(names) > 0 and len(none) <= 5:
+        option = " ".join(f"--without {shlex.quote(names[i])}" for i in none)
+    sentence = (
+        FROM_PRIVATE + "no record of {owners} has a target: {owners:their} answers spend ε on "
+        "nothing, and no score is of {owners:their} rows; {option} leaves them out."
+    )
+    owners = Listed.from_numbers([i + 1 for i in none])
+    return (FormattedMessage(sentence, owners=owners, option=option),)
 
 
 def said(kept: Sequence[Rows], apart: Sequence[Rows]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from asyncdp_sim.data.dataset import FileRows, Rows, Source
 from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, OpenQuoteError, read_csv
 from asyncdp_sim.data.tables.limits import BYTES, TooMuch, require_at_most, require_cells
-from asyncdp_sim.data.tables.text_columns import cells
+from asyncdp_sim.data.tables.text_columns import cells, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def read_table(
     unused : collection of str
         Columns of a Parquet file whose cells may hold several values.
     missing : collection of str
-        Words of a CSV that mean a missing cell, in other columns.
+        Texts that mean a missing cell, in other columns; of a Parquet file those beside the usual.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def read_table(
     with _said_of(path, form):
         if path.endswith(".parquet"):
             _require_single(path, wanted, unused)
-            frame = _read_parquet(path, wanted)
+            frame = _without(_read_parquet(path, wanted), {*missing} - {*MISSING}, owner)
         else:
             frame = read_csv(path, form=form, wanted=wanted, owner=owner, missing=missing)
     if len(frame.columns) == 0:
@@ -94,7 +94,7 @@ def column_names(path: str, *, form: FileForm = PLAIN) -> tuple[str, ...]:
         return tuple(file_form.column_names(path, form))
 
 
-def found_form(path: str, public: int | None, *declared: Any) -> FileForm:
+def found_form(path: str, public: int | None, *declared: Any, seed: int | None = None) -> FileForm:
     """Return the form of a file by :func:`~asyncdp_sim.data.tables.file_form.form_of`.
 
     Raises
@@ -103,7 +103,7 @@ def found_form(path: str, public: int | None, *declared: Any) -> FileForm:
         On ``data.path``, if it cannot be read.
     """
     with _said_of(path, PLAIN):
-        return file_form.form_of(path, public, *declared)
+        return file_form.form_of(path, public, seed, *declared)
 
 
 @contextmanager
@@ -156,6 +156,17 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
             require_at_most(BYTES, taken)
     # Whole numbers with a gap stay whole: as fractions, long ids would be one.
     frame: pd.DataFrame = pq.read_table(path, columns=names).to_pandas(integer_object_nulls=True)
+    indexed = [name for name in frame.index.names if name in names]  # as of df.set_index("bank")
+    return frame.reset_index(level=indexed)[names] if len(indexed) > 0 else frame
+
+
+def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.DataFrame":
+    """Return the columns of a Parquet file without cells that say that they are missing."""
+    said = {word.strip().lower() for word in words}
+    for name in frame.columns if len(said) > 0 else ():
+        if name != owner:
+            cells_of = frame[name].map(lambda value: written(value).strip().lower() in said)
+            frame[name] = frame[name].mask(cells_of)
     return frame
 
 
@@ -285,20 +296,20 @@ def with_public_rows(
 
 
 def public_last(rows: int, public: int, seed: int | None) -> Rows:
-    """Return all rows with the public ones last: the last ones, or as many chosen at random.
-
-    Which are chosen depends on how many rows there are, and on nothing in them.
-    """
+    """Return all rows with the public ones last: the last ones, or as many chosen at random."""
     if seed is None:
         return np.arange(rows)
     chosen = np.zeros(rows, dtype=np.bool_)
-    generator = np.random.Generator(np.random.PCG64(seed))
-    chosen[generator.permutation(rows)[: min(public, rows)]] = True
+    chosen[file_form.chosen_rows(rows, public, seed)] = True
     return np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)])
 
 
-def require_one_header(path: str, frame: "pd.DataFrame", public: int, form: FileForm) -> None:
-    """Refuse a CSV whose first row is a second header, of names where public rows have numbers.
+def require_one_header(
+    path: str, frame: "pd.DataFrame", public: int, form: FileForm, seed: int | None = None
+) -> None:
+    """Refuse a CSV with a second header: below the first, or among the public rows.
+
+    A row below the header is one where it has names and public rows have numbers.
 
     Raises
     ------
@@ -307,13 +318,21 @@ def require_one_header(path: str, frame: "pd.DataFrame", public: int, form: File
     """
     if path.endswith(".parquet") or public == 0 or len(frame) <= public:
         return
-    cells_of = {name: cells(frame[name].tail(public), form.decimal) for name in frame.columns}
+    at = int(np.argmin(public_last(len(frame), public, seed)))  # the file's first row
+    shown = np.arange(len(frame) - public, len(frame))
+    shown = shown[shown != at]
+    cells_of = {name: cells(frame[name].iloc[shown], form.decimal) for name in frame.columns}
     numbers = [n for n, (x, none) in cells_of.items() if not none.any() and np.isfinite(x).any()]
-    first = [frame[name].head(1) for name in numbers]
+    first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
     if len(names) > 1 and len(names) == len(numbers) == len(set(names)):
         problem = f"{path!r}, whose row 1 holds names ({', '.join(names[:3])}) in place of numbers"
         raise DataError([Fault("data.path", problem, "allowed is one header: delete that row")])
+    same = [(frame[name].iloc[shown] == name).to_numpy() for name in frame.columns]
+    again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)
+    if len(again) > 0 and len(same) > 1:
+        problem = f"{path!r}, whose header stands again among the public rows ({len(again)} times)"
+        raise DataError([Fault("data.path", problem, "allowed is one header: delete these rows")])
 
 
 def _joined(private: "pd.DataFrame", public: "pd.DataFrame") -> "pd.DataFrame":

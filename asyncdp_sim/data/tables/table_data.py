@@ -28,7 +28,7 @@ from asyncdp_sim.data.tables.encoded_columns import (
     target_of,
 )
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
-from asyncdp_sim.data.tables.file_form import MISSING, FileForm
+from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.persons import codes_of, ranks_of
 from asyncdp_sim.data.tables.preprocessing import Projection
@@ -65,6 +65,8 @@ class Ground:
         What makes features of them.
     apart : bool
         Whether public rows are in a file of their own.
+    last : bool
+        Whether they are the last rows of the table.
     """
 
     frame: "pd.DataFrame"
@@ -72,6 +74,7 @@ class Ground:
     public: Encoded
     projection: Projection
     apart: bool
+    last: bool
 
     def repeated(self, times: int, column: str | None) -> "Ground":
         """Return the same with each private row there so many times, with this column alone."""
@@ -115,7 +118,7 @@ def replaced(
         sizes,
         whose.names,
         first - sum(sizes),
-        last=not ground.apart and count > 0,
+        last=ground.last and count > 0,
     )
     drawn = stand_in.drawn(knowledge, streams)
     x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
@@ -142,7 +145,7 @@ class TableData(TableRecipe):
     columns: dict[str, Encoding] = Field(default={})
     separator: Literal[",", ";", "\t", "|"] | None = None
     decimal: Literal[".", ","] | None = None
-    charset: Literal["utf-8", "utf-16", "cp1252"] | None = None
+    charset: str | None = None
     public_seed: Annotated[int | None, Field(ge=0, le=2**63 - 1)] = None
     missing: Annotated[tuple[str, ...] | None, Strict(False)] = None
     stand_in: StandIn = PublicRows()
@@ -162,10 +165,10 @@ class TableData(TableRecipe):
     target_column = trait(lambda self: self.target)
 
     def _form(self) -> FileForm:
-        declared = (self.separator, self.decimal, self.charset)
-        last = self.public_path is None and self.public_seed is None
-        public = self.public_records if last else 0
-        file_form = found_form(self.path, public, *declared)
+        charset = None if self.charset is None else charset_of(self.charset)
+        declared = (self.separator, self.decimal, charset)
+        public = self.public_records if self.public_path is None else 0
+        file_form = found_form(self.path, public, *declared, seed=self.public_seed)
         if self.public_path is None or self.path.endswith(".parquet"):
             return file_form
         return public_form(self.public_path, file_form, *declared)
@@ -220,6 +223,11 @@ class TableData(TableRecipe):
         if self.public_path is not None and self.public_seed is not None:
             rule = "allowed is nothing with public_path: its rows are the public ones"
             yield Fault("public_seed", str(self.public_seed), rule)
+        if self.charset is not None:
+            try:
+                charset_of(self.charset)
+            except ValueError as error:
+                yield Fault("charset", repr(self.charset), str(error))
         if self.person is not None and self.person in (self.target, self.split_column):
             rule = "allowed is a column that is neither the target nor the owners'"
             yield Fault("person", repr(self.person), rule)
@@ -281,10 +289,10 @@ class TableData(TableRecipe):
         request.require_owners(self.split)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
-        (frame, places), key = self._frame(), self._split_key
+        (frame, places, decimal), key = self._frame(), self._split_key
         frame = self._replaced(frame, swap)
         gathering = Gathering()
-        table = self._encoded(frame, places, gathering)
+        table = self._encoded(frame, places, gathering, decimal)
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
@@ -300,8 +308,8 @@ class TableData(TableRecipe):
     def encoder(self) -> TableEncoder:
         if self._by_column is not self.split:
             return self.model_copy(update={"split": self._by_column}).encoder()
-        (frame, places), gathering = self._frame(), Gathering()
-        table = self._encoded(frame, places, gathering)
+        (frame, places, decimal), gathering = self._frame(), Gathering()
+        table = self._encoded(frame, places, gathering, decimal)
         gathering.end()
         first = self._first_public(len(frame), gathering)
         public, encoding = own_rows(frame.iloc[first:]), self.columns.get(self.target)
@@ -311,8 +319,8 @@ class TableData(TableRecipe):
         return TableEncoder(
             public[self._feature_columns(frame)],
             self.columns,
-            self.form.decimal,
-            () if self.path.endswith(".parquet") else self._missing,
+            decimal,
+            (self.missing or ()) if self.path.endswith(".parquet") else self._missing,
             self._projection(*self._public(table, first, places)),
             classes,
         )
@@ -343,35 +351,39 @@ class TableData(TableRecipe):
     @override
     def _column(self, name: str) -> Sequence[object]:
         key = self._split_key
-        require_column(name, column_names(self.path, form=self.form), key)
-        frame = read_table(self.path, wanted=name.__eq__, form=self.form, owner=name)
+        form = self.form
+        require_column(name, column_names(self.path, form=form), key)
+        frame = read_table(self.path, wanted=name.__eq__, form=form, owner=name)
         rows = public_last(len(frame), self.public_records, self.public_seed)
         return raw_values(frame.iloc[rows], name, key)
 
-    def _frame(self) -> tuple["pd.DataFrame", FileRows]:
-        """Read the table, public rows last, and where its rows stand in the files."""
+    def _frame(self) -> tuple["pd.DataFrame", FileRows, str]:
+        """Read the table, public rows last; where its rows stand in files; its decimal mark."""
+        form = self.form
         apart = {self.target, self.split.of_column, self.person, self.order}
         spare = {*self._dropped, self.split.of_column, self.person} - {self.target}
         frame, places = with_public_rows(
-            self.path, self.public_path, self.public_records, self.form, spare,
+            self.path, self.public_path, self.public_records, form, spare,
             owner=self.split.of_column,
             unused=self._dropped - apart,
             missing=self._missing,
             seed=self.public_seed,
         )  # fmt: skip
-        require_one_header(self.path, frame, self.public_records, self.form)
+        require_one_header(self.path, frame, self.public_records, form, self.public_seed)
         self._require_columns(frame, self._split_key)
-        return frame, places
+        return frame, places, form.decimal
 
     def _ground(self) -> Ground:
         """Return the public data that substitute rows are drawn from."""
-        (frame, places), gathering = self._frame(), Gathering()
+        (frame, places, decimal), gathering = self._frame(), Gathering()
         first = self._first_public(len(frame), gathering)
         last = places.after(first)
-        public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering)
+        public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering, decimal)
         gathering.end()
         projection = self._projection(*self._public(public, 0, last))
-        return Ground(frame, first, public, projection, self.public_path is not None)
+        apart = self.public_path is not None
+        at_the_end = not apart and self.public_seed is None
+        return Ground(frame, first, public, projection, apart, at_the_end)
 
     def _stood_in(self, ground: Ground, request: BuildRequest) -> Dataset:
         """Return records with substitutes for the private ones."""
@@ -400,10 +412,12 @@ class TableData(TableRecipe):
         of_labels = encoding is not None and encoding.labels is not None
         return replace(projection, target_shift=0.0) if of_labels else projection
 
-    def _encoded(self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering) -> Encoded:
+    def _encoded(
+        self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering, decimal: str
+    ) -> Encoded:
         """Return the table as numbers, with targets of 0 where they are wrong."""
         first_public = max(len(frame) - self.public_records, 0)
-        options = (self.columns, first_public, self.form.decimal)
+        options = (self.columns, first_public, decimal)
         target, unread = np.zeros(len(frame)), tuple[str, ...]()
         with gathering.step():
             target, unread = target_of(frame, self.target, places, *options)
@@ -425,8 +439,8 @@ class TableData(TableRecipe):
         wanted += [(f"data.columns.{name}", name) for name in self.columns]
         if self.split.of_column is not None:
             wanted.append((split_key, self.split.of_column))
-        apart = (("data.person", self.person), ("data.order", self.order))
-        wanted += [(key, name) for key, name in apart if name is not None]
+        others = (("data.person", self.person), ("data.order", self.order))
+        wanted += [(key, name) for key, name in others if name is not None]
         faults = [
             Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
             for key, name in wanted

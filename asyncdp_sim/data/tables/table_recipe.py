@@ -46,6 +46,7 @@ from asyncdp_sim.data.tables.held_out import (
     public_rows_note,
     said,
     usage,
+    without_targets,
 )
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import (
@@ -294,6 +295,7 @@ class TableRecipe(DataKind):
             *usage(rows, total, first_public, overlap),
             *said(kept, apart),
             *persons_said(persons, rows, first_public),
+            *without_targets([table.target[r] for r in trained], owned.names, real=real),
             *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
             *set_aside,
         )

@@ -11,7 +11,7 @@ with a gap become fractions, and nobody else's cell may change with that.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from functools import partial
 from numbers import Integral, Real
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 _PLAIN = r"^-?[0-9]{1,300}(\.[0-9]{1,300})?$"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?")
+_NONE = r"[^\s\S]"
+_WHOLE = r"^-?[0-9]{1,300}$"
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _TRUTH = {"true": 1.0, "false": 0.0}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
@@ -52,27 +55,47 @@ def number_or_nan(text: str) -> float:
     return math.nan if number is None else _finite(number)
 
 
-def cell_or_nan(text: str, decimal: str = ".") -> float:
+KINDS = frozenset({"number", "truth", "time", "date"})
+"""What a cell of a column of numbers can be."""
+
+
+def cell_or_nan(text: str, decimal: str = ".", kinds: Collection[str] = KINDS) -> float:
     """Return what a text says as a number: true is 1, a date its days since 1970; else NaN.
 
     A time of the day is the part of the day that has gone by: 12:00 is 0.5.
     A number without a value in floating point (1e400) is infinite. With a ``decimal`` comma, "1,5"
-    and "1,5e-3" are numbers, too, whatever blanks stand around them.
+    and "1,5e-3" are numbers, too, whatever blanks stand around them; "1.234" is none, for it may
+    be 1234. Other readings than those of ``kinds`` are NaN.
     """
+    kind, value = _reading(text, decimal)
+    return value if kind in kinds else math.nan
+
+
+def kinds_in(column: "pd.Series", decimal: str) -> frozenset[str]:
+    """Return as what the texts of a column are read; everything where none is there."""
+    if column.dtype.kind in "iufmM":
+        return KINDS
+    met = {_reading(_text(value), decimal)[0] for value in column.dropna().unique()} & KINDS
+    return frozenset(met) or KINDS
+
+
+def _reading(text: str, decimal: str) -> tuple[str, float]:
+    """Return as what a text is read, and its number."""
+    if decimal == "," and _THOUSANDS.fullmatch(text) is not None:
+        return "", math.nan
     if decimal == "," and _COMMA.fullmatch(text.strip()) is not None:
         text = text.replace(",", ".")
     number = _number(text)
     if number is not None:
-        return number
+        return "number", number
     word = text.strip()
     if word.lower() in _TRUTH:
-        return _TRUTH[word.lower()]
+        return "truth", _TRUTH[word.lower()]
     time = _TIME.fullmatch(word)
     if time is not None:
-        return sum(
-            float(part or 0) / unit for part, unit in zip(time.groups(), _UNITS, strict=True)
-        )
-    return days(word)
+        parts = zip(time.groups(), _UNITS, strict=True)
+        return "time", sum(float(part or 0) / unit for part, unit in parts)
+    return "date", days(word)
 
 
 def map_text(
@@ -102,8 +125,8 @@ def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Rows, "
     return codes, distinct
 
 
-def _mapped(column: "pd.Series", code: Callable[[str], float]) -> Array:
-    """Return the same as :func:`map_text` where ``code`` takes a plain number for itself.
+def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PLAIN) -> Array:
+    """Return the same as :func:`map_text` where ``code`` takes a ``simple`` number for itself.
 
     A table may have millions of them: Arrow reads those that are digits and a point at most.
     """
@@ -114,7 +137,7 @@ def _mapped(column: "pd.Series", code: Callable[[str], float]) -> Array:
         return map_text(column, code)
     codes, distinct = _places(column, _text)
     texts = pa.array(distinct, pa.string())
-    plain = pc.match_substring_regex(texts, _PLAIN)
+    plain = pc.match_substring_regex(texts, simple)
     numbers = pc.cast(pc.if_else(plain, texts, None), pa.float64()).to_numpy(zero_copy_only=False)
     words = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     table = np.append(numbers, np.nan)
@@ -127,12 +150,19 @@ def written(value: object) -> str:
     return value if isinstance(value, str) else _text(value)
 
 
+def spelled(value: object) -> str:
+    """Return the text of a cell, in which a number has the same digits whatever its type."""
+    return _text(value)
+
+
 def numeric(column: "pd.Series") -> Array:
     """Return a column of numbers or of texts that are numbers ("10.65%"); NaN for all else."""
     return numbers(column) if _holds_numbers(column) else _mapped(column, number_or_nan)
 
 
-def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Bools]:
+def cells(
+    column: "pd.Series", decimal: str = ".", kinds: Collection[str] = KINDS
+) -> tuple[Array, Bools]:
     """Return each cell as a finite number by :func:`cell_or_nan`, and which cells are none.
 
     What is missing or infinite is NaN, and is not among the cells that are no numbers. Durations
@@ -148,9 +178,24 @@ def cells(column: "pd.Series", decimal: str = ".") -> tuple[Array, Bools]:
         return np.where(gaps, np.nan, seconds.astype(np.int64) / _DAY), none
     if column.dtype.kind == "m":
         return (column.dt.total_seconds() / _DAY).to_numpy(copy=True), none
-    read = _mapped(column, partial(cell_or_nan, decimal=decimal))
+    column = with_mark(column, decimal)
+    simple = (_PLAIN if decimal == "." else _WHOLE) if "number" in kinds else _NONE
+    read = _mapped(column, partial(cell_or_nan, decimal=decimal, kinds=kinds), simple)
     none = np.isnan(read) & column.notna().to_numpy()
     return np.where(np.isfinite(read), read, np.nan), none
+
+
+def with_mark(column: "pd.Series", decimal: str) -> "pd.Series":
+    """Return a column in which numbers that are no texts are spelled with a decimal mark."""
+    if decimal == "." or column.dtype in ("category", "str"):
+        return column
+    numbers = column.map(lambda v: isinstance(v, Real) and not isinstance(v, bool | np.bool_))
+    if not numbers.any():
+        return column
+    return column.astype(object).mask(
+        numbers.to_numpy(dtype=bool),
+        column[numbers].map(lambda value: _text(value).replace(".", decimal)),
+    )
 
 
 def numbers(column: "pd.Series") -> Array:

@@ -91,7 +91,7 @@ def test_the_file_names_the_classes_and_which_is_positive(tmp_path):
     )
 
 
-@pytest.mark.parametrize("cell", ["maybe", "", "2", "NO"])
+@pytest.mark.parametrize("cell", ["maybe", "", "2", "n o"])
 def test_a_private_cell_decides_no_type_and_an_unknown_one_has_no_label(tmp_path, cell):
     before, frame = table(("no", "yes")), table(("no", "yes"))
     frame.loc[3, "y"] = cell

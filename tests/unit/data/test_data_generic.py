@@ -123,8 +123,9 @@ def test_without_public_rows_every_column_is_one_of_numbers(path):
     assert data.notes == (
         "From private rows: age: 1 missing value became 0, for no public row tells how to code "
         "them: name it in data.drop, or raise public_records.",
-        "From private rows: sex: 6 missing values, 5 of them texts, became 0, for no public row "
-        "tells how to code them: name it in data.drop, or raise public_records.",
+        "From private rows: sex: 6 missing values became 0, for no public row tells how to code "
+        "them, 5 cells that cannot be read as numbers among them: name it in data.drop, or raise "
+        "public_records.",
         "From private rows: admitted: 1 missing value became 0, for no public row tells how to "
         "code them: name it in data.drop, or raise public_records.",
     )

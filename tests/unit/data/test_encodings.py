@@ -8,7 +8,8 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.data.tables.encodings import Encoding, Number, Ordinal, amount, usual
+from asyncdp_sim.data.tables.amounts import notation_of
+from asyncdp_sim.data.tables.encodings import Encoding, Number, Ordinal, usual
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from tests.one_in import one_in
 from tests.tables import table
@@ -42,11 +43,13 @@ def test_what_cells_become(case):
 @together
 @pytest.mark.parametrize(("text", "decimal", "value"), CASES["amounts"])
 def test_amounts(text, decimal, value):
-    assert np.array_equal([amount(text, decimal)], [value], equal_nan=True)
+    read = notation_of({text: 1}, decimal).read(text)
+    assert np.array_equal([read.value], [value], equal_nan=True)
 
 
 def test_a_decimal_comma_is_one_in_numbers_too():
     assert codes(Number(), ["1,5", "1.5", "1.234,5", "2"], 1, ",")[1] == [[1.5, 1.5, 2, 2]]
+    assert codes(Number(), ["1.234", "1,5", "2"], 2, ",")[1] == [[1.75, 1.5, 2]]
 
 
 @together
@@ -102,10 +105,13 @@ def test_a_table_of_all_messes(tmp_path):
     assert found.notes[1:7] == (
         "sex: 2 columns of 0 and 1; 0 in all for unseen values.",
         "From private rows: sex: 1 unseen value became 0 in all columns.",
-        "From private rows: stay: 2 missing values became the public mean 4.",
-        "From private rows: paid: 2 missing values became the public mean 4000.",
+        "From private rows: stay: 2 missing values became the public mean 4, 1 cell that cannot be "
+        "read as numbers among them.",
+        "From private rows: paid: 2 missing values became the public mean 4000, 1 cell that cannot "
+        "be read as amounts among them.",
         "From private rows: risk: 2 missing or unseen values became 1, the public mean.",
-        "From private rows: day: 2 missing values became the public mean 4.",
+        "From private rows: day: 2 missing values became the public mean 4, 1 cell that cannot be "
+        "read as %d.%m.%Y among them.",
     )
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.data.column_profile import looked_at, ordered, percent
+from asyncdp_sim.data.column_profile import Beside, looked_at, ordered, percent
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, Money, Number
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
@@ -20,7 +20,7 @@ CASES = table(__file__, "look.toml")
 
 
 def column(values, name="x", decimal=".", target=TARGET):
-    return looked_at(pd.Series(values, dtype=object), name, decimal, target)
+    return looked_at(pd.Series(values, dtype=object), name, Beside(decimal, target=target))
 
 
 def cycle(*values):
@@ -60,7 +60,7 @@ SEEN = [
         [f"${1000 + 3.5 * j:,.2f}" for j in range(ROWS)],
         "amount",
         Money(),
-        ("numbers with signs or units, as '$1,000.00'",),
+        ("amounts, as '$1,000.00'",),
     ),
     (
         "land",
@@ -77,10 +77,8 @@ SEEN = [
 def test_what_is_seen(name, values, kind, encoding, suspicious):
     seen = column(list(values), name)
     assert (seen.type, seen.encoding) == (kind, encoding)
-    told = [
-        each for each in seen.suspicious if "% of its values are " not in each or each in suspicious
-    ]
-    assert tuple(told) == suspicious
+    said = [s for s in seen.details if "% of its values are" not in s]
+    assert (*seen.suspicious, *said) == suspicious
 
 
 def test_values_that_tell_the_target_are_a_leak():
@@ -99,7 +97,7 @@ def test_a_correlation_of_less_is_no_leak():
 def test_shares_and_counts():
     seen = column([None, "a", "a", "b"] * 50)
     assert (seen.missing, seen.distinct) == (0.25, 2)
-    assert seen.suspicious == ("67 % of its values are 'a'",)
+    assert (seen.suspicious, seen.details) == ((), ("67 % of its values are 'a'",))
     assert [percent(x) for x in (0, 0.001, 0.5, 0.999, 1)] == [
         "0 %", "under 1 %", "50 %", "over 99 %", "100 %"
     ]  # fmt: skip

@@ -1,0 +1,385 @@
+"""Amounts: a closed grammar of numbers with signs, currencies, units, multipliers and bounds.
+
+A cell is an amount as a whole or it is none: no part of a text is skipped. What a column's marks
+and words mean is learned from its public cells; each cell is then read independently of others.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+_CURRENCIES = "$€£¥₽₹₩₺₴₪₫₱₦฿¢"
+_CODES = frozenset(re.findall(
+    r"\S+",
+    "AED ARS AUD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KES KRW "
+    "KZT MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD "
+    "VND ZAR kr zł Ft Kč руб Rs",
+))  # fmt: skip
+_PLAIN_SPACE = dict.fromkeys(map(ord, "\u00a0\u202f\u2009\u2007\t"), " ")
+_ALIKE = {
+    **_PLAIN_SPACE,
+    **dict.fromkeys(map(ord, "−–‒"), "-"),
+    **dict.fromkeys(map(ord, "’ʼ`"), "'"),
+}
+_TAIL = r"[^\d\s()<>≤≥-](?:(?:[^\d()<>≤≥]|(?<=[mt])[23])*(?:[^\d\s()<>≤≥-]|(?<=[mt])[23]))?"
+"""A word behind a number, with no digit but that of mm2 or ft3."""
+_SHAPE = re.compile(
+    rf"""
+    (?P<bound>[<>]=?|[≤≥]|)\s*
+    (?P<outer>\(?)\s*
+    (?P<sign>[-+]?)\s*
+    (?P<before>[^\W\d_]{{1,4}}(?:\.\s*|\s+)|[^\W\d_]{{0,3}}[{_CURRENCIES}]\s*|)
+    (?P<open>\(?)(?P<inner>[-+]?)\s*
+    (?P<digits>[0-9.,' ]*[0-9][.,]?)
+    (?P<exponent>(?:[eE][-+]?[0-9]{{1,3}})?)
+    (?P<gap>\s*)(?P<behind>{_TAIL}|)
+    (?P<minus>\s*-)?
+    (?P<close>\)?)
+    """,
+    re.VERBOSE,
+)
+_WHOLE = {
+    ".": r"(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:(?P<g>[,' ])[0-9]{3})(?:(?P=g)[0-9]{3})*"
+    r"|[1-9][0-9]?(?:,[0-9]{2})+,[0-9]{3})",
+    ",": r"(?:0|[1-9][0-9]*|[1-9][0-9]{0,2}(?:(?P<g>[.' ])[0-9]{3})(?:(?P=g)[0-9]{3})*)",
+}
+_NUMERAL = {
+    mark: re.compile(rf"(?P<whole>{_WHOLE[mark]}|)(?:{re.escape(mark)}(?P<part>[0-9]*))?")
+    for mark in _WHOLE
+}
+_LETTERS = {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "Bn": 9, "BN": 9, "mn": 6}
+_WORDS = {
+    "thousand": 3,
+    "tsd": 3,
+    "lakh": 5,
+    "lakhs": 5,
+    "lac": 5,
+    "million": 6,
+    "millions": 6,
+    "mio": 6,
+    "mln": 6,
+    "crore": 7,
+    "crores": 7,
+    "billion": 9,
+    "billions": 9,
+    "mrd": 9,
+    "mld": 9,
+}
+_SMALL = {"m": 6, "b": 9}
+"""Letters that multiply only beside others: alone they are metres, or bytes."""
+_SCALES = {3: "thousand", 5: "a hundred thousand", 6: "million", 7: "ten million", 9: "billion"}
+_UNITS = (
+    {"mg": 1e-6, "g": 1e-3, "kg": 1.0, "t": 1e3},
+    {"oz": 1 / 16, "lb": 1.0, "lbs": 1.0},
+    {"mm": 1e-3, "cm": 1e-2, "m": 1.0, "km": 1e3},
+    {"in": 1 / 12, "ft": 1.0, "yd": 3.0, "mi": 5280.0},
+    {"ml": 1e-3, "mL": 1e-3, "cl": 1e-2, "dl": 0.1, "l": 1.0, "L": 1.0},
+    {"ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "hours": 3600.0},
+    {"day": 1.0, "days": 1.0, "week": 7.0, "weeks": 7.0},
+    {"month": 1.0, "months": 1.0, "year": 12.0, "years": 12.0},
+)
+"""Units of one dimension each, in one of them."""
+_FLAG, _SIGN = re.compile(r"[A-Z]{1,2}"), re.compile(r"[*†‡#^!~]{1,3}")
+MOST_FLAGS = 6
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A cell in its parts, before anything is decided.
+
+    Attributes
+    ----------
+    sign : int
+        1 or −1.
+    bound : str
+        Such as "<"; empty for none.
+    currency : str
+        Or another word in front of the number.
+    digits, exponent : str
+    tail : str
+        What stands behind the number, without a currency.
+    attached : bool
+        Whether the tail follows without a blank.
+    """
+
+    sign: int
+    bound: str
+    currency: str
+    digits: str
+    exponent: int
+    tail: str
+    attached: bool
+
+    def fits(self, decimal: str) -> bool:
+        """Tell whether the digits are a number with this decimal mark."""
+        return not math.isnan(self.value(decimal))
+
+    def value(self, decimal: str, power: int = 0) -> float:
+        """Return the number times 10 to a power; NaN where the digits are none."""
+        match = _NUMERAL[decimal].fullmatch(self.digits)
+        if match is None or not (match["whole"] or match["part"]):
+            return math.nan
+        whole = re.sub(r"[^0-9]", "", match["whole"]) or "0"
+        return self.sign * float(f"{whole}.{match['part'] or '0'}e{self.exponent + power}")
+
+
+def parts_of(text: str) -> Parts | None:
+    """Return the parts of a text that has the shape of an amount; None for any other."""
+    text = text.translate(_ALIKE).strip()
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        return None
+    opened, closed = match["outer"] + match["open"], match["close"]
+    signs = [s for s in (match["sign"], match["inner"], match["minus"], opened) if s]
+    if len(opened) != len(closed) or len(signs) > 1:
+        return None
+    digits = match["digits"].strip()
+    if "+" in signs and " " in digits:  # a telephone number
+        return None
+    tail, currency = match["behind"].strip(), match["before"].strip().rstrip(".")
+    if currency == "" and tail != "":
+        tail, currency = _without_currency(tail)
+    if any(symbol in tail for symbol in _CURRENCIES):
+        return None
+    negative = len(signs) > 0 and "+" not in signs
+    power = int(match["exponent"][1:] or 0) if match["exponent"] != "" else 0
+    bound = match["bound"].replace("<=", "≤").replace(">=", "≥")
+    sign = -1 if negative else 1
+    return Parts(sign, bound, currency, digits, power, tail, match["gap"] == "")
+
+
+def _without_currency(tail: str) -> tuple[str, str]:
+    """Return a tail without the currency that it ends with, and that currency."""
+    if tail[-1] in _CURRENCIES:
+        return tail[:-1].strip(), tail[-1]
+    *others, last = tail.split(" ")
+    return (" ".join(others), last.rstrip(".")) if last.rstrip(".") in _CODES else (tail, "")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """The value of a cell, whether it is a bound, and its flag.
+
+    Attributes
+    ----------
+    value : float
+        NaN where it is no amount of the column.
+    bounded : bool
+        Whether it is a bound, such as <5 or 90+.
+    flag : str
+        What stands behind it and varies; empty for nothing.
+    """
+
+    value: float
+    bounded: bool = False
+    flag: str = ""
+
+
+NO_AMOUNT = Amount(math.nan)
+
+
+@dataclass(frozen=True)
+class Notation:
+    """The notation of a column of amounts, as its public cells show it.
+
+    Attributes
+    ----------
+    decimal : str
+        "." or ",".
+    currency : str or None
+        In front of amounts or behind them; an amount may lack it. None is any.
+    powers : mapping
+        From a tail to the power of ten that it multiplies by.
+    factors : mapping
+        From a tail to its factor, as of units that are converted, or as declared.
+    tails : frozenset of str
+        Those that mean nothing, "" among them where an amount may have none.
+    flags : tuple of str
+        Tails that are told apart.
+    plus : bool
+        Whether a + behind a number means that the number is a bound.
+    unit : str
+        Into which mixed units are converted; empty where there are none.
+    questions : tuple of tuple of str
+        Tails of which only the user can say what they mean.
+    """
+
+    decimal: str
+    currency: str | None
+    powers: Mapping[str, int]
+    factors: Mapping[str, float]
+    tails: frozenset[str]
+    flags: tuple[str, ...]
+    plus: bool
+    unit: str
+    questions: tuple[tuple[str, ...], ...]
+
+    def read(self, text: str) -> Amount:
+        """Return what a cell says; of one that is no amount the value is NaN."""
+        parts = parts_of(text)
+        if parts is None or (
+            self.currency is not None and parts.currency not in ("", self.currency)
+        ):
+            return NO_AMOUNT
+        tail, bounded = parts.tail, parts.bound != ""
+        if tail == "+" and self.plus:
+            tail, bounded = "", True
+        if tail in self.flags:
+            return Amount(parts.value(self.decimal), bounded, tail)
+        if tail in self.powers:
+            return Amount(parts.value(self.decimal, self.powers[tail]), bounded)
+        if tail in self.factors:
+            return Amount(parts.value(self.decimal) * self.factors[tail], bounded)
+        if _one_word(tail) in self.tails:
+            return Amount(parts.value(self.decimal), bounded)
+        return NO_AMOUNT
+
+    def remarks(self) -> list[str]:
+        """Return in words what its marks and words mean."""
+        by_power: dict[int, list[str]] = {}
+        for tail, power in self.powers.items():
+            by_power.setdefault(power, []).append(tail)
+        told = [f"{', '.join(tails)} means {_SCALES[power]}" for power, tails in by_power.items()]
+        if self.unit != "":
+            told.append(f"units are converted to {self.unit}")
+        if len(self.flags) > 0:
+            told.append(f"what stands behind numbers ({', '.join(self.flags)}) has columns")
+        return told
+
+
+def _one_word(tail: str) -> str:
+    """Return a word without what its plural adds, and without a point."""
+    word = tail.rstrip(".").lower()
+    return word.removesuffix("s") if len(word) > 3 else word
+
+
+def notation_of(
+    texts: Mapping[str, int],
+    decimal: str,
+    mark: str | None = None,
+    declared: Mapping[str, float] | None = None,
+) -> Notation:
+    """Return how the amounts of a column are written.
+
+    Parameters
+    ----------
+    texts : mapping
+        From a public cell's text to how many cells have it.
+    decimal : str
+        The table's decimal mark: it decides where cells can be read with either.
+    mark : str, optional
+        The column's decimal mark, if declared.
+    declared : mapping, optional
+        From a tail to its factor, as the user says.
+    """
+    found = [(parts, n) for text, n in texts.items() if (parts := parts_of(text)) is not None]
+    mark = mark or decimal_of(found, decimal)
+    found = [(parts, n) for parts, n in found if parts.fits(mark)]
+    currencies = Counter[str]()
+    tails, cells = Counter[str](), 0
+    for parts, n in found:
+        cells += n
+        tails[parts.tail] += n
+        if parts.currency != "":
+            currencies[parts.currency] += n
+    currency = _most(currencies) if len(texts) > 0 else None
+    given = dict(declared or {})
+    left = {tail: n for tail, n in tails.items() if tail not in given and tail != ""}
+    plus = 0 < left.get("+", 0) < cells or not left
+    if plus:
+        left.pop("+", None)
+    questions = _asked(left, all_alike=len(tails) == 1)
+    for tail in {t for q in questions for t in q}:
+        left.pop(tail)
+    powers = _powers(left, [parts for parts, _ in found])
+    for tail in powers:
+        left.pop(tail, None)
+    unit, factors = _units(left)
+    for tail in factors:
+        left.pop(tail, None)
+    flags = _flags(left, cells, {p.tail for p, _ in found if p.attached}) if not powers else ()
+    for tail in flags:
+        left.pop(tail)
+    factors = {**factors, **given}
+    words = Counter[str]()
+    for tail, n in left.items():
+        words[_one_word(tail)] += n
+    word = _most(words)
+    bare = tails[""] + (tails["+"] if plus else 0) + sum(tails[t] for t in (*powers, *flags))
+    plain = unit == "" and (word == "" or bare > words[word])
+    allowed = {""} if plain else {word} - {""}
+    return Notation(
+        mark, currency, powers, factors, frozenset(allowed), flags, plus, unit, questions
+    )
+
+
+def decimal_of(found: Sequence[tuple[Parts, int]], decimal: str) -> str:
+    """Return the decimal mark with which most cells are numbers; the table's one among equals."""
+    other = "," if decimal == "." else "."
+    fitting = {mark: sum(n for p, n in found if p.fits(mark)) for mark in (decimal, other)}
+    return other if fitting[other] > fitting[decimal] else decimal
+
+
+def either_mark(texts: Mapping[str, int]) -> bool:
+    """Tell whether all cells are numbers with both decimal marks, and not the same ones."""
+    found = [parts for text in texts if (parts := parts_of(text)) is not None]
+    if not all(parts.fits(".") and parts.fits(",") for parts in found):
+        return False
+    return any(parts.value(".") != parts.value(",") for parts in found)
+
+
+def shows_mark(text: str) -> str | None:
+    """Return the decimal mark that a cell alone shows; None where it shows none."""
+    parts = parts_of(text)
+    if parts is None or parts.fits(".") == parts.fits(","):
+        return None
+    mark = "." if parts.fits(".") else ","
+    return mark if any(each in parts.digits for each in ".,") else None
+
+
+def _asked(left: Mapping[str, int], all_alike: bool) -> tuple[tuple[str, ...], ...]:
+    """Return tails that only the user can explain: DR and CR, and M beside MM."""
+    sides = tuple(sorted(tail for tail in left if tail.rstrip(".").upper() in ("DR", "CR")))
+    millions = tuple(sorted({"M", "MM"} & left.keys()))
+    found = (sides if not all_alike else (), millions if len(millions) > 1 else ())
+    return tuple(tails for tails in found if len(tails) > 0)
+
+
+def _powers(left: Mapping[str, int], found: Sequence[Parts]) -> dict[str, int]:
+    """Return the tails that multiply, and by which power of ten."""
+    attached = {parts.tail for parts in found if parts.attached}
+    powers = {}
+    for tail in left:
+        word = tail.rstrip(".").lower()
+        if word in _WORDS:
+            powers[tail] = _WORDS[word]
+        elif tail in _LETTERS and (tail in attached or len(left.keys() & _LETTERS.keys()) > 1):
+            powers[tail] = _LETTERS[tail]
+    if len(powers) > 0:
+        powers |= {tail: _SMALL[tail] for tail in left if tail in _SMALL and tail in attached}
+    return powers
+
+
+def _units(left: Mapping[str, int]) -> tuple[str, dict[str, float]]:
+    """Return the largest of several units of one dimension, and the size of each in it."""
+    for units in _UNITS:
+        met = [tail for tail in left if tail in units]
+        if len({units[tail] for tail in met}) > 1 and len(met) == len(left):
+            largest = max(met, key=units.__getitem__)
+            return largest, {tail: size / units[largest] for tail, size in units.items()}
+    return "", {}
+
+
+def _flags(left: Mapping[str, int], cells: int, attached: Collection[str]) -> tuple[str, ...]:
+    """Return tails that vary and mean something of their own, such as H and L, or stars."""
+    flags = [t for t in left if _SIGN.fullmatch(t) or (_FLAG.fullmatch(t) and t not in attached)]
+    varies = len(left) > 1 or sum(left.values()) < cells
+    every = len(flags) == len(left) <= MOST_FLAGS
+    return tuple(sorted(flags)) if len(flags) > 0 and every and varies else ()
+
+
+def _most(counts: Counter[str]) -> str:
+    """Return what is met most often, of equals the first by alphabet; empty for nothing."""
+    return min(counts, key=lambda each: (-counts[each], each), default="")

@@ -1,0 +1,204 @@
+"""Amounts have a closed grammar: a cell is read right, or it is no amount; never something else."""
+
+import math
+
+import hypothesis.strategies as st
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+from asyncdp_sim.data.column_profile import Beside, looked_at
+from asyncdp_sim.data.tables.amounts import either_mark, notation_of
+from tests.together import together
+
+ROWS = 60
+DRAW = np.random.default_rng(3)
+VALUES = (10 ** DRAW.uniform(0, 6, ROWS) * DRAW.choice([-1, 1], ROWS)).round(2)
+
+
+def grouped(x: float, group: str, mark: str, places: int = 2) -> str:
+    """Return a number with groups of three digits."""
+    return f"{x:,.{places}f}".translate(str.maketrans(",.", "\0\1")).replace("\0", group).replace(
+        "\1", mark
+    )  # fmt: skip
+
+
+def indian(x: float) -> str:
+    """Return a number with groups of two digits but for the last three."""
+    sign, whole, part = "-" * int(x < 0), f"{abs(x):.2f}"[:-3], f"{abs(x):.2f}"[-3:]
+    head, last = whole[:-3], whole[-3:]
+    parts = []
+    while head:
+        parts.insert(0, head[-2:])
+        head = head[:-2]
+    return sign + ",".join([*parts, last]) + part
+
+
+def signed(write):
+    """Return a notation that puts what it makes of |x| between parentheses where x < 0."""
+    return lambda x: f"({write(-x)})" if x < 0 else write(x)
+
+
+def behind(x: float) -> str:
+    return f"{abs(x):,.2f}" + "-" * int(x < 0)
+
+
+def english(x: float) -> str:
+    return grouped(x, ",", ".")
+
+
+def german(x: float) -> str:
+    return grouped(x, ".", ",")
+
+
+NOTATIONS = {
+    "plain": lambda x: f"{x:.2f}",
+    "a plus": lambda x: f"{x:+.2f}",
+    "a true minus": lambda x: f"{x:.2f}".replace("-", "−"),
+    "decimal comma": lambda x: f"{x:.2f}".replace(".", ","),
+    "English": english,
+    "German": german,
+    "French": lambda x: grouped(x, "\u202f", ","),
+    "a plain blank": lambda x: grouped(x, " ", ","),
+    "blanks and a point": lambda x: grouped(x, " ", "."),
+    "Swiss": lambda x: grouped(x, "’", "."),
+    "an apostrophe": lambda x: grouped(x, "'", "."),
+    "Indian": indian,
+    "Indian rupees": lambda x: f"₹{indian(x)}",
+    "parentheses": signed(english),
+    "parentheses of dollars": signed(lambda x: f"${english(x)}"),
+    "dollars before parentheses": lambda x: f"$({english(-x)})" if x < 0 else f"${english(x)}",
+    "parentheses, decimal comma": signed(german),
+    "a minus behind": behind,
+    "a minus behind, of euros": lambda x: "€ " + behind(x),
+    "dollars": lambda x: f"${english(x)}",
+    "dollars, minus inside": lambda x: f"$-{english(-x)}" if x < 0 else f"${english(x)}",
+    "minus, then dollars": lambda x: f"-${english(-x)}" if x < 0 else f"${english(x)}",
+    "US dollars": lambda x: f"US$ {english(x)}",
+    "reais": lambda x: f"R$ {german(x)}",
+    "euros behind": lambda x: f"{german(x)} €",
+    "euros attached": lambda x: f"{german(x)}€",
+    "an ISO code": lambda x: f"CHF {grouped(x, chr(39), '.')}",
+    "an ISO code behind": lambda x: f"{english(x)} USD",
+    "a point behind a currency": lambda x: f"Rs. {english(x)}",
+    "yen without a fraction": lambda x: f"¥{x:,.0f}",
+    "per cent": lambda x: f"{x:.2f}%",
+    "per cent with a blank": lambda x: f"{german(x)} %",
+    "a unit": lambda x: f"{x:.2f} mg/dL",
+    "a unit with a digit": lambda x: f"{x:.2f} kg/m2",
+    "a word": lambda x: f"{english(x)} days",
+    "an exponent": lambda x: f"{x:.8e}",
+    "an exponent of euros": lambda x: f"{x:.8E} €",
+    "thousands": lambda x: f"{x / 1e3:.5f}k",
+    "thousands and millions": lambda x: f"{x / 1e6:.8f}M" if abs(x) > 1e5 else f"{x / 1e3:.5f}k",
+    "millions in German": lambda x: f"{x / 1e6:.8f} Mio. €".replace(".", ",", 1),
+    "lakh": lambda x: f"{x / 1e5:.7f} lakh",
+    "grams and kilograms": lambda x: f"{x * 1e3:.0f} g" if abs(x) < 100 else f"{x:.2f} kg",
+    "no digit in front": lambda x: f"{x:.2f}".replace("0.", ".") if abs(x) < 1 else f"{x:.2f}",
+    "blanks around": lambda x: f"  {english(x)}\t",
+    "debits, as declared": lambda x: f"{english(abs(x))} {'DR' if x < 0 else 'CR'}",
+}
+DECLARED = {"debits, as declared": {"DR": -1.0, "CR": 1.0}}
+
+
+@pytest.mark.parametrize("name", NOTATIONS)
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_known_numbers_are_read_right_in_each_notation(name, decimal):
+    """Whatever the table's mark is, as long as the column shows its own."""
+    texts = [NOTATIONS[name](x) for x in VALUES]
+    found = notation_of(dict.fromkeys(texts, 1), decimal, declared=DECLARED.get(name))
+    read = np.array([found.read(text).value for text in texts])
+    expected = np.rint(VALUES) if "without a fraction" in name else VALUES
+    if either_mark(dict.fromkeys(texts, 1)):  # the table's mark says, or it is asked
+        assert name == "yen without a fraction"
+        assert found.decimal == decimal
+        return
+    np.testing.assert_allclose(read, expected, rtol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(1e-2, 1e7).map(lambda x: round(x, 2)), min_size=1, max_size=12),
+    st.sampled_from(sorted(NOTATIONS)),
+    st.sampled_from(sorted(NOTATIONS)),
+    st.sampled_from([".", ","]),
+)
+def test_a_private_cell_in_any_notation_is_right_or_missing(values, public, private, decimal):
+    """A column shows one notation, a private cell has another: it is read right, or not at all."""
+    shown = [NOTATIONS[public](x) for x in VALUES]
+    found = notation_of(dict.fromkeys(shown, 1), decimal, declared=DECLARED.get(public))
+    for x in values:
+        text = NOTATIONS[private](x)
+        read = found.read(text).value
+        if math.isnan(read) or either_mark({text.strip(" €$₹¥%"): 1}):
+            continue
+        exact = round(x) if "without a fraction" in private else x
+        assert read == pytest.approx(exact, rel=1e-6, abs=0.6 if "gram" in private else 1e-9), text
+
+
+NONE = """\
+10.0.55.98|01.03.16|5'11"|+44 20 1518 0626|18.00.00|1/2|10-20|1.5Fin|2024-05-17|12:30|1,2,3|--5|
+(5|5)|(-5)|-5-|1 2|12 34|1.234,5.6|007|0,0,1|5 to 10|number 7|MUS009|NaN|inf|1e|$|.|-|(|5 $ €|1_000|
+1.2.2024|0x1A|5+5|3 of 4|١٢|½|V2|A1B2|12 3456|1,23,45|1.23.456"""
+
+
+@pytest.mark.parametrize("text", [text for text in NONE.replace("\n", "").split("|") if text])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_what_is_no_amount_is_none(text, decimal):
+    """Beside numbers, and beside others like it."""
+    beside = dict.fromkeys(["1", "2.5" if decimal == "." else "2,5", "300"], 10)
+    assert math.isnan(notation_of(beside, decimal).read(text).value)
+    if text not in ("1.5Fin", "1e"):
+        alone = notation_of({text: 3}, decimal)
+        assert math.isnan(alone.read(text).value)
+
+
+def column(texts, **beside):
+    made = pd.Series([texts[row % len(texts)] for row in range(200)], dtype=object)
+    return looked_at(made, "x", Beside(target=np.random.default_rng(1).normal(size=200), **beside))
+
+
+ASKED = {
+    "debits": ([f"{j} {'DR' if j % 3 else 'CR'}" for j in range(100, 200)], "factors"),
+    "M and MM": ([f"{j}.5{'M' if j % 3 else 'MM'}" for j in range(100, 200)], '"MM" = 1000000.0'),
+}
+
+
+@together
+@pytest.mark.parametrize("name", ASKED)
+def test_what_only_the_user_knows_is_asked(name):
+    texts, said = ASKED[name]
+    found = column(texts)
+    assert (found.type, found.encoding.kind, found.dropped) == ("question", "drop", "question")
+    assert said.replace('"', "") in found.suspicious[0].replace('"', "")
+
+
+@together
+@pytest.mark.parametrize("texts", [[f"{j}.{j + 100}" for j in range(1, 90)],
+                                   [f"{j},{j + 100} €" for j in range(1, 90)]])  # fmt: skip
+def test_thousands_or_decimals_are_asked_where_nothing_shows_the_mark(texts):
+    found = column(texts, sure=False)
+    assert found.dropped == "question"
+    assert 'decimal = "."' in found.suspicious[0]
+    assert 'decimal = ","' in found.suspicious[0]
+    assert column(texts, sure=True).dropped == ""
+    assert column([*texts, "0.5 €"[: 3 if "€" not in texts[0] else 5]], sure=False).dropped == ""
+
+
+def test_flags_and_bounds_have_columns_of_their_own():
+    flags = column([f"{j}{' H' if j % 3 == 0 else ''}" for j in range(100, 160)])
+    assert "what stands behind numbers (H) has columns" in flags.suspicious
+    bounds = column([f"{j}" for j in range(18, 90)] + ["90+"] * 20)
+    assert any(line.startswith("20 % of the cells are bounds") for line in bounds.suspicious)
+    assert bounds.span == ("18", "59", "90")
+
+
+def test_texts_that_only_begin_with_numbers_stay_texts():
+    found = column(["1.5Fin", "1.5Unf", "2Story", "1Story", "SLvl"])
+    assert (found.type, found.encoding.kind) == ("text", "one-hot")
+
+
+def test_the_screen_has_what_was_read():
+    assert column([f"{j / 7:.1f}k" for j in range(1, 60)]).span == ("100", "3700", "8400")
+    assert "k means thousand" in column([f"{j / 7:.1f}k" for j in range(1, 60)]).suspicious
