@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
-from asyncdp_sim.figures.kit.outcomes import Estimate, mean_psi_at_end
+from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, mean_psi_at_end
 from asyncdp_sim.figures.psi_lines import PROJECTED, projected
 from asyncdp_sim.figures.references import Reference, measured_over
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
@@ -38,7 +38,7 @@ class Grid:
         """The results that are shown."""
         return tuple(cell.result for cell in self.cells.values())
 
-    def of(self, value: Callable[[Cell], float | Estimate], *more: int) -> Array:
+    def of(self, value: Callable[[Cell], float | OutcomeEstimate], *more: int) -> Array:
         """Return what cells have on the grid, shape (X, Y, …); NaN where a cell is missing."""
         values = np.full((len(self.x), len(self.y), *more), np.nan)
         for place, cell in self.cells.items():

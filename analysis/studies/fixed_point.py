@@ -7,7 +7,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.kit.outcomes import Estimate
+from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate
 from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
@@ -39,7 +39,7 @@ def rates(result: Result) -> Array:
     return np.asarray(counts[np.unique(replicate)] / ((1 - SETTLED) * time.max()))
 
 
-def off(result: Result) -> tuple[Estimate, float]:
+def off(result: Result) -> tuple[OutcomeEstimate, float]:
     """Return by how many per cent the fixed point is off: as measured, ± 2 errors, and exactly.
 
     The last is NaN where the chain of all owners has too many states.
@@ -52,7 +52,7 @@ def off(result: Result) -> tuple[Estimate, float]:
     exact = predicted(said.network, "throughput")
     known = np.nan if isinstance(exact, Unknown) else exact
     high_by, spread = 100 * (about / mean - 1), 200 * about / mean**2 * error
-    return Estimate(high_by, high_by - spread, high_by + spread), 100 * (about / known - 1)
+    return OutcomeEstimate(high_by, high_by - spread, high_by + spread), 100 * (about / known - 1)
 
 
 def _by_windows(sweep: Sweep) -> list[Series] | str:

@@ -1,4 +1,4 @@
-"""What an owner gains by joining: one definition, judged on rows that no model has seen.
+"""An owner's gain by joining: one definition, judged on rows that no model has seen.
 
 An owner's gain is how much smaller its average prediction error on new cases of its own is if it
 joins and uses the joint model as well as it can (as it is, or adapted to its own rows), than with

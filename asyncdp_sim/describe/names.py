@@ -1,4 +1,4 @@
-"""What every name means: fields, kinds and columns looked up, pages of the docs, a JSON schema."""
+"""Meanings of names: fields, kinds and columns looked up, pages of the docs, a JSON schema."""
 
 import json
 import re

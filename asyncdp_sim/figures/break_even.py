@@ -24,7 +24,7 @@ OWN: dict[str, Any] = {"color": "#777777", "linewidth": 0.8}
 
 
 @dataclass(frozen=True)
-class JointModels(Series):
+class JointSeries(Series):
     """The cells that hide records in the same way, in ascending order of ε."""
 
     @property
@@ -65,13 +65,13 @@ class JointModels(Series):
         return f"{self.name} ({bound}): {named_guarantee(self.results)}"
 
 
-def select(sweep: Sweep) -> list[JointModels] | str:
+def select(sweep: Sweep) -> list[JointSeries] | str:
     """Return a sweep's ways to hide records, or in words why it compares none over ε."""
     if EPSILON not in sweep.paths:
         return f"{EPSILON} is not swept"
     rest = [path for path in sweep.paths if path != EPSILON]
     cells = [cell for cell in sweep.cells if _finite(cell) and cell.result.summary["updates"] > 0]
-    series = JointModels.grouped(cells, lambda c: c.label(rest), lambda c: float(c.values[EPSILON]))
+    series = JointSeries.grouped(cells, lambda c: c.label(rest), lambda c: float(c.values[EPSILON]))
     if not 1 <= len(series) <= MOST_SERIES:
         return f"{len(series)} lines, and {MOST_SERIES} can be shown"
     if len({_way(line.results[0]) for line in series}) < len(series):
@@ -81,13 +81,13 @@ def select(sweep: Sweep) -> list[JointModels] | str:
     return series
 
 
-def select_ways(sweep: Sweep) -> list[JointModels] | str:
+def select_ways(sweep: Sweep) -> list[JointSeries] | str:
     """Return a sweep's ways to hide records where there are several, or in words why not."""
     series = select(sweep)
     return "one way to hide data" if len(series) == 1 else series
 
 
-def select_alone(sweep: Sweep) -> list[JointModels] | str:
+def select_alone(sweep: Sweep) -> list[JointSeries] | str:
     """Return a sweep's joint models, or in words why they are not compared with own models."""
     series = select(sweep)
     if isinstance(series, str):
@@ -103,7 +103,7 @@ def select_alone(sweep: Sweep) -> list[JointModels] | str:
     return series
 
 
-def declared(found: list[JointModels], own: Array | None) -> Declaration:
+def declared(found: list[JointSeries], own: Array | None) -> Declaration:
     """Say ψ against ε with 95 % intervals, and a level line for each owner's own model."""
     marks: list[Layer] = []
     half: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
@@ -133,12 +133,12 @@ def declared(found: list[JointModels], own: Array | None) -> Declaration:
     return Declaration([panel], (7.2, 3.9), title, columns=1)
 
 
-def rows(line: JointModels) -> Columns:
+def rows(line: JointSeries) -> Columns:
     """Return what is drawn of one line: a row for every ε."""
     return line.rows("line", "epsilon", psi_final_mean=mean_psi_at_end)
 
 
-def rows_of_owners(line: JointModels) -> Columns:
+def rows_of_owners(line: JointSeries) -> Columns:
     """Return what is drawn of one line: a row for every ε and owner."""
     owners, many = len(line.alone), len(line.at)
     table: Columns = {"line": np.repeat([line.name], many * owners)}
@@ -157,7 +157,7 @@ _CAPTION = (
 )
 
 
-def caption(found: list[JointModels]) -> str:
+def caption(found: list[JointSeries]) -> str:
     """Return what is said below a picture with own models."""
     return (
         f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; an "
@@ -166,7 +166,7 @@ def caption(found: list[JointModels]) -> str:
     )
 
 
-def decision(found: list[JointModels]) -> str:
+def decision(found: list[JointSeries]) -> str:
     """Return how many owners gain, and from which ε on half of them do."""
     if len(found) > 1:
         places = [

@@ -9,7 +9,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.figures.kit.drawer import Declaration, draw, reaches_zero
-from asyncdp_sim.figures.kit.outcomes import Estimate
+from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 
@@ -65,7 +65,7 @@ class Series:
             cls(line, tuple(map(at, group)), tuple(group), **more) for line, group in lines.items()
         ]
 
-    def rows(self, named: str, x: str, **columns: Callable[[Result], Estimate]) -> Columns:
+    def rows(self, named: str, x: str, **columns: Callable[[Result], OutcomeEstimate]) -> Columns:
         """Return its name, its numbers, estimates with the ends of their intervals, and labels."""
         table: Columns = {named: np.repeat([self.name], len(self.at)), x: np.array(self.at)}
         for column, estimate in columns.items():
@@ -126,7 +126,7 @@ class SweepFigure(Generic[S]):
         return Picture(self.name, figure, table, caption, figure_label)
 
 
-def estimates(what: str, found: Iterable[Estimate] | Array) -> Columns:
+def estimates(what: str, found: Iterable[OutcomeEstimate] | Array) -> Columns:
     """Return estimates as a column, and as two more the ends of their intervals."""
     columns = np.array(list(found), dtype=float).reshape(-1, 3).T
     return dict(zip((what, f"{what}_low", f"{what}_high"), columns, strict=True))

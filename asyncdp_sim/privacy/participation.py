@@ -1,4 +1,4 @@
-"""Who takes part in a run: one of N copies with its own learner, and limits on answers."""
+"""Participation in a run: one of N copies with its own learner, and limits on answers."""
 
 from collections.abc import Iterator
 from typing import Literal, Self

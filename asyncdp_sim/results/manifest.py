@@ -131,7 +131,7 @@ def _table(keys: Mapping[str, tuple[Any, bool]]) -> Any:
     return TypedDict("_Table", types)  # type: ignore[operator]
 
 
-class Ends(TypedDict):
+class IntervalEnds(TypedDict):
     """A mean gain, and its 95 % interval."""
 
     gain: Number
@@ -139,13 +139,13 @@ class Ends(TypedDict):
     high: Number
 
 
-class OfRecords(Ends):
+class OfRecords(IntervalEnds):
     """A mean gain in which every record counts once."""
 
     verdict: str
 
 
-class OfAll(Ends):
+class OfAll(IntervalEnds):
     """The gain of all owners."""
 
     by_records: OfRecords

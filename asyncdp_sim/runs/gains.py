@@ -1,4 +1,4 @@
-"""What each owner of a run gains, judged on its held-out rows, or on fresh ones of its law."""
+"""Gains of a run's owners, judged on its held-out rows, or on fresh ones of its law."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

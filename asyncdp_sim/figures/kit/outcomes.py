@@ -14,7 +14,7 @@ from asyncdp_sim.theory.formulas.arguments import binomial_quantile, t_quantile
 LEVEL = 0.95
 
 
-class Estimate(NamedTuple):
+class OutcomeEstimate(NamedTuple):
     """A value and the ends of its 95 % interval; NaN where they are not known."""
 
     value: float = float("nan")
@@ -35,13 +35,13 @@ def interval(summary: Mapping[str, Any], name: str) -> tuple[float, float]:
     return float("nan"), float("nan")
 
 
-def time_to_end(result: Result) -> Estimate:
+def time_to_end(result: Result) -> OutcomeEstimate:
     """Return the mean time of update T, with Student's t; nothing unless all runs reach T."""
     k, time = result.last("k", "time")
-    return mean_of(time) if len(k) > 0 and (k == result.updates).all() else Estimate()
+    return mean_of(time) if len(k) > 0 and (k == result.updates).all() else OutcomeEstimate()
 
 
-def psi_at_end(result: Result) -> Estimate:
+def psi_at_end(result: Result) -> OutcomeEstimate:
     """Return the median over replicates of ψ of the last model, with its exact interval.
 
     The interval is between order statistics: (x_(l), x_(R+1−l)) holds the median with probability
@@ -49,19 +49,19 @@ def psi_at_end(result: Result) -> Estimate:
     """
     psi = psi_of_replicates(result)
     if len(psi) == 0:
-        return Estimate()
+        return OutcomeEstimate()
     ordered = np.sort(psi)
     place = max(1, int(binomial_quantile((1 - LEVEL) / 2, len(ordered), 0.5)))
     middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean()
     if len(ordered) == 1:
-        return Estimate(float(middle))
-    return Estimate(float(middle), float(ordered[place - 1]), float(ordered[-place]))
+        return OutcomeEstimate(float(middle))
+    return OutcomeEstimate(float(middle), float(ordered[place - 1]), float(ordered[-place]))
 
 
-def mean_psi_at_end(result: Result) -> Estimate:
+def mean_psi_at_end(result: Result) -> OutcomeEstimate:
     """Return the mean over replicates of ψ of the last model, with Student's t."""
     psi = psi_of_replicates(result)
-    return mean_of(psi) if len(psi) > 0 and np.isfinite(psi).all() else Estimate(np.inf)
+    return mean_of(psi) if len(psi) > 0 and np.isfinite(psi).all() else OutcomeEstimate(np.inf)
 
 
 def psi_of_replicates(result: Result) -> Array:
@@ -70,27 +70,29 @@ def psi_of_replicates(result: Result) -> Array:
     return np.where(np.isnan(psi), np.inf, psi)
 
 
-def updates_made(result: Result) -> Estimate:
+def updates_made(result: Result) -> OutcomeEstimate:
     """Return the mean number of updates of a replicate."""
-    return Estimate(float(result.summary["updates"]) / max(1, len(result.replicates)))
+    return OutcomeEstimate(float(result.summary["updates"]) / max(1, len(result.replicates)))
 
 
-def answers_paid(result: Result) -> Estimate:
+def answers_paid(result: Result) -> OutcomeEstimate:
     """Return the mean number of answers that are charged for each one that is delivered."""
     if not result.has("owners"):
-        return Estimate()
+        return OutcomeEstimate()
     released, collided, lost = (
         result.of_owners(name).sum(axis=1) for name in ("answers_released", "collided", "lost")
     )
     return mean_of(released / np.maximum(released - collided - lost, 1))
 
 
-def of_summary(name: str) -> Callable[[Result], Estimate]:
+def of_summary(name: str) -> Callable[[Result], OutcomeEstimate]:
     """Return what reads a figure of the summary."""
-    return lambda result: Estimate(known(result.summary.get(name)), *interval(result.summary, name))
+    return lambda result: OutcomeEstimate(
+        known(result.summary.get(name)), *interval(result.summary, name)
+    )
 
 
-FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
+FIGURES: dict[str, tuple[str, Callable[[Result], OutcomeEstimate]]] = {
     "updates_made": ("updates made", updates_made),
     "time_to_end": ("time to update $T$\n(units)", time_to_end),
     **{
@@ -110,15 +112,15 @@ FIGURES: dict[str, tuple[str, Callable[[Result], Estimate]]] = {
 """By name: the text of an axis, and how values are read."""
 
 
-def mean_of(values: Array) -> Estimate:
+def mean_of(values: Array) -> OutcomeEstimate:
     """Return the mean of values of replicates, shape (R,), with Student's t."""
     count, middle = len(values), float(values.mean())
     if count < 2:
-        return Estimate(middle)
+        return OutcomeEstimate(middle)
     with np.errstate(over="ignore"):  # of models that diverge the interval is all numbers
         spread = float(values.std(ddof=1))
     half = t_quantile(count - 1, (1 + LEVEL) / 2) * spread / np.sqrt(count)
-    return Estimate(middle, middle - half, middle + half)
+    return OutcomeEstimate(middle, middle - half, middle + half)
 
 
 def owner_table(owners: Participants) -> Columns:

@@ -146,7 +146,9 @@ def test_an_intercept_is_the_last_of_the_features(tmp_path, kind):
 
 def test_an_intercept_counts_among_the_columns_as_they_are(tmp_path):
     plain = scenario(tmp_path, table((0, 1)), LOGISTIC + "\nintercept = true", preprocessing="none")
-    with pytest.raises(AsyncDPError, match=r"data.features: given 2; allowed is 3, the number of columns"):
+    with pytest.raises(
+        AsyncDPError, match=r"data.features: given 2; allowed is 3, the number of columns"
+    ):
         build_dataset(plain)
     counted = {"preprocessing": "none", "features": 3}
     assert (

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from discharges import REAL, needs_real
 
-from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
 from asyncdp_sim.data.dataset import Encoded

@@ -64,7 +64,8 @@ def test_a_reader_is_told_before(
 def test_a_run_as_long_as_time_is_counted() -> None:
     """The sum over replicates is beyond 64 bits, and so are sums of waits within one."""
     asked = ad.load("vary-availability").replace(
-        clock={"kind": "poisson", "rate": 1e-8}, run={"updates": 500, "until": LAST_TICK / TICKS_PER_UNIT, "replicates": 5}
+        clock={"kind": "poisson", "rate": 1e-8},
+        run={"updates": 500, "until": LAST_TICK / TICKS_PER_UNIT, "replicates": 5},
     )
     result = ad.run(asked)
     summary = result.manifest["summary"]
