@@ -12,7 +12,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import as_float, figure, number
 from asyncdp_sim.figures.break_even import decisions
-from asyncdp_sim.figures.kit.outcomes import Estimate, interval, mean_psi_at_end, psi_at_end
+from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.privacy.label import (
     epsilon_words,
     hidden_unit,
@@ -262,7 +262,7 @@ def span(low: float, high: float) -> str:
 def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> dict[str, Any]:
     column = dictionary()[name]
     time_unit = unit_of([result.manifest["scenario"]]) or "time unit"
-    ends = Estimate(nan, *interval(result.summary, name))
+    ends = OutcomeEstimate(nan, *interval(result.summary, name))
     if name in _OF_PSI:
         ends = _OF_PSI[name](result)
     least, most = _theory(theory)
