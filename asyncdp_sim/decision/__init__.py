@@ -1,4 +1,4 @@
-"""What an owner gains by joining: one definition, judged on rows that no model has seen.
+"""The gain of an owner by joining: one definition, judged on rows that no model has seen.
 
 An owner's gain is how much smaller its average prediction error on new cases of its own is if it
 joins and uses the joint model as well as it can (as it is, or adapted to its own rows), than with
@@ -9,6 +9,8 @@ and over which of its cases were trained on.
 
 from asyncdp_sim.decision.adapted import JointModels, LinearModels
 from asyncdp_sim.decision.cross_validation import (
+    CrossValidation,
+    FreshRows,
     adapted_model,
     judge_by_cross_validation,
     judge_fresh,
@@ -30,7 +32,9 @@ __all__ = [
     "MATERIAL",
     "BreakEven",
     "Consortium",
+    "CrossValidation",
     "Estimate",
+    "FreshRows",
     "Gain",
     "JointModels",
     "LinearModels",

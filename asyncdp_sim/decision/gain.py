@@ -19,7 +19,7 @@ HALVES = 8
 
 
 class Verdict(StrEnum):
-    """What is known of a gain; exactly one holds."""
+    """Verdict on a gain; exactly one holds."""
 
     GAINS = "gains"
     WORSE = "does worse"
@@ -99,7 +99,7 @@ def verdict_of(gain: Estimate, material: float, *, better_than_guessing: bool) -
 
 @dataclass(frozen=True, eq=False)
 class Gain:
-    """What one owner gains.
+    """Gain of one owner.
 
     Attributes
     ----------

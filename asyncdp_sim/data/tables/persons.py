@@ -1,4 +1,4 @@
-"""Whose a table's rows are, and how late: rows of one person belong together."""
+"""Persons and times of a table's rows: rows of one person belong together."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a run's owners gain: the table, the manifest, the screen, and the same again."""
+"""Gains of a run's owners: the table, the manifest, the screen, and the same again."""
 
 import numpy as np
 import pandas as pd
