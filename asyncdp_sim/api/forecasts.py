@@ -1,7 +1,6 @@
 """A forecast as Python sees it."""
 
 import json
-from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +52,10 @@ class Forecast(Named):
 
     @property
     def owners(self) -> Any:
-        """Expected errors and gain of each owner, a pandas frame; may be empty."""
+        """Errors and gain of each owner, a pandas frame; empty from public rows alone."""
         import pandas as pd
 
-        frame = pd.DataFrame([asdict(owner) for owner in self.found.owners])
+        frame = pd.DataFrame(self._content["owners"])
         frame.attrs["units"] = dict.fromkeys(map(str, frame.columns), "none")
         return frame
 
@@ -112,4 +111,5 @@ class Forecast(Named):
 
         html = html_table(self.decision.rows(), title="Forecast")
         html += html_table(figures(self.found))
-        return html + (html_table(owners(self.found)) if self.found.verdicts else "")
+        gains = self.found.gains
+        return html + (html_table(owners(gains)) if gains is not None and gains.owners else "")

@@ -288,6 +288,7 @@ def forecast(
     *,
     private: bool = False,
     target: float | None = None,
+    whose: str | None = None,
     workers: int = 1,
     progress: Progress | bool | None = None,
 ) -> Forecast:
@@ -301,6 +302,8 @@ def forecast(
         Whether private records of a real table may be read; the forecast is then not for release.
     target : float, optional
         ψ > 0 to reach.
+    whose : str, optional
+        The owner on whose machine it is, by name or number: its rows judge.
 
     Raises
     ------
@@ -321,6 +324,7 @@ def forecast(
             base,
             private=private,
             target=target,
+            whose=whose,
             workers=as_count(workers, "workers"),
             progress=receiver,
         )

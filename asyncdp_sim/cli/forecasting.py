@@ -14,7 +14,6 @@ from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.threads import TO_RUN, one_thread, require_address_space
 
 if TYPE_CHECKING:
-    from asyncdp_sim.forecasts import MayBeOff
     from asyncdp_sim.scenario import Scenario
 
 
@@ -27,6 +26,9 @@ def forecast_command(
     inviting: bool = False,
     tuning: bool = False,
     market: Sequence[float] | None = None,
+    whose: str | None = None,
+    material: float | None = None,
+    own_best: str = "any",
     save: Path | None = None,
     workers: int = 1,
     only: Sequence[str] = (),
@@ -39,9 +41,10 @@ def forecast_command(
     No private records are read without --private.
     """
     require_address_space(TO_RUN)  # before SciPy is there
+    from asyncdp_sim.decision import MATERIAL
     from asyncdp_sim.describe.names import write_beside
     from asyncdp_sim.forecasts import forecast, words
-    from asyncdp_sim.forecasts.changes import Change, changes
+    from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import require_new, save_new
 
@@ -49,6 +52,10 @@ def forecast_command(
     if market is not None and target is None:
         wrong = "given --market without --target; add the ψ to reach, such as --target 0.1"
         raise typer.BadParameter(wrong)
+    if whose is not None and (private or advising):
+        raise typer.BadParameter("given --as; allowed is nothing with it but --json and --details")
+    if own_best not in ("any", "linear"):
+        raise typer.BadParameter(f"given --own-best {own_best!r}; allowed: any, linear")
     if save is not None and inviting + tuning + (market is not None) != 1:
         raise typer.BadParameter("given --save; add one of --invite, --tune and --market")
     settings = [*settings, *who(only, without)]
@@ -64,7 +71,7 @@ def forecast_command(
                 private=private, workers=workers, progress=progress,
             )  # fmt: skip
         if save is not None:
-            [(ends_with, _)] = advice.values()
+            [ends_with] = advice.values()
             if ends_with.scenario is None:
                 text.append(f"no owner is invited: {save} is not written")
                 save = None
@@ -76,29 +83,34 @@ def forecast_command(
             typer.echo(words.advice_json(advice))
             note_all(text)
             return
-        for item, uncertain in advice.values():
-            show([*item.lines(named), *words.off_lines(uncertain)])
+        for item in advice.values():
+            show(item.lines(named))
         if save is not None:
             show([f"saved     {save}; to run it: asyncdp run {shlex.quote(str(save))}"])
             put_schema_beside(save)
         note_all(text)
         return
-    base = scenario.base()
+    base, share = scenario.base(), MATERIAL if material is None else material
     with one_thread(), blaming(file), drawn() as progress:
         value = population(base, private=private)
-        result = forecast(base, target=target, workers=workers, known=value, progress=progress)
-        rest = list[Change]()
-        if len(result.verdicts) > 0:
-            helps = result.worth is not None or result.break_even.count(None) < len(result.owners)
-            options: Any = {"less_noise": helps, "workers": workers, "progress": progress}
-            rest = changes(value, result.worth, **options)
+        result = forecast(
+            base,
+            target=target,
+            workers=workers,
+            known=value,
+            judged=Asked(share, "linear" if own_best == "linear" else "any"),
+            whose=whose,
+            progress=progress,
+        )
     if as_json:
-        typer.echo(words.as_json(result, rest))
+        typer.echo(words.as_json(result))
         note_all(text)
         return
-    show(words.lines(result, rest) if details else words.first_screen(result, rest))
+    show(words.lines(result) if details else words.first_screen(result))
     note_all(text)
     again = ["forecast", file, *as_options(settings), "--details"]
+    again += [] if whose is None else ["--as", whose]
+    again += ["--private"] if private else []
     steps = ("to run it", ["run", file, *as_options(settings)])
     next_steps(*([] if details else [("all figures", again)]), steps)
 
@@ -110,15 +122,11 @@ def _advice(
     prices: Sequence[float] | None,
     target: float | None,
     **how: Any,
-) -> "dict[str, tuple[Any, MayBeOff | None]]":
-    """Return owners to invite, the best step and length, and budgets to buy.
-
-    By the option that asks for each, with how far the forecast of its end may be off.
-    """
+) -> dict[str, Any]:
+    """Return owners to invite, the best step and length, and budgets to buy, by option."""
     from asyncdp_sim.forecasts.advice.invite import invite
     from asyncdp_sim.forecasts.advice.market import buy
     from asyncdp_sim.forecasts.advice.tune import tune
-    from asyncdp_sim.forecasts.uncertainty import of_the_end
 
     advice: dict[str, Any] = {}
     if inviting:
@@ -127,7 +135,4 @@ def _advice(
         advice["tune"] = tune(scenario, **how)
     if prices is not None and target is not None:
         advice["market"] = buy(scenario, prices, target, **how)
-    for name, item in advice.items():
-        ends = None if item.scenario is None else of_the_end(item.scenario, **how)
-        advice[name] = item, ends
     return advice

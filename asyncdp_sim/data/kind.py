@@ -13,6 +13,7 @@ from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.neighbour import Swap
 
 if TYPE_CHECKING:
+    from asyncdp_sim.data.surrogates import PublicTable
     from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 
 
@@ -107,6 +108,16 @@ class DataKind(Variant):
     ) -> Iterator[Dataset]:
         """Yield the records with that drawn again, ``count`` times; none where nothing is."""
         return iter(())
+
+    def public_table(
+        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams
+    ) -> "PublicTable | None":
+        """Return the public rows, and what is public about the owners; None where none are."""
+        return None
+
+    def own_rows(self, streams: Streams) -> Dataset | None:
+        """Return the rows of ``data.own_path`` as those of one owner; None where there is none."""
+        return None
 
     def enlarged(
         self,

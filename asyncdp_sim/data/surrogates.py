@@ -3,8 +3,9 @@
 Owners differ as far as slopes of public rows show beyond chance.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +15,10 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
-from asyncdp_sim.data.dataset import Rows
+from asyncdp_sim.data.dataset import Dataset, Encoded, Rows
+
+if TYPE_CHECKING:
+    from asyncdp_sim.data.tables.preprocessing import Projection
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +49,47 @@ class PublicKnowledge:
     names: tuple[str, ...]
     others: int
     last: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PublicTable:
+    """Encoded public rows, and what is public about the owners.
+
+    Attributes
+    ----------
+    known : PublicKnowledge
+    rows : Encoded
+        The public rows before any projection.
+    projection : Projection
+        What made features of them.
+    """
+
+    known: PublicKnowledge
+    rows: Encoded
+    projection: "Projection"
+
+    def dataset(self, rows: Sequence[Rows]) -> Dataset:
+        """Return public rows as owners' records.
+
+        Parameters
+        ----------
+        rows : sequence of array
+            Of each owner: which of the public rows, from 0.
+        """
+        targets = self.projection.targets(self.rows.target)
+        features = self.projection.features(self.rows.matrix)
+        return Dataset(
+            features=tuple(features[places] for places in rows),
+            targets=tuple(targets[places] for places in rows),
+            columns=self.rows.columns,
+            public_rows_of_owner=(0,) * len(rows),
+            real=False,
+            rows=tuple(rows),
+            owner_names=self.known.names,
+            public_targets=targets,
+            table=self.rows,
+            projection=self.projection,
+        )
 
 
 @dataclass(frozen=True, eq=False)

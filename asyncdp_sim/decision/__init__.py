@@ -9,6 +9,8 @@ and over which of its cases were trained on.
 
 from asyncdp_sim.decision.adapted import JointModels, LinearModels
 from asyncdp_sim.decision.cross_validation import (
+    CrossValidation,
+    FreshRows,
     adapted_model,
     judge_by_cross_validation,
     judge_fresh,
@@ -30,7 +32,9 @@ __all__ = [
     "MATERIAL",
     "BreakEven",
     "Consortium",
+    "CrossValidation",
     "Estimate",
+    "FreshRows",
     "Gain",
     "JointModels",
     "LinearModels",

@@ -157,6 +157,84 @@ def _score(
     return Scored(errors_own[best], errors_own[constant], errors_used[-1], adapted, own.names[best])
 
 
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Divisions of an owner's rows into folds, each of which is left out of training in turn.
+
+    Own models are fitted once, whatever joint models they are compared with.
+
+    Attributes
+    ----------
+    rows : OwnRows
+    divisions : list of list of array
+        Places of the rows of each fold. With ``order`` there is one, of the latest fifth alone.
+    inner : list of array
+        Folds of the earlier rows, where rows have an order.
+    models : list of object
+        What was fitted without some folds, by division.
+    """
+
+    rows: OwnRows
+    divisions: list[list[Ints]]
+    inner: list[Ints]
+    models: list[_Models]
+
+    @classmethod
+    def divided(
+        cls,
+        rows: OwnRows,
+        sigma: float,
+        generator: np.random.Generator,
+        *,
+        own_best: OwnBest = "any",
+        repeats: int | None = None,
+    ) -> "CrossValidation":
+        """Divide the rows; parameters as of :func:`judge_by_cross_validation`."""
+        boosted = boosts(rows, own_best)
+        times = repeats or (FEW_REPEATS if boosted or rows.classes > 0 else REPEATS)
+        inner = list[Ints]()
+        if rows.order is None:
+            divisions = [folds(rows, FOLDS, generator) for _ in range(times)]
+        else:
+            divisions = [latest(rows, 1 / FOLDS)]
+            kept = rest(len(rows), divisions[0][0])
+            inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
+        models = [_Models(rows, sigma, boosted) for _ in divisions]
+        return cls(rows, divisions, inner, models)
+
+    def judge(
+        self,
+        joint: JointModels | JointOfFold,
+        *,
+        records: int | None = None,
+        material: float = MATERIAL,
+    ) -> Gain:
+        """Return the gain by joint models, or by those of each fold of the first division."""
+        rows, parts, ordered = self.rows, self.divisions, self.rows.order is not None
+        if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + ordered < 2:
+            return _nothing(len(rows), records, _count(joint))
+        found, places = list[Scored](), list[Ints]()
+        for division, models in zip(parts, self.models, strict=True):
+            for place, out in enumerate(division):
+                given = joint if isinstance(joint, JointModels) else joint(out)
+                inner = [part for at, part in enumerate(division) if at != place]
+                inner = self.inner if ordered else inner
+                as_is = models.uses(given, out)[0].scores[:, out]
+                found.append(_score(models, given, out, inner, rows.take(out), as_is))
+                places.append(out)
+        redraw = given.redraw
+        judged = sum(map(len, parts[0]))
+        trained = len(rows) - judged if ordered else 0
+        factor = 1 + judged / trained if trained > 0 else 1 / len(parts) + FOLDS / (FOLDS - 1)
+        each = len(parts[0])
+        blocks = [slice(at, at + each) for at in range(0, len(found), each)]
+        return _gain(
+            [_joined(found[block], places[block]) for block in blocks],
+            [rows.persons[np.concatenate(places[block])] for block in blocks],
+            factor, redraw, len(rows), records, material,
+        )  # fmt: skip
+
+
 def judge_by_cross_validation(
     rows: OwnRows,
     joint: JointModels | JointOfFold,
@@ -196,37 +274,57 @@ def judge_by_cross_validation(
     of it over repeats R, times 1/R + K/(K − 1): Nadeau and Bengio's 1/(KR) + n_test/n_train, for
     folds of n/K rows each. With one split it is that of the judged rows, times 1 + n_test/n_train.
     """
-    boosted = boosts(rows, own_best)
-    times = repeats or (FEW_REPEATS if boosted or rows.classes > 0 else REPEATS)
-    parts, found, places = list[list[Ints]](), list[Scored](), list[Ints]()
-    if rows.order is not None:
-        parts = [latest(rows, 1 / FOLDS)]
-    else:
-        parts = [folds(rows, FOLDS, generator) for _ in range(times)]
-    if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + (rows.order is not None) < 2:
-        return _nothing(len(rows), records, _count(joint))
-    for division in parts:
-        models = _Models(rows, sigma, boosted)
-        for place, out in enumerate(division):
-            given = joint if isinstance(joint, JointModels) else joint(out)
-            inner = [part for at, part in enumerate(division) if at != place]
-            if rows.order is not None:
-                kept = rest(len(rows), out)
-                inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
-            as_is = models.uses(given, out)[0].scores[:, out]
-            found.append(_score(models, given, out, inner, rows.take(out), as_is))
-            places.append(out)
-    redraw = joint.redraw if isinstance(joint, JointModels) else given.redraw
-    judged = sum(map(len, parts[0]))
-    trained = len(rows) - judged if rows.order is not None else 0
-    factor = 1 + judged / trained if trained > 0 else 1 / times + FOLDS / (FOLDS - 1)
-    each = len(parts[0])
-    blocks = [slice(at, at + each) for at in range(0, len(found), each)]
-    return _gain(
-        [_joined(found[block], places[block]) for block in blocks],
-        [rows.persons[np.concatenate(places[block])] for block in blocks],
-        factor, redraw, len(rows), records, material,
-    )  # fmt: skip
+    divided = CrossValidation.divided(rows, sigma, generator, own_best=own_best, repeats=repeats)
+    return divided.judge(joint, records=records, material=material)
+
+
+@dataclass(frozen=True, eq=False)
+class FreshRows:
+    """Rows that are trained on, and rows apart that judge; own models are fitted once.
+
+    Attributes
+    ----------
+    rows, fresh : OwnRows
+    inner : list of array
+        Folds of ``rows``.
+    models : object
+        What was fitted.
+    """
+
+    rows: OwnRows
+    fresh: OwnRows
+    inner: list[Ints]
+    models: _Models
+
+    @classmethod
+    def apart(
+        cls,
+        rows: OwnRows,
+        fresh: OwnRows,
+        sigma: float,
+        generator: np.random.Generator,
+        *,
+        own_best: OwnBest = "any",
+    ) -> "FreshRows":
+        """Divide the training rows; parameters as of :func:`judge_fresh`."""
+        inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
+        return cls(rows, fresh, inner, _Models(rows, sigma, boosts(rows, own_best)))
+
+    def judge(self, joint: JointModels, as_is: Array, *, material: float = MATERIAL) -> Gain:
+        """Return the gain by joint models, whose predictions of the fresh rows are ``as_is``."""
+        rows, fresh = self.rows, self.fresh
+        if len(rows) == 0 or len(fresh) == 0:
+            return _nothing(len(rows), None, len(joint.scores))
+        none = np.zeros(0, dtype=np.int64)
+        if joint.margins:  # one sigmoid for rows and fresh ones
+            scores = np.concatenate([joint.scores, as_is], axis=1)
+            both = JointModels(scores, None, None, margins=True)
+            as_is = both.calibrated(rows, np.arange(len(rows))).scores[:, len(rows) :]
+        scored = _score(self.models, joint, none, self.inner, fresh, as_is)
+        return _gain(
+            [scored], [fresh.persons], 1 + len(fresh) / len(rows), joint.redraw,
+            len(rows), len(rows), material,
+        )  # fmt: skip
 
 
 def judge_fresh(
@@ -259,19 +357,8 @@ def judge_fresh(
     The variance by rows is that of the mean paired difference over the judged rows, m of them,
     times 1 + m/n: the training rows are one draw, too.
     """
-    if len(rows) == 0 or len(fresh) == 0:
-        return _nothing(len(rows), None, len(joint.scores))
-    none = np.zeros(0, dtype=np.int64)
-    models = _Models(rows, sigma, boosts(rows, own_best))
-    if joint.margins:  # one sigmoid for rows and fresh ones
-        both = JointModels(np.concatenate([joint.scores, as_is], axis=1), None, None, margins=True)
-        as_is = both.calibrated(rows, np.arange(len(rows))).scores[:, len(rows) :]
-    inner = folds(rows, FOLDS, generator)
-    scored = _score(models, joint, none, inner, fresh, as_is)
-    return _gain(
-        [scored], [fresh.persons], 1 + len(fresh) / len(rows), joint.redraw,
-        len(rows), len(rows), material,
-    )  # fmt: skip
+    apart = FreshRows.apart(rows, fresh, sigma, generator, own_best=own_best)
+    return apart.judge(joint, as_is, material=material)
 
 
 def _joined(found: list[Scored], places: list[Ints]) -> Scored:

@@ -1,7 +1,9 @@
 """An owner's own models, and its uses of a joint one, fitted to some rows."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -81,16 +83,33 @@ def _boosted(rows: OwnRows) -> Any:
         model = HistGradientBoostingRegressor(loss="absolute_error", **options)
     else:
         model = HistGradientBoostingClassifier(**options)
-    return model.fit(rows.columns, rows.targets)
+    with _one_thread():
+        return model.fit(rows.columns, rows.targets)
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Keep boosting to one thread: on few rows others only wait, and take 18 times the time."""
+    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="openmp")
+    return limited
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController  # when scikit-learn has loaded its library
+
+    return ThreadpoolController()
 
 
 def _of_boosting(model: Any, columns: Array, classes: int) -> Array:
     """Return predictions (n, S); a class that was not among the rows has the least probability."""
     if classes == 0:
-        return np.asarray(model.predict(columns))[:, None]
+        with _one_thread():
+            return np.asarray(model.predict(columns))[:, None]
     logarithms = np.full((len(columns), classes), np.log(1e-6))
     places = model.classes_.astype(np.int64)
-    logarithms[:, places] = np.log(np.maximum(model.predict_proba(columns), 1e-6))
+    with _one_thread():
+        chances = model.predict_proba(columns)
+    logarithms[:, places] = np.log(np.maximum(chances, 1e-6))
     return np.asarray(logarithms[:, :-1] - logarithms[:, -1:])
 
 
@@ -124,7 +143,8 @@ class Uses:
         if self.path is not None:
             return np.concatenate([self.path.scores(columns), last])
         if self.own is not None:
-            return np.concatenate([np.broadcast_to(self.own, last.shape), last])
+            constant = np.broadcast_to(self.own, (len(FINITE), *last.shape[1:]))
+            return np.concatenate([constant, last])
         return last
 
 

@@ -1,4 +1,4 @@
-"""A forecast's pictures: the expected ψ over time, and what each owner has of joining."""
+"""A forecast's pictures: the expected ψ over time, and the gain of each owner."""
 
 from math import inf
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
-from asyncdp_sim.core.words import MOST_NUMBERS, as_float, known, numbers
+from asyncdp_sim.core.words import as_float, known, numbers
 from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture
@@ -17,12 +17,14 @@ from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
 
-OF_OWNERS = {"owner", "records", "alone", "profits", "epsilon_needed"}
+OF_OWNERS = {"owner", "records", "gain", "low", "high", "verdict"}
 LOOKS = (
-    (True, VERMILION, "^", "gains by joining"),
-    (False, BLUE, "o", "does worse by joining"),
-    (None, "#666666", "D", "undecided"),
+    ("gains", VERMILION, "^"),
+    ("does worse", BLUE, "o"),
+    ("no material difference", "#999999", "s"),
+    ("undecided", "#333333", "D"),
 )
+"""Colour and shape of each verdict."""
 LEVELS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("target", "target", {"color": VERMILION, "linestyle": ":"}),
 )
@@ -93,47 +95,42 @@ def over_time(found: dict[str, Any]) -> Picture:
 
 
 def owners(found: dict[str, Any]) -> Picture:
-    """Draw what every owner reaches alone beside the expected ψ of the private model."""
-    rows = found["owners"]
+    """Draw every owner's gain with its 95 % interval, the largest first."""
+    rows = sorted(found["owners"], key=lambda owner: -np.nan_to_num(known(owner["gain"])))
     names = tuple(str(owner["name"]) for owner in rows if owner.get("name") is not None)
     people = Participants(tuple(owner["owner"] for owner in rows), names)
-    records = np.array([owner["records"] for owner in rows], dtype=float)
-    alone = np.array([known(owner["alone"]) for owner in rows])
-    profits = np.array([owner["profits"] for owner in rows], dtype=object)
-    needed = np.array([known(owner["epsilon_needed"]) for owner in rows])
-    together, marks = known(found["psi"]), list[Layer]()
-    if np.isfinite(together):
-        look: dict[str, Any] = {"color": THEORY, "linewidth": 1.2}
-        marks.append(Layer("level", y=together, name="expected $\\psi$, together", look=look))
-    for verdict, shade, sign, words in LOOKS:
-        here = np.array([profit is verdict for profit in profits])
-        look = {"color": shade, "marker": sign, "markersize": 5, "linestyle": "none"}
-        if here.any():
-            marks.append(Layer("line", records[here], alone[here], name=words, look=look))
-    if len(rows) <= FEW_OWNERS:
-        for x, y, name in zip(records, alone, people.labels, strict=True):
-            marks.append(Layer("note", x, y, name=plain_text(name)))
-    counts = [int(np.sum(profits == verdict)) for verdict in (True, None)]
-    sizes = sorted(set(records.tolist()))
-    ticks = sizes if len(sizes) <= MOST_NUMBERS else None
-    psi = Side(f"$\\psi$ of the owner's own model\n{BETTER}", log=True, grid=True)
-    across = Side("records of the owner $n_i$", log=True, ticks=ticks)
-    budgets = [epsilon for owner in rows if (epsilon := as_float(owner.get("epsilon")))]
-    title = f"{counts[0]} of {len(rows)} owners gain by joining"
-    title += f" at ε = {numbers(budgets)}" if budgets else ""
-    figure = draw(Declaration([Panel(marks, across, psi)], title=title, columns=4))
-    by = "ψ" if found.get("decided_by") != "held-out errors" else "errors on held-out rows"
-    caption = (
-        f"ψ of each owner's own model. {counts[0]} of {len(rows)} owners gain by joining, and "
-        f"{counts[1]} {'is' if counts[1] == 1 else 'are'} undecided, by {by} ({found['data']})."
+    gain, low, high = (
+        np.array([known(owner[key]) for owner in rows]) for key in ("gain", "low", "high")
     )
-    table = {
-        **owner_table(people),
-        "records": records,
-        "psi_alone": alone,
-        "profits": profits,
-        "epsilon_needed": needed,
-    }
+    verdicts = np.array([owner["verdict"] for owner in rows])
+    places = np.arange(1, len(rows) + 1)
+    marks = [Layer("level", y=0.0, look={"color": THEORY, "linewidth": 1.0})]
+    for verdict, shade, sign in LOOKS:
+        here = verdicts == verdict
+        look: dict[str, Any] = {"color": shade, "marker": sign, "markersize": 5}
+        if here.any():
+            marks.append(
+                Layer("line", places[here], gain[here], low[here], high[here], verdict,
+                      look={**look, "linestyle": "none"})
+            )  # fmt: skip
+    counts = [int(np.sum(verdicts == name)) for name, _, _ in LOOKS]
+    budgets = [epsilon for owner in rows if (epsilon := as_float(owner.get("epsilon")))]
+    title = f"{counts[0]} of {len(rows)} owners gain by joining, {counts[1]} do worse"
+    title += f" at ε = {numbers(budgets)}" if budgets else ""
+    few = len(rows) <= FEW_OWNERS
+    labels = [plain_text(label) for label in people.labels] if few else ()
+    across = Side("owners, by gain", ticks=places.tolist() if few else (), labels=labels)
+    unit = f" ({found['unit']})" if found.get("unit") else ""
+    up = Side(f"gain: smaller {found['score']}{unit}", grid=True)
+    figure = draw(Declaration([Panel(marks, across, up)], title=title, columns=4))
+    caption = (
+        f"Gain of each owner by joining, with 95 % intervals. Of {len(rows)} owners {counts[0]} "
+        f"gain, {counts[1]} do worse, {counts[2]} have no material difference, {counts[3]} are "
+        f"undecided ({found['data']})."
+    )
+    records = np.array([owner["records"] for owner in rows], dtype=float)
+    table = {**owner_table(people), "records": records, "gain": gain, "low": low, "high": high}
+    table["verdict"] = verdicts
     return Picture("forecast-owners", figure, table, caption, _label(found), exact=False)
 
 

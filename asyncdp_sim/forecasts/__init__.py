@@ -8,18 +8,19 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import counts_rounds
-from asyncdp_sim.forecasts.benefit import Errors, OwnerForecast, errors, prospects, value_alone
 from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
 from asyncdp_sim.forecasts.by_runs import half_width
 from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
-from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.gains import Asked, GainForecast, gains
+from asyncdp_sim.forecasts.population import Population, population, value_alone
 from asyncdp_sim.forecasts.simulated import simulated
-from asyncdp_sim.forecasts.uncertainty import REDRAWS, MayBeOff, may_be_off
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.theory.prediction import Prediction
 
+PLAIN = Asked()
+"""Gains as the definition has them."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -55,7 +56,13 @@ class Forecast:
         Time at which the expected ψ first reaches the target; None if it never does.
     target_probability : float or None
         P(ψ at the end ≤ target).
-    owners : tuple of OwnerForecast
+    alone : array (N,)
+        ψ of each owner's own optimum: its fit to all records, which decides nothing. Without
+        members where the loss is not quadratic.
+    epsilon_spent : array (N,)
+        Expected ε of each owner at the end of the run.
+    gains : GainForecast or None
+        What owners gain by joining; None where that was not asked for.
     method : str
         How many runs were simulated.
     data : str
@@ -79,15 +86,10 @@ class Forecast:
     throughput : Prediction, optional
         Limits of the updates per time unit for any laws of the times, if no formula gives a
         value.
-    may_be_off : MayBeOff, optional
-        How far a forecast from substitute rows may be off from one of the owners' rows.
     time_unit : str, optional
         Name of a time unit.
     rounds : bool
         Whether the time unit has no name and is one round of answers.
-    worth : Errors, optional
-        Errors on owners' held-out rows, which decide which owners gain; None where no rows are
-        held out: ψ decides then.
     """
 
     scenario: Scenario
@@ -103,7 +105,9 @@ class Forecast:
     target: float | None
     target_time: float | None
     target_probability: float | None
-    owners: tuple[OwnerForecast, ...]
+    alone: Array
+    epsilon_spent: Array
+    gains: GainForecast | None
     method: str
     data: str
     not_for_release: bool
@@ -112,10 +116,8 @@ class Forecast:
     against: str | None = None
     known_after: bool = False
     observers: tuple[CostAgainst, ...] = ()
-    may_be_off: MayBeOff | None = None
     energy: EnergyForecast | None = None
     throughput: Prediction | None = None
-    worth: Errors | None = None
     time_unit: str | None = None
     rounds: bool = False
 
@@ -123,37 +125,6 @@ class Forecast:
     def cost_of_privacy(self) -> float:
         """Expected ψ that noise adds."""
         return self.psi - self.noise_free
-
-    @property
-    def verdicts(self) -> list[bool | None]:
-        """Whether each owner gains by joining; None where that is undecided."""
-        if self.worth is None:
-            return [owner.profits for owner in self.owners]
-        return self.worth.verdicts
-
-    @property
-    def break_even(self) -> list[float | None]:
-        """Smallest ε at which each owner gains; None for none, 0 below all that were tried."""
-        if self.worth is None:
-            return [owner.epsilon_needed for owner in self.owners]
-        return [self.worth.needed(owner) for owner in range(len(self.worth.names))]
-
-    def would_gain(self, factor: float) -> int:
-        """Return how many owners would gain if all budgets were multiplied by a factor.
-
-        Parameters
-        ----------
-        factor : float
-            One of the factors that were tried, where errors on held-out rows decide.
-        """
-        if self.worth is not None:
-            return int(self.worth.profits(self.worth.factors.index(factor)).sum())
-        return sum(
-            owner.epsilon_needed is not None
-            and owner.epsilon is not None
-            and owner.epsilon_needed < factor * owner.epsilon
-            for owner in self.owners
-        )
 
 
 def forecast(
@@ -163,7 +134,8 @@ def forecast(
     target: float | None = None,
     workers: int = 1,
     known: Population | None = None,
-    redraws: int = REDRAWS,
+    judged: Asked | None = PLAIN,
+    whose: str | None = None,
     progress: Progress | None = None,
 ) -> Forecast:
     """Forecast a scenario by simulated runs, on data that may be read.
@@ -180,9 +152,10 @@ def forecast(
         Processes for runs, ≥ 1.
     known : Population, optional
         Data of the forecast, if they are computed already.
-    redraws : int
-        Number of redraws of the substitute rows, from which the uncertainty of the forecast is
-        estimated; 0 for no estimate.
+    judged : Asked, optional
+        How gains are judged; None for none.
+    whose : str, optional
+        The owner on whose machine it is, by name or number: all its rows are read.
     progress : Progress, optional
         Receives the progress.
 
@@ -200,27 +173,14 @@ def forecast(
     scenario = known.scenario
     runs = simulated(known, workers, progress)
     psi, psi_half_width = runs.psi, half_width(runs.final)
-    off = None
-    if redraws > 0:
-        itself, options = runs.learned[1.0], {"redraws": redraws, "workers": workers}
-        off = may_be_off(known, itself=itself, **options, progress=progress)
-    owners = prospects(
-        known,
-        value_alone(known),
-        psi,
-        runs.noise_free,
-        runs.noise_cost,
-        runs.answers,
-        psi_half_width,
-    )
-    worth = None
-    if scenario.data.holds_out:
-        worth = errors(known, learned=runs.learned, workers=workers, progress=progress)
-        worth = replace(worth, rows=None if off is None else np.array(off.gain_half_width))
-        owners = [
-            replace(owner, profits=verdict, epsilon_needed=worth.needed(at))
-            for at, (owner, verdict) in enumerate(zip(owners, worth.verdicts, strict=False))
-        ]
+    accountant = known.problem.accountant
+    spent = accountant.spent(np.rint(runs.answers).astype(np.int64))
+    if known.problem.xi is None:
+        spent = np.full(len(spent), np.inf)
+    found = None
+    if judged is not None:
+        options = replace(judged, workers=workers, progress=progress)
+        found = gains(known, options, whose)
     reached = np.flatnonzero(runs.curve <= (np.nan if target is None else target))
     between: Literal["linear", "nearest"] = "linear"
     if not np.isfinite(runs.final).all():
@@ -245,22 +205,22 @@ def forecast(
         target=target,
         target_time=float(runs.times[reached[0]]) if len(reached) > 0 else None,
         target_probability=None if target is None else float(np.mean(runs.final <= target)),
-        owners=tuple(owners),
+        alone=value_alone(known),
+        epsilon_spent=np.asarray(spent, dtype=float),
+        gains=found,
         method=f"{len(runs.final)} simulated runs",
         data=known.words,
-        not_for_release=known.private,
+        not_for_release=known.private or whose is not None,
         timing=scenario.timing_unaccounted,
         unsound="; ".join(unsound) or None,
         against=None if observer is None else observer.describe(),
         known_after=observer is not None and not observer.by_count,
         observers=by_observer(known, psi, runs.noise_free),
-        may_be_off=off,
         energy=energy_forecast(scenario, time, time_half_width),
         throughput=next((each for each in pace if each.between is not None), None),
-        worth=worth,
         time_unit=scenario.run.time_unit,
         rounds=counts_rounds(scenario.run.time_unit, scenario.clock.model_dump()),
     )
 
 
-__all__ = ["Forecast", "MayBeOff", "OwnerForecast", "forecast"]
+__all__ = ["Forecast", "forecast"]

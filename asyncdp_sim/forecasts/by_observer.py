@@ -9,8 +9,7 @@ import numpy as np
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import figure
-from asyncdp_sim.forecasts.benefit import value_alone
-from asyncdp_sim.forecasts.population import Population
+from asyncdp_sim.forecasts.population import Population, value_alone
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.privacy.observers import Observer, ObserverKind

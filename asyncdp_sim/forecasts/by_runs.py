@@ -16,6 +16,7 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.network import Network
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Learned, Map, learn_all, live_all, processes, simulate_all
@@ -25,6 +26,29 @@ from asyncdp_sim.trace import Trace
 
 LARGEST = 1e100
 """A number whose cube floating point holds."""
+LIGHT, STIR = 2.5e10, 1e5
+"""Numbers of records that may be read to compare choices, some 15 s of work, fewer runs beyond;
+and how many could be read in the time that an update takes besides."""
+FEWEST = 10
+
+
+def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = 100) -> int:
+    """Return how many runs, 10 to ``most``, of so many updates (of all choices) are light work.
+
+    An answer reads p numbers of each of its owner's records where gradients are clipped, else p².
+    """
+    return max(2, min(most, max(FEWEST, int(LIGHT / (updates * work(scenario, dataset))))))
+
+
+def work(scenario: Scenario, dataset: Dataset) -> float:
+    """Return the numbers that an update reads, and what it takes besides as if it read more."""
+    p = float(scenario.data.features)
+    rows = p
+    bound = scenario.privacy.sensitivity
+    clipped = bound is not None and bound.clip_bound is not None
+    if clipped or scenario.sampled:
+        rows = float(np.mean([len(targets) for targets in dataset.targets]))
+    return STIR + p * rows
 
 
 def half_width(values: Array) -> float:

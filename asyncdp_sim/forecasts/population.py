@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
+from asyncdp_sim.runs.problem import Problem, Task, build_dataset, prepare
 from asyncdp_sim.scenario import Participants, Scenario
 
 RELEASE = "uses private data, not for release"
@@ -33,6 +36,10 @@ class Population:
         Whose data they are.
     quick_runs : QuickRuns
         Simulated runs of the scenario.
+    asked : Scenario
+        The scenario as given.
+    noise_records : array (N,), optional
+        Records n_i that noise is scaled for, where the data set lacks some of them.
     """
 
     scenario: Scenario
@@ -41,6 +48,13 @@ class Population:
     private: bool
     words: str
     quick_runs: QuickRuns
+    asked: Scenario
+    noise_records: Ints | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the records are those of the scenario, and no twin's."""
+        return self.private or self.scenario.data == self.asked.data
 
     @property
     def objective(self) -> Quadratic | None:
@@ -94,7 +108,7 @@ def population(
     DataError
         If a real table has no twin, or a data file is not what the scenario says.
     """
-    path = scenario.data.file
+    asked, path = scenario, scenario.data.file
     drawn = path is None and scenario.data.synthetic
     words = "synthetic records"
     if private and not drawn:
@@ -111,4 +125,33 @@ def population(
         dataset = build_dataset(scenario) if dataset is None else dataset
         problem = prepare(scenario, dataset, like)
     runs = QuickRuns.from_scenario(scenario)
-    return Population(scenario, dataset, problem, private and not drawn, words, runs)
+    private = private and not drawn
+    return Population(scenario, dataset, problem, private, words, runs, asked)
+
+
+def task_with_budgets(known: Population, factor: float) -> Task:
+    """Return what the scenario learns if all budgets are so many times as large."""
+    if factor == 1.0:
+        return known.problem.task
+    return task_at(known, factor * known.scenario.privacy.asked(known.scenario.owners.count))
+
+
+def task_at(known: Population, budgets: Array) -> Task:
+    """Return what the scenario learns with budgets ε_i, shape (N,); ∞ is without noise."""
+    privacy = known.scenario.privacy.model_copy(update={"epsilon": tuple(budgets.tolist())})
+    scenario = known.scenario.model_copy(update={"privacy": privacy})
+    return prepare(scenario, known.dataset, known.problem, noise_of=known.noise_records).task
+
+
+def value_alone(known: Population) -> Array:
+    """Return the ψ of each owner's own optimum, shape (N,); none if the loss is not quadratic.
+
+    ψ(θ_i*) ≥ 0 of exact second moments: θ_i* minimises over Θ, as θ* does, whose f is the least
+    there. It is the fit to all records, and decides nothing.
+    """
+    objective = known.objective
+    if objective is None:
+        return np.zeros(0)
+    alone = np.stack([objective.of_owner(owner).optimum for owner in range(objective.n_owners)])
+    judge = objective if known.judge is None else known.judge
+    return judge.relative_fitness(alone)

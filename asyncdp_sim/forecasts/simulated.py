@@ -8,19 +8,11 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
-from asyncdp_sim.forecasts.benefit import (
-    budgets_tried,
-    runs_of_each,
-    task_with_budgets,
-    value_alone,
-)
-from asyncdp_sim.forecasts.by_runs import final_psi, half_width, last, overflowed
+from asyncdp_sim.forecasts.by_runs import final_psi, last, overflowed
 from asyncdp_sim.forecasts.population import Population
-from asyncdp_sim.runs.replicates import Learned, joined
 
-REPLICATES, FIRST, FEWEST = 100, 40, 20
-"""Runs with noise; the first of them, the only ones where these decide which owners gain; and the
-fewest where errors on held-out rows do: ψ and the time are then of as many runs as these."""
+RUNS = 40
+"""Simulated runs with noise, and as many without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,9 +32,6 @@ class Simulated:
         difference between a run's models with and without noise, which no other chance is in.
     answers : array (N,)
         Mean number of answers that each owner released.
-    learned : dict
-        What was learned by the factor of the budgets, 1 among them: in the first runs, as many as
-        :func:`~asyncdp_sim.forecasts.benefit.errors` makes where rows are held out.
     """
 
     curve: Array
@@ -52,7 +41,6 @@ class Simulated:
     noise_free: float
     noise_cost: float
     answers: Array
-    learned: dict[float, Learned]
 
     @property
     def psi(self) -> float:
@@ -64,8 +52,7 @@ def simulated(population: Population, workers: int, progress: Progress | None = 
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
-    what those with noise clip. Of them the end alone is judged. Where rows are held out, all
-    budgets that are tried learn in the same fold, by the same gradients.
+    what those with noise clip. Of them the end alone is judged.
 
     Parameters
     ----------
@@ -77,23 +64,8 @@ def simulated(population: Population, workers: int, progress: Progress | None = 
     """
     scenario, runs, loud = population.scenario, population.quick_runs, population.problem.task
     options: Any = {"whole": True, "workers": workers, "progress": progress}
-    others, first, enough = list[float](), FIRST, FIRST
-    if scenario.data.holds_out:
-        factors = budgets_tried(population)
-        others = [factor for factor in factors if factor != 1.0]
-        first = runs_of_each(population, factors)
-        enough = max(FEWEST, first)
-    ends = [loud.without_noise(), *(task_with_budgets(population, factor) for factor in others)]
-    ends = [replace(task, record_every=scenario.run.updates) for task in ends]
-    traces, learned = runs.learned([loud, *ends], range(1, first + 1), **options)
-    noisy, silent, *rest = learned
-    tried = {1.0: noisy, **dict(zip(others, rest, strict=True))}
-    if _undecided(population, final_psi(noisy.curve)):
-        enough = REPLICATES
-    if enough > first:
-        further, more = runs.learned([loud, ends[0]], range(first + 1, enough + 1), **options)
-        traces = [*traces, *further]
-        noisy, silent = (joined(both) for both in zip((noisy, silent), more, strict=True))
+    silent_task = replace(loud.without_noise(), record_every=scenario.run.updates)
+    traces, [noisy, silent] = runs.learned([loud, silent_task], range(1, RUNS + 1), **options)
     final, noise_free = final_psi(noisy.curve), float(final_psi(silent.curve).mean())
     noise_cost = float(final.mean()) - noise_free
     judge = population.judge if population.judge is not None else population.objective
@@ -110,17 +82,7 @@ def simulated(population: Population, workers: int, progress: Progress | None = 
         noise_free=noise_free,
         noise_cost=noise_cost,
         answers=np.mean([trace.released for trace in traces], axis=0),
-        learned=tried,
     )
-
-
-def _undecided(population: Population, final: Array) -> bool:
-    """Return whether ψ of more runs may decide of an owner, or nothing else does."""
-    if population.scenario.data.holds_out:
-        return False
-    alone = value_alone(population)
-    away = np.abs(alone - final.mean())
-    return len(alone) == 0 or bool((away <= half_width(final)).any())
 
 
 def _mean(curve: npt.NDArray[np.void], column: str) -> Array:

@@ -1,7 +1,7 @@
 """A forecast on the screen and as JSON; it begins with the decision."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from math import isfinite
 from typing import Any
@@ -10,27 +10,46 @@ import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
 from asyncdp_sim.core.words import aligned, figure, number, numbers
-from asyncdp_sim.forecasts import Forecast, MayBeOff
+from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain, Verdict
+from asyncdp_sim.forecasts import Forecast
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.benefit import FACTORS, Errors, intervals
 from asyncdp_sim.forecasts.by_observer import as_rows
-from asyncdp_sim.forecasts.changes import Change
+from asyncdp_sim.forecasts.gains import Alike, GainForecast, OwnerGain
 from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.owners import shown
 from asyncdp_sim.theory.predict.plain import plain
 
-NAMED, LEVERS = 3, 3
-"""Owners that are named, and changes that are listed, on the first screen."""
 DIVERGED = 1e3
 """Multiple of ψ at the start, or of 1: a larger ψ without noise means divergence."""
-UNKNOWN = "not known: this model has no ψ of an owner alone; add --set data.held_out=0.2"
-SUBSTITUTE = "substitute rows leave no owner's gain or loss certain"
-TO_KNOW = (
-    "the owners' rows: --private (do not publish its output)",
-    "more public rows, drawn at random, with the owners' column",
+NOT_ASKED = "not computed"
+ALONE = (
+    "not known: public rows decide for no single owner. On an owner's machine: "
+    'asyncdp forecast FILE --as "NAME"'
 )
-"""Data that would make a forecast from substitute rows certain."""
+"""What public rows say of single owners."""
+DIFFER = (
+    "no verdict: the public rows show that owners differ, so that the mean of substitutes is not "
+    "the owners' mean"
+)
+SHARE = (
+    "share only whether you join. The privacy of the run covers neither this output nor an ε "
+    "chosen from it: choose ε from public rows"
+)
+MEAN = {
+    Verdict.GAINS: "the average owner gains by joining",
+    Verdict.WORSE: "the average owner does worse by joining",
+    Verdict.NO_DIFFERENCE: "joining makes no material difference for the average owner",
+    Verdict.UNDECIDED: "undecided for the average owner",
+}
+ONE = {
+    Verdict.GAINS: "{} gains by joining",
+    Verdict.WORSE: "{} does worse by joining",
+    Verdict.NO_DIFFERENCE: "joining makes no material difference for {}",
+    Verdict.UNDECIDED: "undecided for {}",
+}
+"""Verdicts as sentences."""
 
 
 @dataclass(frozen=True)
@@ -40,247 +59,193 @@ class Decision:
     Attributes
     ----------
     decision : str
-        Which owners should join.
+        The verdict, with the gain and its 95 % interval.
+    owners : str
+        How many owners have each verdict, or why nobody's is known.
     break_even : str
         From which ε on.
-    how_good, how_soon, privacy, how_sure : str
-    would_change_it : tuple of str
-        At most three changes, with what they would do.
-    gain, do_worse, undecided : tuple of int
-        Owners by number.
+    errors : str
+        Mean errors of the models that are compared.
+    alike : str
+        Whether owners are alike; "" where that is not assumed.
+    how_soon, privacy, how_sure : str
+    sharing : str
+        What of this may be shared; "" where no private record was read.
+    warning : str
+        "" where there is none.
     """
 
     decision: str
+    owners: str
     break_even: str
-    how_good: str
+    errors: str
+    alike: str
     how_soon: str
     privacy: str
     how_sure: str
-    would_change_it: tuple[str, ...]
-    gain: tuple[int, ...]
-    do_worse: tuple[int, ...]
-    undecided: tuple[int, ...]
+    sharing: str
+    warning: str
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return its lines, at most nine, each with its name."""
-        names = ["What would change it", *[""] * LEVERS]
-        return [
+        """Return its lines, each with its name; without those that are empty."""
+        every = [
             ("Decision", self.decision),
+            ("Warning", self.warning),
+            ("Single owners", self.owners),
+            ("Owners alike?", self.alike),
             ("Break-even ε", self.break_even),
-            ("How good", self.how_good),
+            ("Mean error", self.errors),
             ("How soon", self.how_soon),
             ("At what privacy", self.privacy),
             ("How sure", self.how_sure),
-            *zip(names, self.would_change_it, strict=False),
+            ("Sharing", self.sharing),
         ]
+        return [(name, text) for name, text in every if text != ""]
 
 
-def decide(found: Forecast, changes: Sequence[Change] = ()) -> Decision:
-    """Return the decision of a forecast.
-
-    Parameters
-    ----------
-    found : Forecast
-    changes : sequence of Change
-        Further changes that were tried.
-    """
-    pairs = list(zip(found.participants.numbers, found.verdicts, strict=False))
+def decide(found: Forecast) -> Decision:
+    """Return the decision of a forecast in words."""
+    gains, grows = found.gains, divergence(found)
     return Decision(
-        decision=_decision(found),
-        break_even=_break_even(found),
-        how_good=_how_good(found),
+        decision=NOT_ASKED if gains is None else verdict(found, gains),
+        owners="" if gains is None else _single_owners(gains),
+        break_even="" if gains is None else _break_even_line(gains),
+        errors="" if gains is None else _errors(gains),
+        alike="" if gains is None or gains.alike is None else _alike(gains.alike),
         how_soon=f"after {time_words(found)}" + " (rounds of answers)" * found.rounds,
         privacy=_privacy(found),
         how_sure=_how_sure(found),
-        would_change_it=tuple(_levers(found, changes))[:LEVERS],
-        gain=tuple(owner for owner, gains in pairs if gains is True),
-        do_worse=tuple(owner for owner, gains in pairs if gains is False),
-        undecided=tuple(owner for owner, gains in pairs if gains is None),
+        sharing=_sharing(found),
+        warning="" if grows is None else f"take shorter steps: {grows}",
     )
 
 
-def time_words(found: Forecast) -> str:
-    """Return the expected time of the last update, with its ± and unit."""
-    half = f" ± {found.time_half_width:.2g}" if found.time_half_width > 0 else ""
-    return in_unit(f"{number(found.time)}{half} units", found.time_unit)
+def verdict(found: Forecast, gains: GainForecast) -> str:
+    """Return the verdict on the mean owner, or on the one that asks, as a sentence."""
+    if gains.reads == "owner":
+        [owner] = gains.owners
+        name, gain = _name(owner), owner.gain
+        start = ONE[gain.verdict].format(name) + f" {_at(found)}"
+        return f"{_guessing(gain.better_than_guessing)}{start}: {_gain(gains, gain.gain, gain.own)}"
+    if gains.together is None:
+        differ = gains.alike is not None and gains.alike.known == "differ"
+        return DIFFER if differ else "not known: no owner has rows to be judged on"
+    mean = gains.together
+    condition = ""
+    if gains.alike is not None:
+        condition = "if owners are alike, "
+    better = min(gains.joint, gains.adapted) < gains.guessing
+    text = f"{condition}{MEAN[mean.verdict]} {_at(found)}"
+    return f"{_guessing(better)}{text}: {_gain(gains, mean.gain, gains.own)}"
 
 
-def divergence(found: Forecast) -> str | None:
-    """Return the growth of ψ without noise if steps are too long; else None."""
-    start = float(found.curve[0])
-    if found.noise_free <= DIVERGED * max(1.0, start):
-        return None
-    return f"without noise ψ grows from {number(start)} to {number(found.noise_free)}"
+def _guessing(better: bool) -> str:
+    return "" if better else "the joint model is no better than guessing; "
 
 
-def counts(found: Forecast) -> tuple[int, int, int]:
-    """Return how many owners gain, how many do worse, and how many are undecided."""
-    gain, worse, undecided = (found.verdicts.count(verdict) for verdict in (True, False, None))
-    return gain, worse, undecided
+def _gain(gains: GainForecast, gain: Estimate, own: float) -> str:
+    """Return a gain with its interval, in its unit and as a share of the own error."""
+    if not isfinite(gain.value):
+        return "no rows to be judged on"
+    least = "at least " if gains.at_least else ""
+    percent = round(100 * gain.value / own) if own > 0 else 0
+    share = f", {percent}% of its own error" if percent != 0 else ""
+    return f"gain {least}{number(gain.value)}{_unit(gains)} ({_interval(gain)}){share}"
 
 
-def _decision(found: Forecast) -> str:
-    (gain, worse, undecided), at = counts(found), _at(found)
-    total = gain + worse + undecided
-    if total == 0:
-        return UNKNOWN
-    if undecided == total:
-        within = "every difference is within its 95 % interval"
-        return f"not known {at}: {within if found.may_be_off is None else SUBSTITUTE}"
-    rest = f"{worse} of {total} {'does' if worse == 1 else 'do'} worse than alone"
-    rest += f", {undecided} {'is' if undecided == 1 else 'are'} undecided" * (undecided > 0)
-    if gain == 0:
-        mostly = "not known for most owners" if 2 * undecided > total else "no owner should join"
-        return f"{mostly} {at}: {rest}"
-    if gain == total:
-        return f"all owners should join {at}: {gain} of {total} gain"
-    owners = found.participants
-    labels = owners.shown or tuple(f"owner {number}" for number in owners.numbers)
-    joining = [label for label, gains in zip(labels, found.verdicts, strict=True) if gains is True]
-    names = ", ".join(joining[:NAMED]) + ", …" * (gain > NAMED)
-    return f"{gain} of {total} owners should join {at} ({names}); {rest}"
+def _interval(gain: Estimate) -> str:
+    if not isfinite(gain.half_width):
+        return "95 % interval unknown"
+    return f"95 % interval {number(gain.low)} to {number(gain.high)}"
 
 
-def _budgets(found: Forecast) -> list[float]:
-    """Return the finite budgets of the owners."""
-    budgets = found.scenario.privacy.epsilons(found.scenario.owners.count).tolist()
-    return [budget for budget in budgets if isfinite(budget)]
+def _unit(gains: GainForecast) -> str:
+    return f" {gains.unit}" if gains.unit else ""
 
 
-def _at(found: Forecast) -> str:
-    budgets = _budgets(found)
-    return f"at ε = {numbers(budgets)}" if len(budgets) > 0 else "without privacy"
-
-
-def _break_even(found: Forecast) -> str:
-    """Return the break-even ε of owners, by the criterion of the decision."""
-    every = found.break_even
-    finite = sorted(budget for budget in every if budget is not None)
-    if len(every) == 0 or len(_budgets(found)) == 0:
-        return "–"
-    if len(finite) == 0:
-        if found.worth is not None:
-            largest = found.worth.factors[-1] * max(_budgets(found))
-            return f"none up to ε = {number(largest)}, the largest tried"
-        joint = f"even without noise, ψ of the joint model is {number(found.noise_free)}"
-        return f"none: {joint}, larger than ψ of every owner alone"
-    low = 0.0 if found.worth is None else found.worth.factors[0] * min(_budgets(found))
-    first, *later = (
-        "below the least tried" if budget < low else number(budget) for budget in finite
-    )
-    half = (len(every) - 1) // 2
-    middle = f", {later[half - 1]} for half of the owners" if 1 <= half <= len(later) else ""
-    without = len(every) - len(finite)
-    none = f"; {without} of {len(every)} owners have none" if without > 0 else ""
-    mean = "" if found.worth is None else " (of mean errors, without ±)"
-    return f"{first} for the first owner{middle}{none}{mean}"
-
-
-def _how_good(found: Forecast) -> str:
-    if found.worth is not None:
-        return _errors(found, found.worth)
-    half = f" ± {found.psi_half_width:.2g}" if found.psi_half_width > 0 else ""
-    alone = [owner.alone for owner in found.owners]
-    own = f", {number(float(np.median(alone)))} alone (median owner)" if len(alone) > 0 else ""
+def _single_owners(gains: GainForecast) -> str:
+    if gains.reads == "owner":
+        rows = gains.owners[0].gain.rows_to_decide
+        return "" if rows is None else f"about {rows:,} rows would decide (now {_rows(gains)})"
+    if len(gains.owners) == 0:
+        return ALONE
+    counts = gains.counts()
+    some = "" if len(gains.owners) == gains.count else f" (of {gains.count}, evenly spaced)"
     return (
-        f"excess loss ψ {number(found.psi)}{half} together{own}, "
-        f"{number(float(found.curve[0]))} untrained"
+        f"{len(gains.owners)}{some}: {counts['gains']} gain, {counts['does worse']} do worse, "
+        f"{counts['no material difference']} no material difference, "
+        f"{counts['undecided']} undecided"
     )
 
 
-def _errors(found: Forecast, worth: Errors) -> str:
-    score, half = worth.score, intervals(worth, found.may_be_off).joined
-    joined = worth.joined[worth.given].mean(axis=0)
-    unit = f" ({worth.unit})" if worth.unit else ""
-    values = [float(np.nanmedian(scores)) for scores in (joined, half, worth.alone, worth.guessing)]
-    together, off, alone, guess = (
-        f"{value:.1%}" if score.more_is_better else number(value) for value in values
-    )
-    return (
-        f"{score.words}{unit} of the median owner: {together} ± {off} together, {alone} alone, "
-        f"{guess} guessing"
-    )
+def _rows(gains: GainForecast) -> str:
+    return f"{gains.owners[0].gain.rows:,}"
 
 
-def _privacy(found: Forecast) -> str:
-    privacy, budgets = found.scenario.privacy, _budgets(found)
-    if found.unsound is not None or found.timing is not None:
-        return "NO finite ε: --details says why"
-    if len(budgets) == 0:
-        return "none: nothing is hidden"
-    if privacy.noise == "scalar-as-published":
-        return "NO finite ε: one draw of noise for all coordinates, as published"
-    delta = f", δ = {privacy.stated_delta:g}" if privacy.stated_delta else ""
-    against = "" if found.against is None else f", against {found.against}"
-    free = found.scenario.owners.count - len(budgets)
-    without = f"; none for {free} owners" if free > 0 else ""
-    if len(found.scenario.outside_parts) > 0:
-        without += "; not shown: this rests on code from outside"
-    elif privacy.on_trust:
-        without += ", if the declared bound holds"
-    hidden = f", {privacy.change}" if privacy.per_owner else ""
-    return f"ε = {numbers(budgets)}{delta} per owner for the whole run{hidden}{against}{without}"
+def _break_even_line(gains: GainForecast) -> str:
+    """Return from which ε on the average owner, or the one that asks, gains."""
+    known, budgets = gains.break_even, gains.budgets
+    who = "the average owner"
+    if gains.reads == "owner":
+        known, who = gains.owners[0].break_even, _name(gains.owners[0])
+    if len(budgets) < 2 or (gains.together is None and gains.reads != "owner"):
+        return ""
+    if known is None:
+        return f"none up to ε = {number(budgets[-1])}, the largest tried"
+    return f"from ε = {_level(known)} on, {who} gains"
+
+
+def _level(level: BreakEven) -> str:
+    if level.low == 0:
+        return f"{number(level.value)} or less"
+    return f"{number(level.value)} ({number(level.low)} to {number(level.high)})"
+
+
+def _errors(gains: GainForecast) -> str:
+    values = [(gains.own, "own model"), (gains.joint, "joint model")]
+    values += [(gains.adapted, "adapted"), (gains.guessing, "guessing")]
+    texts = ", ".join(f"{number(value)} {name}" for value, name in values)
+    return f"{texts} ({gains.score}{f', {gains.unit}' if gains.unit else ''})"
+
+
+def _alike(alike: Alike) -> str:
+    """Return whether owners are alike, in words."""
+    if alike.rows_per_owner == 0:
+        return "not known: no public row names its owner"
+    figures = f"τ² = {alike.variance:.3g} ± {alike.half_width:.2g} between owners"
+    if alike.known == "differ":
+        return f"no: {figures}, from {number(alike.rows_per_owner)} public rows per owner"
+    if alike.known == "unknown":
+        return (
+            f"not known: {number(alike.rows_per_owner)} public rows per owner are too few; about "
+            "as many as own rows are needed"
+        )
+    return f"no difference shown: {figures}"
 
 
 def _how_sure(found: Forecast) -> str:
-    off, runs = found.may_be_off, found.method
-    if found.worth is not None:
-        runs = f"{found.worth.joined.shape[1]} simulated runs"
-    if off is not None and found.worth is not None:
-        return f"± and verdicts include {runs} and {off.redraws} redraws of the substitute rows"
-    if off is not None:
-        return f"by {runs}; substitute rows may move ψ by ± {off.psi_half_width:.2g}"
-    return f"a gain or loss counts if it exceeds its 95 % interval over {runs} ({found.data})"
+    gains = found.gains
+    if gains is None:
+        return f"by {found.method} ({found.data})"
+    return f"95 % intervals over {gains.judged_on}, and over {gains.runs} simulated runs"
 
 
-def _levers(found: Forecast, changes: Sequence[Change]) -> Iterator[str]:
-    """Yield what would change the decision, the most promising first."""
-    gain, worse, undecided = counts(found)
-    total = gain + worse + undecided
-    grows = divergence(found)
-    if grows is not None:
-        yield f"a shorter step: {grows}"
-    if found.may_be_off is not None and gain == 0 and 2 * undecided > total:
-        yield from TO_KNOW
-    if total == 0:
-        return
-    settings = [
-        (change.words, change.profits) for change in changes if change.budgets_times is None
-    ]
-    tried = [*_budget_lever(found, gain, total), *settings]
-    tried.sort(key=lambda lever: -abs(lever[1] - gain))
-    beyond = "" if found.worth is None else " beyond the ±"
-    texts = [f"{words}: {would} of {total} owners would gain{beyond}" for words, would in tried]
-    helping = sum(would != gain for _, would in tried)
-    yield from texts[:helping]
-    if found.scenario.algorithm.one_on_one is not None:
-        yield "another step, number of updates and cap on answers: --tune finds them"
-    yield from texts[helping:]
+def _sharing(found: Forecast) -> str:
+    if found.gains is not None and found.gains.reads == "owner":
+        return SHARE
+    return RELEASE if found.not_for_release else ""
 
 
-def _budget_lever(found: Forecast, gain: int, total: int) -> list[tuple[str, int]]:
-    """Return the nearest budgets at which other owners gain (else the farthest), with counts."""
-    if len(_budgets(found)) == 0:
-        return []
-    tried = FACTORS if found.worth is None else found.worth.factors
-    would = {factor: found.would_gain(factor) for factor in tried}
-    larger = sorted(factor for factor in would if factor > 1)
-    smaller = sorted((factor for factor in would if factor < 1), reverse=True)
-    way = smaller if gain == total else larger
-    if len(way) == 0:
-        return []
-    nearest = next((factor for factor in way if would[factor] != gain), way[-1])
-    return [(f"ε {nearest:g} times as large", would[nearest])]
+def _name(owner: OwnerGain) -> str:
+    return f"owner {owner.owner}" if owner.name is None else shown([owner.name])[0]
 
 
 MOST = 20
 """Owners that the screen shows; JSON has all."""
-_BY_PSI = "gains: the joint model has a smaller ψ than the owner's own model, which needs no noise;"
-_BY_ERRORS = (
-    "gains: on the owner's held-out rows the joint model is better than its own, beyond the ±;"
-)
-_BREAK_EVEN = (
-    "break-even: the smallest ε at which joining helps this owner (all owners' ε scaled alike)"
+_MEANING = (
+    "gain: own error minus that of the joint model, as it is or adapted to the owner's rows, on "
+    "rows that no model has seen; low, high: its 95 % interval;",
+    "break-even: the smallest ε from which on an owner gains (all owners' ε scaled alike)",
 )
 """What the columns of the owners' table mean, below it."""
 _OBSERVED = (
@@ -298,59 +263,53 @@ def decision_lines(decision: Decision) -> list[str]:
     return [f"{name:<{width}}  {value}" for name, value in rows]
 
 
-def first_screen(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
-    """Return the decision, and at most 20 owners, a row each.
-
-    Parameters
-    ----------
-    found : Forecast
-    changes : sequence of Change
-        Further changes that were tried.
-    """
-    texts = decision_lines(decide(found, changes))
-    if len(found.verdicts) > 0:
-        texts += ["", *aligned(owners(found)), *_more(found)]
+def first_screen(found: Forecast) -> list[str]:
+    """Return the decision, and at most 20 owners, a row each."""
+    texts = decision_lines(decide(found))
+    if found.gains is not None and len(found.gains.owners) > 1:
+        more = len(found.gains.owners) - MOST
+        texts += ["", *aligned(owners(found.gains))]
+        texts += [f"and {more} more; --json has all of them"] if more > 0 else []
     return texts
 
 
-def lines(found: Forecast, changes: Sequence[Change] = ()) -> list[str]:
-    """Return the first screen, then all figures and the meaning of columns.
-
-    Parameters
-    ----------
-    found : Forecast
-    changes : sequence of Change
-        Further changes that were tried.
-    """
+def lines(found: Forecast) -> list[str]:
+    """Return the first screen, then all figures and the meaning of columns."""
     rows = figures(found)
     width = max(len(name) for name, _ in rows)
-    texts = first_screen(found, changes)
-    if len(found.verdicts) > 0:
-        texts += [_BY_PSI if found.worth is None else _BY_ERRORS, _BREAK_EVEN]
+    texts = first_screen(found)
+    if found.gains is not None and len(found.gains.owners) > 1:
+        texts += _MEANING
     texts += ["", *(f"{name:<{width}}  {value}" for name, value in rows)]
-    if found.worth is not None:
-        texts += _meaning(found.worth, found.may_be_off)
-    texts += [
-        f"tried: {change.words}: {change.profits} owners would gain, {change.loses} would do worse"
-        for change in changes
-    ]
     if len(found.observers) > 0:
         texts += [*aligned(as_rows(found.observers)), *_OBSERVED]
     return texts
 
 
-def _meaning(found: Errors, off: MayBeOff | None) -> Iterator[str]:
-    """Yield the meaning of errors on held-out rows, and of their ±."""
-    unit = f" ({found.unit})" if found.unit else ""
-    yield (
-        f"together, alone: {found.score.meaning}{unit} of the joint and of the "
-        "owner's own model, on its held-out rows; all budgets use the same networks and noise, "
-        "and own models have no noise"
-    )
-    over = f"{found.joined.shape[1]} runs"
-    if off is not None:
-        over += f", {off.redraws} {off.uncertain}, and owners' rows drawn anew"
-    yield f"±: a 95 % interval of the expected difference, over {over}"
+def owners(gains: GainForecast) -> list[list[str]]:
+    """Return a row for each owner, the largest gain first, as texts; the header first."""
+    budgets = {owner.epsilon for owner in gains.owners}
+    names = shown([owner.name or str(owner.owner) for owner in gains.owners])
+    pairs = zip(gains.owners, names, strict=True)
+    ordered = sorted(pairs, key=lambda pair: -np.nan_to_num(pair[0].gain.gain.value))
+    heads = ["owner", "records", *["ε"] * (len(budgets) > 1), "own error", "joint", "adapted"]
+    levels = len(gains.budgets) > 1
+    table = [[*heads, "gain", "low", "high", "verdict", *["break-even"] * levels]]
+    for owner, name in ordered[:MOST]:
+        gain = owner.gain
+        level = "–" if owner.break_even is None else figure(owner.break_even.value)
+        table.append(
+            [
+                name,
+                str(gain.records),
+                *[figure(owner.epsilon)] * (len(budgets) > 1),
+                *(figure(value) for value in (gain.own, gain.joint, gain.adapted)),
+                *(figure(value) for value in (gain.gain.value, gain.gain.low, gain.gain.high)),
+                str(gain.verdict),
+                *[level] * levels,
+            ]
+        )
+    return table
 
 
 def figures(found: Forecast) -> list[tuple[str, str]]:
@@ -379,7 +338,11 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         ]
     if found.energy is not None:
         rows.append(("energy", found.energy.describe()))
-    rows += _gaining(found)
+    rows += _of_gains(found.gains)
+    if len(found.alone) > 0:
+        fits = int(np.sum(found.alone > found.psi))
+        fit = f"for {fits} of {len(found.alone)} owners the joint model fits all records better"
+        rows.append(("fit to all records", fit))
     breaks = [] if found.unsound is None else [found.unsound]
     breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
     if len(breaks) > 0:
@@ -392,99 +355,70 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
         *rows,
         ("method", found.method),
         ("data", found.data + (f": {RELEASE}" if found.not_for_release else "")),
-        *off(found.may_be_off),
     ]
 
 
-def off(found: MayBeOff | None) -> list[tuple[str, str]]:
-    """Return the uncertainty from substitute rows, and the causes that it leaves out."""
-    if found is None:
-        return []
-    text = f"ψ ± {figure(found.psi_half_width)}"
-    if len(found.errors_half_width) > 0:
-        unit = f" {found.unit}" if found.unit else ""
-        middle = float(np.median(found.errors_half_width))
-        text += f", {found.score} ± {figure(middle)}{unit} of the median owner"
-    text += f": {found.redraws} {found.uncertain}"
-    return [("may be off by", text), *(("beyond that", reason) for reason in found.left_out)]
-
-
-def off_lines(found: MayBeOff | None) -> list[str]:
-    """Return the uncertainty of the figures of a recommended scenario, in words."""
-    if found is None:
-        return []
-    [(name, first), *rest] = off(found)
-    rows = [(name, f"for the recommended scenario, {first}"), *rest]
-    return [f"{name:<{len(rows[0][0])}}  {text}" for name, text in rows]
+def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
+    """Yield what the first screen leaves out of a mean gain."""
+    if gains is None or gains.together is None:
+        return
+    mean = gains.together
+    weighted = f"{number(mean.by_records.value)}{_unit(gains)} ({_interval(mean.by_records)})"
+    yield "gain by records", f"{weighted}: {mean.verdict_by_records}"
+    yield "assumes", f"all {gains.count} owners join, with these ε"
+    yield "material", f"{gains.material:.0%} of the own error"
 
 
 def gaining(found: Forecast) -> str:
-    """Return the number of owners that gain, by the criterion of the decision."""
-    gain, worse, undecided = counts(found)
-    by = "ψ of all records" if found.worth is None else "errors on their held-out rows"
-    total = len(found.verdicts)
-    return f"{gain} of {total} owners ({worse} do worse, {undecided} undecided), by {by}"
+    """Return the verdict on the mean owner, and how many owners have each."""
+    if found.gains is None:
+        return NOT_ASKED
+    return verdict(found, found.gains)
 
 
-def _gaining(found: Forecast) -> list[tuple[str, str]]:
-    """Return the numbers of owners that gain, by the criterion of the decision and by ψ."""
-    if len(found.verdicts) == 0:
-        return []
-    rows = [("gains from joining", gaining(found))]
-    if found.worth is not None and len(found.owners) > 0:
-        fits, total = sum(owner.alone > found.psi for owner in found.owners), len(found.owners)
-        fit = f"for {fits} of {total} owners the joint model fits all records better"
-        rows.append(("smaller ψ", fit))
-    return rows
+def time_words(found: Forecast) -> str:
+    """Return the expected time of the last update, with its ± and unit."""
+    half = f" ± {found.time_half_width:.2g}" if found.time_half_width > 0 else ""
+    return in_unit(f"{number(found.time)}{half} units", found.time_unit)
 
 
-def owners(found: Forecast) -> list[list[str]]:
-    """Return a row for each owner, the largest gain first, as texts; the header first."""
-    worth, names = found.worth, found.participants.labels
-    if worth is None:
-        heads = ["ε spent", "ψ alone"]
-        records = np.array([owner.records for owner in found.owners])
-        budgets = np.array([owner.epsilon or np.inf for owner in found.owners])
-        gains = np.array([owner.alone for owner in found.owners]) - found.psi
-        cells = [[figure(o.epsilon_spent), figure(o.alone)] for o in found.owners]
-    else:
-        heads = ["together", "alone", "difference"]
-        records, budgets, gains = worth.records, worth.epsilon, worth.gain(worth.given)
-        joined, half = worth.joined[worth.given].mean(axis=0), worth.half_width(worth.given)
-        cells = [
-            [f"{both:.3g}", f"{own:.3g}", f"{both - own:.3g} ± {width:.2g}"]
-            for both, own, width in zip(joined, worth.alone, half, strict=True)
-        ]
-    alike = len(set(budgets.tolist())) == 1
-    verdicts = [
-        {True: "yes", False: "no", None: "undecided"}[verdict] for verdict in found.verdicts
-    ]
-    order = np.argsort(-gains, kind="stable")[:MOST].tolist()
-    return [
-        ["owner", "records", *["ε"] * (not alike), *heads, "gains", "break-even"],
-        *(
-            [
-                names[i], str(records[i]), *[figure(budgets[i])] * (not alike), *cells[i],
-                verdicts[i], _break_even_of(found, i, float(budgets[i])),
-            ]
-            for i in order
-        ),
-    ]  # fmt: skip
+def divergence(found: Forecast) -> str | None:
+    """Return the growth of ψ without noise if steps are too long; else None."""
+    start = float(found.curve[0])
+    if found.noise_free <= DIVERGED * max(1.0, start):
+        return None
+    return f"without noise ψ grows from {number(start)} to {number(found.noise_free)}"
 
 
-def _break_even_of(found: Forecast, owner: int, budget: float) -> str:
-    """Return the break-even ε, as a limit if it lies outside the range that was tried."""
-    needed = found.break_even[owner]
-    factors = (1.0,) if found.worth is None else found.worth.factors
-    if found.worth is None or needed not in (None, 0.0):
-        return "never" if needed is None else figure(needed)
-    tried = factors[-1 if needed is None else 0] * budget
-    return f"{'>' if needed is None else '≤'} {figure(tried)}" if len(factors) > 1 else "–"
+def _budgets(found: Forecast) -> list[float]:
+    """Return the finite budgets of the owners."""
+    budgets = found.scenario.privacy.epsilons(found.scenario.owners.count).tolist()
+    return [budget for budget in budgets if isfinite(budget)]
 
 
-def _more(found: Forecast) -> list[str]:
-    more = len(found.verdicts) - MOST
-    return [f"and {more} more; --json has all of them"] if more > 0 else []
+def _at(found: Forecast) -> str:
+    budgets = _budgets(found)
+    return f"at ε = {numbers(budgets)}" if len(budgets) > 0 else "without privacy"
+
+
+def _privacy(found: Forecast) -> str:
+    privacy, budgets = found.scenario.privacy, _budgets(found)
+    if found.unsound is not None or found.timing is not None:
+        return "NO finite ε: --details says why"
+    if len(budgets) == 0:
+        return "none: nothing is hidden"
+    if privacy.noise == "scalar-as-published":
+        return "NO finite ε: one draw of noise for all coordinates, as published"
+    delta = f", δ = {privacy.stated_delta:g}" if privacy.stated_delta else ""
+    against = "" if found.against is None else f", against {found.against}"
+    free = found.scenario.owners.count - len(budgets)
+    without = f"; none for {free} owners" if free > 0 else ""
+    if len(found.scenario.outside_parts) > 0:
+        without += "; not shown: this rests on code from outside"
+    elif privacy.on_trust:
+        without += ", if the declared bound holds"
+    hidden = f", {privacy.change}" if privacy.per_owner else ""
+    return f"ε = {numbers(budgets)}{delta} per owner for the whole run{hidden}{against}{without}"
 
 
 def _pace(found: Forecast) -> list[tuple[str, str]]:
@@ -504,14 +438,14 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
     return [] if grows is None else [("diverges", f"{grows}: take shorter steps")]
 
 
-def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
-    """Return the forecast as JSON, and errors on held-out rows; infinite is the text "inf"."""
+def as_json(found: Forecast) -> str:
+    """Return the forecast as JSON; infinite is the text "inf"."""
     raw = _fields(found)
-    for internal in ("scenario", "participants", "worth"):
+    for internal in ("scenario", "participants", "gains"):
         del raw[internal]
-    decision = asdict(decide(found, changes))
-    raw = {"decision": decision, **raw}
-    raw["decided_by"] = "psi" if found.worth is None else "held-out errors"
+    raw = {"decision": asdict(decide(found)), **raw, "owners": []}
+    if found.gains is not None:
+        raw |= gains_content(found.gains)
     if found.against is None:  # as before scenarios could name an observer
         del raw["against"], raw["known_after"]
     if not found.rounds:
@@ -521,43 +455,78 @@ def as_json(found: Forecast, changes: Sequence[Change] = ()) -> str:
     for key in ("energy", "throughput", "time_unit"):
         if raw[key] is None:
             del raw[key]
-    if found.worth is not None:
-        raw["errors"] = _errors_table(found.worth, changes, found.may_be_off)
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
     return _escaped(json.dumps(_plain(raw), ensure_ascii=False, indent=1))
 
 
-def _errors_table(
-    found: Errors, changes: Sequence[Change], off: MayBeOff | None = None
-) -> dict[str, Any]:
-    """Return all figures as plain values, ready for JSON; half widths are those of sentences."""
-    at, widths = found.given, intervals(found, off)
-    columns = {
-        "name": list(found.names),
-        "records": found.records.tolist(),
-        "joined": found.joined[at].mean(axis=0).tolist(),
-        "joined_half_width": widths.joined.tolist(),
-        "alone": found.alone.tolist(),
-        "alone_half_width": widths.alone.tolist(),
-        "gain": found.gain(at).tolist(),
-        "gain_half_width": widths.gain.tolist(),
-        "together": found.together.tolist(),
-        "guessing": found.guessing.tolist(),
-        "profits": found.profits(at).tolist(),
-        "loses": found.loses(at).tolist(),
-        "epsilon_needed": [found.needed(owner) for owner in range(len(found.names))],
-    }
-    rows = zip(*columns.values(), strict=True)
+def gains_content(gains: GainForecast) -> dict[str, Any]:
+    """Return gains as plain values; keys as in the manifest of a run."""
     return {
-        "score": found.score.name,
-        "unit": found.unit,
-        "runs": found.joined.shape[1],
-        "budgets_times": list(found.factors),
-        "owners": [dict(zip(columns, row, strict=True)) for row in rows],
-        "changes": [asdict(change) for change in changes],
+        "score": gains.score,
+        "unit": gains.unit,
+        "consortium": None if gains.together is None else _consortium(gains, gains.together),
+        "owners": [_owner(owner) for owner in gains.owners],
+        "break_even": _levels(gains.break_even),
+        "reads": gains.reads,
+        "release": gains.release,
+        "alike": None if gains.alike is None else asdict(gains.alike),
+        "judged_on": gains.judged_on,
+        "material": gains.material,
     }
+
+
+def _consortium(gains: GainForecast, mean: Consortium) -> dict[str, Any]:
+    by_records = _ends(mean.by_records) | {"verdict": str(mean.verdict_by_records)}
+    return {
+        **_ends(mean.gain),
+        "by_records": by_records,
+        "verdict": str(mean.verdict),
+        "assumes": f"all {gains.count} owners join, with these ε",
+        "own": gains.own,
+        "joint": gains.joint,
+        "adapted": gains.adapted,
+        "guessing": gains.guessing,
+        "at_least": gains.at_least,
+    }
+
+
+def _owner(owner: OwnerGain) -> dict[str, Any]:
+    gain: Gain = owner.gain
+    joint = _ends(gain.joint_gain)
+    return {
+        "owner": owner.owner,
+        "name": owner.name,
+        "records": gain.records,
+        "epsilon": owner.epsilon,
+        "own": gain.own,
+        "own_best": gain.own_best,
+        "joint": gain.joint,
+        "adapted": gain.adapted,
+        "guessing": gain.guessing,
+        **_ends(gain.gain),
+        "joint_gain": joint["gain"],
+        "joint_gain_low": joint["low"],
+        "joint_gain_high": joint["high"],
+        "verdict": str(gain.verdict),
+        "rows_to_decide": gain.rows_to_decide,
+        "break_even": _levels(owner.break_even),
+    }
+
+
+def _ends(gain: Estimate) -> dict[str, float]:
+    return {"gain": gain.value, "low": gain.low, "high": gain.high}
+
+
+def _levels(level: BreakEven | None) -> dict[str, float] | None:
+    return None if level is None else asdict(level)
+
+
+def advice_json(advice: Mapping[str, Any]) -> str:
+    """Return advice as JSON, by its option: all figures, and the recommended scenario."""
+    by_option = {name: _fields(result) for name, result in advice.items()}
+    return _escaped(json.dumps(_plain(by_option), ensure_ascii=False, indent=1))
 
 
 def _escaped(text: str) -> str:
@@ -566,20 +535,6 @@ def _escaped(text: str) -> str:
         letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
         for letter in text
     )
-
-
-def advice_json(advice: Mapping[str, tuple[Any, MayBeOff | None]]) -> str:
-    """Return advice as JSON, by its option: all figures, and the recommended scenario.
-
-    Parameters
-    ----------
-    advice : mapping
-        From an option's name to its result, and the uncertainty of the recommended scenario.
-    """
-    by_option = {
-        name: _fields(result) | {"may_be_off": off} for name, (result, off) in advice.items()
-    }
-    return _escaped(json.dumps(_plain(by_option), ensure_ascii=False, indent=1))
 
 
 def _fields(found: Any) -> dict[str, Any]:

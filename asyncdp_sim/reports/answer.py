@@ -131,17 +131,19 @@ def of_forecast(found: Mapping[str, Any]) -> Answer:
     """Return the answer of a forecast: its own decision, line by line."""
     decision = found["decision"]
     names = {
-        "how_good": "How good",
+        "warning": "Warning",
+        "owners": "Single owners",
+        "alike": "Owners alike?",
+        "break_even": "Break-even ε",
+        "errors": "Mean error",
         "how_soon": "How soon",
         "privacy": "At what privacy",
-        "break_even": "Break-even ε",
         "how_sure": "How sure",
+        "sharing": "Sharing",
     }
-    changes = ("What would change it", "; ".join(decision["would_change_it"]))
-    rows = [*((name, decision[key]) for key, name in names.items()), changes]
     text = str(decision["decision"])
-    notes = {"How good": PSI if "ψ" in decision["how_good"] else ""}
-    facts = (KeyFigure(name, str(value), notes.get(name, "")) for name, value in rows if value)
+    rows = ((name, decision[key]) for key, name in names.items())
+    facts = (KeyFigure(name, str(value), "") for name, value in rows if value)
     return Answer(f"{text[:1].upper()}{text[1:]}.", tuple(facts))
 
 

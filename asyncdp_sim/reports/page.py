@@ -154,7 +154,7 @@ def of_forecast(file: Path) -> dict[str, Any]:
         If the file is none.
     """
     found = forecast.read(file)
-    if not isinstance(found.get("decision"), dict):
+    if not isinstance(found.get("decision"), dict) or "sharing" not in found["decision"]:
         raise not_a_result(
             file, "a forecast of an older version; run asyncdp forecast --json again"
         )
@@ -173,14 +173,15 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
     rows = [
         [
             str(owner["owner"]) + (f" ({owner['name']})" if owner.get("name") is not None else ""),
-            shown(owner["records"]),
-            shown(owner["alone"]),
-            _GAINS[owner["profits"]],
-            shown(owner["epsilon_needed"]),
+            *(shown(owner[key]) for key in ("records", "own", "joint", "adapted")),
+            *(shown(owner[key]) for key in ("gain", "low", "high")),
+            str(owner["verdict"]),
+            shown(None if owner["break_even"] is None else owner["break_even"]["value"]),
         ]
         for owner in found["owners"]
     ]
-    head = ["owner", "records", "ψ alone", "gains by joining", "break-even ε"]
+    head = ["owner", "records", "own error", "joint", "adapted", "gain", "low", "high"]
+    head += ["verdict", "break-even ε"]
     if len(rows) > 0:
         yield PageTable("Owners", [head, *rows[:MOST]])
     if len(rows) > MOST:
@@ -190,7 +191,6 @@ def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
     yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)
 
 
-_GAINS = {True: "yes", False: "no", None: "undecided"}
 _FIGURES = {
     "psi": "expected ψ",
     "noise_free": "ψ without noise",

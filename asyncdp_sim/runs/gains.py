@@ -158,7 +158,7 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
     import_module("sklearn.ensemble")  # whose threads would wait for each other
     with one_thread(), threadpool_limits(limits=1):
         for owner, number in enumerate(scenario.owners.participants):
-            sets = [_kept(dataset, owner), _apart(dataset, owner, fresh)]
+            sets = [kept(dataset, owner), _apart(dataset, owner, fresh)]
             (rows, z), (others, as_is) = (
                 _known(scenario, chosen, part, model, fresh=fresh is not None) for part in sets
             )
@@ -179,7 +179,8 @@ Part = tuple[Array, Array, Array, Ints]
 """Encoded columns, features, targets, and whose each row is."""
 
 
-def _kept(dataset: Dataset, owner: int) -> Part:
+def kept(dataset: Dataset, owner: int) -> Part:
+    """Return the rows that an owner (from 0) trains on."""
     persons = dataset.persons_of(dataset.rows[owner])
     return dataset.encoded_of(owner), dataset.features[owner], dataset.targets[owner], persons
 
@@ -206,18 +207,24 @@ def _known(
     scenario: Scenario, models: Array, part: Part, model: Model, *, fresh: bool
 ) -> tuple[OwnRows, Array]:
     """Return rows that have a target, and predictions (J, n, S) of these by joint models."""
-    columns, features, targets, persons = part
+    rows, design, _ = known_rows(scenario, part, FRESH if fresh else MOST)
+    return rows, joint_scores(model, design, models)
+
+
+def known_rows(scenario: Scenario, part: Part, most: int = MOST) -> tuple[OwnRows, Array, Ints]:
+    """Return the first rows that have a target, as models multiply them, and their places."""
+    model, (columns, features, targets, persons) = scenario.model, part
     if model.classifies:
         targets = only_labels(targets, model.labels)
-    kept = np.flatnonzero(~np.isnan(targets))[: FRESH if fresh else MOST]
+    there = np.flatnonzero(~np.isnan(targets))[:most]
     rows = OwnRows(
-        np.asarray(columns[kept]), places(targets[kept], model), len(model.labels), persons[kept]
+        np.asarray(columns[there]), places(targets[there], model), len(model.labels), persons[there]
     )
     domain = scenario.privacy.bounded
-    known = [np.asarray(features[kept])]
+    known = [np.asarray(features[there])]
     if domain is not None:
-        known, _ = domain.confine(known, [targets[kept]], scenario.privacy.norm)
-    return rows, joint_scores(model, model.design(known)[0], models)
+        known, _ = domain.confine(known, [targets[there]], scenario.privacy.norm)
+    return rows, model.design(known)[0], there
 
 
 def places(targets: Array, model: Model) -> Array:

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
@@ -180,7 +181,12 @@ def of_owners(scenario: Scenario, made: Dataset) -> Dataset:
 
 
 def prepare(
-    scenario: Scenario, dataset: Dataset, like: Problem | None = None, *, judged: bool = True
+    scenario: Scenario,
+    dataset: Dataset,
+    like: Problem | None = None,
+    *,
+    judged: bool = True,
+    noise_of: Ints | None = None,
 ) -> Problem:
     """Fill in a scenario's numbers from its data.
 
@@ -192,6 +198,8 @@ def prepare(
         One that may be about the same records: what they ask for is not worked out again then.
     judged : bool
         Whether anybody asks how good models are, so that θ* has to be there.
+    noise_of : array (N,), optional
+        Records n_i that noise is scaled for, where the data set lacks some that a run would have.
 
     Raises
     ------
@@ -206,7 +214,7 @@ def prepare(
     )
     objective, records = posed.objective, posed.records
     allotment = privacy.allotment(objective.n_owners)
-    noise = scenario.noise_for(objective.records)
+    noise = scenario.noise_for(objective.records if noise_of is None else noise_of)
     steps = scenario.algorithm.steps(_setting(scenario, objective, noise))
     gradients = _answered(scenario, steps, objective, records)
     task = Task(

@@ -145,7 +145,7 @@ def _is_table(each: Any) -> bool:
     return isinstance(each, type) and issubclass(each, BaseModel)
 
 
-_FILES = ("path", "public_path")
+_FILES = ("path", "public_path", "own_path")
 _M = TypeVar("_M", bound=Spec)
 
 

@@ -390,7 +390,7 @@ def _with_files(raw: Raw) -> Iterator[Raw]:
                 yield from _with_files(table)
 
 
-_FILES = ("path", "public_path")
+_FILES = ("path", "public_path", "own_path")
 """Fields by which a table, wherever it stands, names files of its own."""
 _NO_FILES = ("columns",)
 """Tables whose keys are not ours: a column may be called path."""

@@ -54,7 +54,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     first = written(place / "run", events=True)
     second = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
     kept = place / "forecast.json"
-    kept.write_text(as_json(forecast(scenario(), redraws=0)), encoding="utf-8")
+    kept.write_text(as_json(forecast(scenario(), judged=None)), encoding="utf-8")
     of = {"run": [first], "sweep": [swept(place / "sweep")], "comparison": [first, second],
           "forecast": [kept]}  # fmt: skip
     return {name: write_report(of[name], place / f"{name}.html") for name in of}

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from analysis.exact.grid import grid
-from asyncdp_sim.forecasts.benefit import value_alone
-from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.population import population, value_alone
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs import run
 from scenarios import entry

@@ -86,7 +86,6 @@ def test_where_nobody_is_invited_no_scenario_is_saved(command):
     assert not Path("best.toml").exists()
     told = json.loads(command.done(*asked, "--json").out)["invite"]
     assert told["scenario"] is None
-    assert told["may_be_off"] is None
 
 
 @pytest.mark.long

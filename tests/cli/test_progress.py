@@ -15,14 +15,10 @@ from asyncdp_sim.core.words import SCREEN, duration
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import winner
 from asyncdp_sim.forecasts.advice.tune import tune
-from asyncdp_sim.forecasts.benefit import errors
-from asyncdp_sim.forecasts.changes import changes
-from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
-from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import reproduce_all, sweep
-from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
+from tests.cli.scenes import SMALL, SWEEP
 
 
 class Told(list):
@@ -115,23 +111,6 @@ def test_a_result_and_a_sweep_made_again_tell_as_they_did_at_first(small, tmp_pa
     reproduce_all(tmp_path / "s", progress=told)
     [(total, done)] = told.counts().values()
     assert (total, done[-1]) == (6, 6)
-
-
-@pytest.mark.long
-def test_forecasts_of_what_may_be_off_tell(tmp_path):
-    """The redraws of a stand-in, and the trials of what would help."""
-    told = Told()
-    rates(tmp_path / "rates.csv")
-    (tmp_path / "table.toml").write_text(ON_A_TABLE, encoding="utf-8")
-    assert forecast(load(tmp_path / "table.toml")[0], redraws=2, progress=told).may_be_off
-    assert told.counts()["how far it may be off: redraws"] == (3, [0, 1, 2, 3])
-    told.clear()
-    settings = ["run.updates=20", "run.replicates=2", "data.public_records=200"]
-    banks = load(entry("lending-sound").file, [*settings, "data.held_out=0.2"])[0]
-    known = population(banks, private=False)
-    changes(known, errors(known), progress=told)
-    [(total, done)] = told.counts().values()
-    assert done == sorted({0, total, *done})
 
 
 @pytest.mark.parametrize(("choices", "most"), [(1, 3), (2, 9), (7, 8), (12, 40), (13, 100)])

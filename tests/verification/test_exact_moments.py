@@ -196,19 +196,6 @@ def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
     assert forecast(given, private=True).not_for_release
 
 
-def test_a_budget_that_would_do_does():
-    """The least ε at which an owner profits, put into the scenario, makes it profit."""
-    given = scenario(privacy={"epsilon": 3.0})
-    found = forecast(given)
-    needing = [owner for owner in found.owners if owner.epsilon_needed is not None]
-    assert len(needing) > 0
-    for owner in needing:
-        for factor, profits in ((2.0, True), (0.5, False)):
-            epsilon = owner.epsilon_needed * factor
-            again = forecast(scenario(privacy={"epsilon": epsilon}))
-            assert again.owners[owner.owner - 1].profits is profits
-
-
 def test_more_rows_may_judge_than_train():
     """``data.score_on = "all"``: θ* is of all rows, and ψ need not fall to 0."""
     data = {"kind": "lending", "features": 3, "public_records": 400, "preprocessing": "pca"}

@@ -16,7 +16,6 @@ import pytest
 
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.simulated import REPLICATES
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
@@ -58,16 +57,13 @@ class Compared:
     told_profits: tuple[int, ...]
     profits: tuple[int, ...]
     quiet: float
-    needed: tuple[float | None, ...]
     alone: tuple[float, ...]
 
     def row(self, accountant: str) -> str:
         """As the page has it."""
-        needed = [f"{each:.3g}" for each in self.needed if each is not None]
         return (
             f"| {accountant} | {self.told:.3g} | {self.mean:.3g} ± {self.error:.1g} | {self.z:.2f} "
-            f"| {', '.join(map(str, self.profits)) or 'none'} | {self.quiet:.2g} "
-            f"| {', '.join(needed) or 'never'} |"
+            f"| {', '.join(map(str, self.profits)) or 'none'} | {self.quiet:.2g} |"
         )
 
 
@@ -86,17 +82,16 @@ def compared(accountant, settings, runs, told=None):
     given = banks(accountant, settings)
     found, psi = forecast(told or given), learned(accountant, settings, runs)
     each = alone(given, build_dataset(given))
-    assert [owner.alone for owner in found.owners] == pytest.approx(each)
+    assert found.alone.tolist() == pytest.approx(each)
     mean, error = float(psi.mean()), float(psi.std(ddof=1) / runs**0.5)
     return Compared(
         told=found.psi,
         mean=mean,
         error=error,
         z=(mean - found.psi) / hypot(error, found.psi_half_width / 1.96),
-        told_profits=tuple(owner.owner for owner in found.owners if owner.profits),
+        told_profits=tuple((np.flatnonzero(found.alone > found.psi) + 1).tolist()),
         profits=tuple((np.flatnonzero(each > mean) + 1).tolist()),
         quiet=found.noise_free,
-        needed=tuple(owner.epsilon_needed for owner in found.owners),
         alone=tuple(each.tolist()),
     )
 
@@ -142,7 +137,7 @@ def test_a_forecast_by_another_accountant_is_seen() -> None:
 @pytest.mark.long
 def test_a_forecast_with_a_quarter_more_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """By as many runs as a forecast makes where its first ones leave an owner undecided."""
-    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "FIRST", REPLICATES)
+    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "RUNS", 100)
     told = banks("ε adds up", (*SMALL, "privacy.epsilon=24"))
     assert abs(compared("ε adds up", SMALL, 100, told).z) > LIMIT
 

@@ -18,9 +18,23 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.dataset import Dataset, Encoded, FileRows, nearest, raw_values, require_column
+from asyncdp_sim.data.dataset import (
+    Dataset,
+    Encoded,
+    FileRows,
+    Rows,
+    nearest,
+    raw_values,
+    require_column,
+)
 from asyncdp_sim.data.splits import ByColumn, InOrder, OwnerSplit, SplitKind, TableToSplit
-from asyncdp_sim.data.surrogates import PublicKnowledge, PublicRows, StandIn
+from asyncdp_sim.data.surrogates import (
+    PublicKnowledge,
+    PublicRows,
+    PublicTable,
+    StandIn,
+    require_targets,
+)
 from asyncdp_sim.data.tables.encoded_columns import (
     TableEncoder,
     encoded,
@@ -104,22 +118,9 @@ def replaced(
         How rows are given to owners; not used where a row's target has a say in that.
     streams : Streams or Scope
     """
-    public, projection, first = ground.public, ground.projection, ground.first
-    features, targets = projection.features(public.matrix), projection.targets(public.target)
-    count = len(targets)
-    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
-    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
-    like = split.likened(whose, asked.values_of, first, count, ground.apart)
-    sizes = tuple(map(len, rows))
-    knowledge = PublicKnowledge(
-        features,
-        targets,
-        like,
-        sizes,
-        whose.names,
-        first - sum(sizes),
-        last=ground.last and count > 0,
-    )
+    public, first = ground.public, ground.first
+    knowledge, rows = publicly_known(split, ground, asked)
+    features, targets, count = knowledge.features, knowledge.targets, len(knowledge.targets)
     drawn = stand_in.drawn(knowledge, streams)
     x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
     left = np.ones(first, dtype=bool)
@@ -128,6 +129,22 @@ def replaced(
     x[:first][left], y[:first][left] = drawn.others
     x[first:], y[first:] = features, targets
     return replace(public, matrix=x, target=y), drawn.doubts
+
+
+def publicly_known(
+    split: SplitKind, ground: Ground, asked: TableToSplit
+) -> tuple[PublicKnowledge, list[Rows]]:
+    """Return what is public about a table, and which of its private rows are whose."""
+    public, projection, first = ground.public, ground.projection, ground.first
+    features, targets = projection.features(public.matrix), projection.targets(public.target)
+    count = len(targets)
+    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
+    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
+    like = split.likened(whose, asked.values_of, first, count, ground.apart)
+    sizes = tuple(map(len, rows))
+    last = ground.last and count > 0
+    known = PublicKnowledge(features, targets, like, sizes, whose.names, first - sum(sizes), last)
+    return known, rows
 
 
 class TableData(TableRecipe):
@@ -141,6 +158,8 @@ class TableData(TableRecipe):
     unit: str | None = None
     person: str | None = None
     order: str | None = None
+    own_path: str | None = None
+    sizes: dict[str, Annotated[int, Field(ge=1)]] = Field(default={})
     drop: Annotated[tuple[str, ...], Strict(False)] = ()
     columns: dict[str, Encoding] = Field(default={})
     separator: Literal[",", ";", "\t", "|"] | None = None
@@ -167,6 +186,8 @@ class TableData(TableRecipe):
     def _form(self) -> FileForm:
         charset = None if self.charset is None else charset_of(self.charset)
         declared = (self.separator, self.decimal, charset)
+        if len(self.sizes) > 0 and self.public_path is not None:
+            return found_form(self.public_path, None, *declared)
         public = self.public_records if self.public_path is None else 0
         file_form = found_form(self.path, public, *declared, seed=self.public_seed)
         if self.public_path is None or self.path.endswith(".parquet"):
@@ -228,6 +249,9 @@ class TableData(TableRecipe):
                 charset_of(self.charset)
             except ValueError as error:
                 yield Fault("charset", repr(self.charset), str(error))
+        if len(self.sizes) > 0 and None in (self.owner_column, self.public_path):
+            rule = "allowed is nothing without data.owner_column and data.public_path"
+            yield Fault("sizes", f"{len(self.sizes)} owners", rule)
         if self.person is not None and self.person in (self.target, self.split_column):
             rule = "allowed is a column that is neither the target nor the owners'"
             yield Fault("person", repr(self.person), rule)
@@ -349,6 +373,51 @@ class TableData(TableRecipe):
         return data._stood_in(ground, BuildRequest(n_owners, wanted, streams))
 
     @override
+    def public_table(
+        self, n_owners: int, records: tuple[int, ...] | None, streams: Streams
+    ) -> PublicTable | None:
+        data = self.model_copy(update={"split": self._by_column})
+        if self.public_records == 0 or data.split.by_target:
+            return None
+        ground = data._ground()
+        asked = data._to_split(ground, BuildRequest(n_owners, records, streams))
+        known, _ = publicly_known(data.split, ground, asked)
+        require_targets(known)
+        return PublicTable(known, ground.public, ground.projection)
+
+    @override
+    def own_rows(self, streams: Streams) -> Dataset | None:
+        if self.own_path is None:
+            return None
+        names = column_names(self.own_path, form=found_form(self.own_path, None))
+        whose = self.split_column
+        update = {
+            "path": self.own_path,
+            "public_path": self.public_path or self.path,
+            "split": InOrder(),
+            "owner_column": None,
+            "drop": (*self.drop, *([whose] if whose is not None and whose in names else [])),
+            "own_path": None,
+            "sizes": {},
+            "held_out": 0.0,
+            "from_stand_in": False,
+        }
+        data = self.model_copy(update=update)
+        count = len(read_table(self.own_path, form=data.form))
+        return data.build(1, (count,), streams)
+
+    @override
+    def owner_names(self) -> tuple[str, ...]:
+        if len(self.sizes) == 0:
+            return super().owner_names()
+        split: SplitKind = self._by_column
+        return split.named(self._sized())
+
+    def _sized(self) -> list[str]:
+        """Return the owner of each private row, of which only the number is known."""
+        return [name for name, size in self.sizes.items() for _ in range(size)]
+
+    @override
     def _column(self, name: str) -> Sequence[object]:
         key = self._split_key
         form = self.form
@@ -360,6 +429,10 @@ class TableData(TableRecipe):
     def _frame(self) -> tuple["pd.DataFrame", FileRows, str]:
         """Read the table, public rows last; where its rows stand in files; its decimal mark."""
         form = self.form
+        if len(self.sizes) > 0 and self.public_path is not None:
+            public = read_table(self.public_path, form=form, owner=self.split.of_column)
+            public = public.tail(self.public_records).reset_index(drop=True)
+            return public, FileRows.from_frame(self.public_path, public), form.decimal
         apart = {self.target, self.split.of_column, self.person, self.order}
         spare = {*self._dropped, self.split.of_column, self.person} - {self.target}
         frame, places = with_public_rows(
@@ -381,6 +454,13 @@ class TableData(TableRecipe):
         public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering, decimal)
         gathering.end()
         projection = self._projection(*self._public(public, 0, last))
+        if len(self.sizes) > 0:
+            import pandas as pd
+
+            column = str(self.split_column)
+            whose = self._sized()
+            public_whose = frame[column].astype(object) if column in frame else [None] * len(frame)
+            frame, first = pd.DataFrame({column: [*whose, *public_whose]}), len(whose)
         apart = self.public_path is not None
         at_the_end = not apart and self.public_seed is None
         return Ground(frame, first, public, projection, apart, at_the_end)
@@ -391,12 +471,7 @@ class TableData(TableRecipe):
         def values_of(column: str) -> Sequence[object]:
             return raw_values(ground.frame, column, self._split_key)
 
-        held_back = 0 if self.public_overlap else self.public_records
-        unknown = np.zeros(len(ground.frame) - held_back)
-        asked = TableToSplit(
-            values_of, len(unknown), held_back, request.n_owners, request.records,
-            request.streams.afresh(), unknown, unknown,
-        )  # fmt: skip
+        asked = self._to_split(ground, request)
         table, doubts = replaced(self.stand_in, self.split, ground, asked, request.streams)
         made = self._dataset(
             table if request.swap is None else request.swap.in_table(table),
@@ -405,6 +480,16 @@ class TableData(TableRecipe):
             given=Projection(None, None, 0.0, ground.projection.notes),
         )
         return replace(made, doubts=doubts)
+
+    def _to_split(self, ground: Ground, request: BuildRequest) -> TableToSplit:
+        """Return the table to be split, of whose targets nothing is known."""
+        held_back = 0 if self.public_overlap else self.public_records
+        unknown = np.zeros(len(ground.frame) - held_back)
+        return TableToSplit(
+            lambda column: raw_values(ground.frame, column, self._split_key),
+            len(unknown), held_back, request.n_owners, request.records,
+            request.streams.afresh(), unknown, unknown,
+        )  # fmt: skip
 
     @override
     def _projection(self, rows: Array, target: Array) -> Projection:

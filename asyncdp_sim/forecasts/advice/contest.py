@@ -17,7 +17,14 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.by_runs import QuickRuns, final_psi, half_width
+from asyncdp_sim.forecasts.by_runs import (
+    FEWEST,
+    LIGHT,
+    QuickRuns,
+    final_psi,
+    half_width,
+    work,
+)
 from asyncdp_sim.forecasts.population import RELEASE, Population, choosing
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.replicates import Map
@@ -31,12 +38,8 @@ CHOOSING = 1_000_001
 """Number of the first replicate of those that choices are made by."""
 FIRST, LEFT = 8, 2
 """Runs of each choice at first; choices among which the last runs decide."""
-LIGHT, STIR = 2.5e10, 1e5
-"""Numbers of records that may be read to compare choices, some 15 s of work, fewer runs beyond;
-and how many could be read in the time that an update takes besides."""
 SHARE = 0.25
 """Of the runs of the last heat, how many a choice has on average over all heats, at most."""
-FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,28 +162,9 @@ def refuse(reasons: Mapping[str, bool], problem: str, remedy: str) -> None:
             raise SpecError([Fault("", f"{problem}, because {reason}", remedy)])
 
 
-def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = REPLICATES) -> int:
-    """Return how many runs, 10 to ``most``, of so many updates (of all choices) are light work.
-
-    An answer reads p numbers of each of its owner's records where gradients are clipped, else p².
-    """
-    return max(2, min(most, max(FEWEST, int(LIGHT / (updates * _work(scenario, dataset))))))
-
-
 def longest(scenario: Scenario, dataset: Dataset) -> int:
     """Return the largest T of which :data:`FEWEST` runs are light work."""
-    return int(LIGHT / (FEWEST * _work(scenario, dataset)))
-
-
-def _work(scenario: Scenario, dataset: Dataset) -> float:
-    """Return the numbers that an update reads, and what it takes besides as if it read more."""
-    p = float(scenario.data.features)
-    rows = p
-    bound = scenario.privacy.sensitivity
-    clipped = bound is not None and bound.clip_bound is not None
-    if clipped or scenario.sampled:
-        rows = float(np.mean([len(targets) for targets in dataset.targets]))
-    return STIR + p * rows
+    return int(LIGHT / (FEWEST * work(scenario, dataset)))
 
 
 def ends(

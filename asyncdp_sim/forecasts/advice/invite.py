@@ -15,6 +15,8 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
+from asyncdp_sim.forecasts.by_runs import affordable
+from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import Population, population
 from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.runs.replicates import processes
@@ -30,7 +32,8 @@ owners are ranked: from less noise alone to more records alone."""
 NEXT = 2
 """How many of the next best are tried with other steps, and simulated afresh, too."""
 NOBODY = (
-    "nobody: every owner does worse by joining than by itself, in all that was simulated afresh"
+    "nobody: the joint model has a larger mean error than own models, in all that was simulated "
+    "afresh"
 )
 
 
@@ -102,7 +105,7 @@ class Invited(Advice):
     others : tuple of Trialled
         The next best.
     verdict : str
-        How many owners gain by the best choice.
+        What the mean owner gains by the best choice.
     choices : int
         Coalitions with a ρ and T that were compared by simulated runs.
     """
@@ -157,8 +160,7 @@ def invite(
     answers that share a budget are in proportion to T over the number of members. Coalitions of
     some sizes, of owners with many records or little noise, are compared first; then the best of
     them and all owners, with other ρ and T. The best few are simulated afresh. Of these, the best
-    in which an owner gains is invited, as :func:`~asyncdp_sim.forecasts.forecast` of it says;
-    nobody, if in each every owner does worse than by itself.
+    whose joint model has a smaller mean error than own models is invited; nobody, if there is none.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def invite(
     own = known.scenario
     _refuse(own)
     beginning(progress, "comparing coalitions")
-    light = partial(contest.affordable, own, known.dataset, most=replicates)
+    light = partial(affordable, own, known.dataset, most=replicates)
     size, step = own.owners.count, own.algorithm.step_length
     if own.algorithm.one_on_one is not None:
         step = own.algorithm.one_on_one.rho(size, own.run.updates, own.model.sigma)
@@ -326,23 +328,23 @@ def _named(asked: Scenario, known: Population) -> Sequence[int | str]:
 
 
 def _gaining(scenarios: dict[int, Scenario], **how: Any) -> tuple[int, Forecast]:
-    """Return the first choice in which an owner gains, and its forecast.
-
-    If there is none, the first in which that is undecided; else the first.
-    """
+    """Return the first choice whose joint model errs less than own models; else the first."""
     forecasts = dict[int, Forecast]()
     for at, scenario in scenarios.items():
-        forecasts[at] = forecast(scenario, **how)
-        if any(owner.profits for owner in forecasts[at].owners):
+        forecasts[at] = forecast(scenario, judged=Asked(own_best="linear"), **how)
+        if not _worse(forecasts[at]):
             return at, forecasts[at]
-    open_ = [at for at, result in forecasts.items() if not _worse(result)]
-    best = [*open_, *forecasts][0]
+    best = next(iter(forecasts))
     return best, forecasts[best]
 
 
 def _worse(found: Forecast) -> bool:
-    """Return whether every owner does worse by joining."""
-    return all(owner.profits is False for owner in found.owners)
+    """Return whether the joint model as it is has a larger mean error than own models.
+
+    The gain with adaptation is flat: an owner that adapts loses little by a bad joint model.
+    """
+    gains = found.gains
+    return gains is not None and not gains.joint < gains.own
 
 
 __all__ = ["Invited", "Trialled", "invite"]

@@ -12,9 +12,8 @@ from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Played
-from asyncdp_sim.forecasts.benefit import task_at
-from asyncdp_sim.forecasts.by_runs import final_psi
-from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.by_runs import affordable, final_psi
+from asyncdp_sim.forecasts.population import Population, population, task_at
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas.market import Demand, Purchase, cheapest
@@ -53,7 +52,7 @@ def demand(
     budgets = np.where(np.isfinite(own), own, 1.0)
     alone = np.where(np.eye(len(budgets), dtype=bool), budgets, np.inf)
     tasks = [known.problem.task.without_noise(), *(task_at(known, each) for each in alone)]
-    runs = contest.affordable(scenario, known.dataset, len(tasks) * scenario.run.updates, runs)
+    runs = affordable(scenario, known.dataset, len(tasks) * scenario.run.updates, runs)
     numbers = range(contest.CHOOSING, contest.CHOOSING + runs)
     _, several = known.quick_runs.learned(tasks, numbers, workers=workers, progress=progress)
     free = float(final_psi(several[0].curve).mean())
@@ -204,7 +203,7 @@ def buy(
     equal = np.full(len(cost), purchase.total / cost.sum())
     beginning(progress, "these budgets, equal ones and the given ones")
     choices = [task_at(known, each) for each in (purchase.epsilon, equal, own_budgets)]
-    runs = contest.affordable(own, known.dataset, 3 * own.run.updates, replicates)
+    runs = affordable(own, known.dataset, 3 * own.run.updates, replicates)
     _, learned = known.quick_runs.learned(choices, range(1, 1 + runs), **options)
     bought, same, as_given = (Played(final_psi(each.curve)) for each in learned)
     privacy = asked.privacy.model_copy(update={"epsilon": tuple(purchase.epsilon.tolist())})

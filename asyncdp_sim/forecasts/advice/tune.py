@@ -17,12 +17,12 @@ from asyncdp_sim.forecasts.advice.contest import (
     Advice,
     Played,
     advice_on,
-    affordable,
     afresh,
     ends,
     gained,
     longest,
 )
+from asyncdp_sim.forecasts.by_runs import affordable
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario

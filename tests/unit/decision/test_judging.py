@@ -112,6 +112,14 @@ def test_boosting_is_among_the_own_models_from_a_hundred_rows_on():
     assert judge_fresh(rows.take(few), fewer, *arguments[2:], generator).own_best != "boosting"
 
 
+@pytest.mark.parametrize("count", [11, 12, 13])
+def test_folds_of_which_some_are_too_small_for_a_model(count):
+    """Nine rows have the constant alone, ten have models: candidates are as many all the same."""
+    rows, joint = noise_alone(8, count)
+    gain = judged(rows, joint)
+    assert np.isfinite(gain.gain.value)
+
+
 def test_the_strength_is_not_the_best_one_in_hindsight():
     above = []
     for seed in range(6):

@@ -17,12 +17,13 @@ def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path):
     (tmp_path / "f.json").write_text(words.as_json(found), encoding="utf-8")
     drawn = draw_forecast(tmp_path / "f.json")
     assert [path.name for path in drawn] == ["forecast-over-time.png", "forecast-owners.png"]
-    exact = {"expected_psi": float, "psi_alone": float}  # pandas 3.0 reads others off by a digit
+    exact = {"expected_psi": float, "gain": float}  # pandas 3.0 reads others off by a digit
     curve = pd.read_csv(tmp_path / "f" / "forecast-over-time.csv", converters=exact)
     assert curve["expected_psi"].iloc[-1] == found.psi
     assert curve["time"].iloc[-1] == pytest.approx(found.time)
     owners = pd.read_csv(tmp_path / "f" / "forecast-owners.csv", converters=exact)
-    assert owners["psi_alone"].tolist() == [owner.alone for owner in found.owners]
+    gains = sorted((owner.gain.gain.value for owner in found.gains.owners), reverse=True)
+    assert owners["gain"].tolist() == gains
     assert not owners["not_for_release"].any()
 
 
@@ -33,17 +34,14 @@ def test_a_forecast_from_private_data_says_so(tmp_path):
     assert pd.read_csv(tmp_path / "f" / "forecast-owners.csv")["not_for_release"].all()
 
 
-def test_undecided_owners_are_neither_yes_nor_no():
+def test_owners_have_colour_and_shape_by_verdict():
     raw = json.loads(words.as_json(forecast(scenario())))
-    verdicts = [True, False, None, None][: len(raw["owners"])]
+    verdicts = ["gains", "does worse", "undecided"][: len(raw["owners"])]
     for owner, verdict in zip(raw["owners"], verdicts, strict=True):
-        owner["profits"] = verdict
-    raw["decided_by"] = "held-out errors"
+        owner["verdict"] = verdict
     [_, picture] = pictures(raw)
-    assert picture.table["profits"].tolist() == verdicts
-    assert (
-        "1 of 3 owners gain by joining, and 1 is undecided, by errors on held-" in picture.caption
-    )
+    assert sorted(picture.table["verdict"].tolist()) == sorted(verdicts)
+    assert "Of 3 owners 1 gain, 1 do worse, 0 have no material difference, 1 are" in picture.caption
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "no JSON"])

@@ -5,8 +5,7 @@ import pytest
 
 import asyncdp_sim as ad
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.forecasts.benefit import value_alone
-from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.population import population, value_alone
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.banks import banks
 

@@ -21,7 +21,7 @@ MANY = "owners.records=2000"
 
 @cache
 def of_many() -> Forecast:
-    return forecast(load(SCENE, (MANY,))[0], redraws=0)
+    return forecast(load(SCENE, (MANY,))[0], judged=None)
 
 
 def test_each_observer_has_its_epsilon_its_noise_and_its_winners():
@@ -32,7 +32,7 @@ def test_each_observer_has_its_epsilon_its_noise_and_its_winners():
     assert transcript.epsilon == pytest.approx(2.0, rel=1e-5)
     assert transcript.quieter == pytest.approx(1.0, rel=1e-5)
     assert transcript.psi == pytest.approx(found.psi, rel=1e-4)
-    assert transcript.psi_alone_above == sum(owner.profits for owner in found.owners)
+    assert transcript.psi_alone_above == sum(found.alone > found.psi)
     assert every.quieter == pytest.approx(3**-0.5, rel=1e-4)  # three owners' noise is in a sum
     assert (sums.quieter, sums.psi) == pytest.approx((every.quieter, every.psi), rel=1e-4)
     assert every.psi is not None
@@ -47,7 +47,7 @@ def test_each_observer_has_its_epsilon_its_noise_and_its_winners():
 def test_with_so_much_noise_an_owner_spends_its_budget_against_that_observer(sees):
     budgets = "privacy.epsilon=[1.0, 2.0, 3.0]"
     scenario = load(SCENE, (MANY, budgets, f"privacy.observer.sees={sees}"))[0]
-    found = {each.name: each for each in forecast(scenario, redraws=0).observers}
+    found = {each.name: each for each in forecast(scenario, judged=None).observers}
     noise = found[f"{sees} models" if sees == "all" else "last model"].quieter
     louder = [
         gaussian_epsilon(gaussian_multiplier(each, 1e-5) * noise, 1e-5) for each in (1.0, 2.0, 3.0)
@@ -80,7 +80,7 @@ def test_where_one_observer_applies_nothing_is_said_of_any():
         ("privacy.mechanism=none", "privacy.observer.kind=transcript"),
     ):
         scenario = load(SCENE, settings)[0]
-        found = forecast(scenario, redraws=0)
+        found = forecast(scenario, judged=None)
         assert found.observers == ()
         assert "observers" not in json.loads(as_json(found))
         assert not any("ε against" in line for line in lines(found))

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +11,12 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.describe import describe
-from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import Ready, manifest, run, run_together
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Scenario
 from tests.tables import table
 
 N = 3
@@ -163,16 +161,3 @@ def test_gossip_without_a_learner_has_no_copies():
     raw["privacy"]["learner"] = {"owner": 1}
     with pytest.raises(SpecError, match=r"privacy\.learner: given a table; not allowed where"):
         parse(Scenario, raw)
-
-
-@pytest.mark.long
-def test_who_profits_in_a_copy_does_so_from_an_epsilon_that_it_has():
-    """Also the learner, whose own answers are exact: "never" would contradict that it profits."""
-    root = Path(__file__).parents[3] / "asyncdp_sim" / "catalogue"
-    every = load(root / "every-owner-a-learner.toml")[0]
-    named = {chosen["variant"]["name"]: chosen for chosen in every.grid()}
-    owners = forecast(every.cell(named["learner 2, own exact"])).owners
-    assert [owner.profits for owner in owners] == [False, True, True, True]
-    assert owners[1].epsilon_needed == float("inf")
-    for owner in owners:
-        assert owner.profits == (owner.epsilon_needed <= owner.epsilon)

@@ -36,7 +36,7 @@ def test_before_a_run():
         f"value, because {WHY}" in said
     )
     assert "T updates take between 6.25 and 12.5 units" in said
-    found = forecast(made, redraws=0)
+    found = forecast(made, judged=None)
     assert (
         f"2 to 4, whatever the laws of the times; no single value, because {WHY}"
         in dict(figures(found)).values()
@@ -46,7 +46,7 @@ def test_before_a_run():
 
 def test_a_value_leaves_bounds_untold():
     found = forecast(
-        scenario(**QUEUED | {"compute": {"kind": "exponential", "mean": 0.5}}), redraws=0
+        scenario(**QUEUED | {"compute": {"kind": "exponential", "mean": 0.5}}), judged=None
     )
     assert "updates per unit" not in dict(figures(found))
     assert "throughput" not in as_json(found)

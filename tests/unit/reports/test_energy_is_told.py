@@ -28,7 +28,7 @@ def result(tmp_path_factory):
 
 @pytest.mark.long
 def test_what_is_forecast_is_what_is_measured(result):
-    said, summary = forecast(scenario(**POWERED), redraws=0), read_manifest(result)["summary"]
+    said, summary = forecast(scenario(**POWERED), judged=None), read_manifest(result)["summary"]
     assert said.energy is not None
     for name in ("joules", "bytes_sent", "bytes_received"):
         assert getattr(said.energy, name) == pytest.approx(summary[name], rel=0.1)

@@ -101,11 +101,11 @@ def test_a_sweeps_page_is_of_no_single_cell(of_run, of_sweep):
 @pytest.mark.long
 def test_a_forecast_has_a_page(place):
     file = place / "soon.json"
-    made = forecast(scenario(), redraws=0)
+    made = forecast(scenario(), judged=None)
     file.write_text(as_json(made))
     seen = Seen(page([file]))
     assert seen.faults == seen.foreign == []
-    assert decide(made).how_good in seen.said
+    assert decide(made).how_soon in seen.said
     assert "No private record was read" in seen.said
     assert all(str(name) in seen.said for name in made.participants.numbers)
     assert write_report([file]) == place / "soon.html"

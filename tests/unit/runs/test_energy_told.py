@@ -75,7 +75,7 @@ def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
     assert set(summary(powered)) - set(summary(tmp_path / "plain")) == {
         "joules", "joules_per_update", "watts", "learner_watts", "bytes_sent", "bytes_received"
     }  # fmt: skip
-    assert "energy" not in json.loads(as_json(forecast(plain, redraws=0)))
+    assert "energy" not in json.loads(as_json(forecast(plain, judged=None)))
     assert energy_columns(plain, []) == {}
 
 
@@ -94,16 +94,16 @@ def test_check_says_what_owners_draw_and_what_follows():
 
 @pytest.mark.long
 def test_a_forecast_tells_joules_or_why_not():
-    found = forecast(scenario(energy=ENERGY, **TIMES), redraws=0)
+    found = forecast(scenario(energy=ENERGY, **TIMES), judged=None)
     assert found.energy is not None
     assert found.energy.joules == pytest.approx(sum(found.energy.watts) * found.time)
     assert any(line.startswith("energy ") and " J of all owners" in line for line in lines(found))
     push = {"kind": "push", "own_tick": "overlap"}
-    ample = forecast(scenario(energy=ENERGY, protocol=push, **TIMES), redraws=0)
+    ample = forecast(scenario(energy=ENERGY, protocol=push, **TIMES), judged=None)
     assert ample.energy is not None
     assert ample.energy.joules is not None
     jobs = {"kind": "broadcast", "interval": 0.5, "own_tick": "overlap"}
-    other = forecast(scenario(energy=ENERGY, protocol=jobs, **TIMES), redraws=0)
+    other = forecast(scenario(energy=ENERGY, protocol=jobs, **TIMES), judged=None)
     assert (
         "energy              no formula applies, because exchanges of an owner overlap; a run "
         "measures it" in lines(other)

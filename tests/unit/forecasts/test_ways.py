@@ -1,0 +1,128 @@
+"""Gains of owners, in three ways, on laws of which the truth is known."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.core.errors import InputError
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.gains import Asked, _on, gains
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.words import ALONE, DIFFER, SHARE, as_json, decide, first_screen
+from asyncdp_sim.scenario import Scenario, load
+from tests.unit.forecasts.banks import banks
+from tests.unit.forecasts.clinics import clinics
+
+LINEAR = Asked(own_best="linear")
+
+
+def found(scenario, whose=None, private=False):
+    return gains(population(scenario, private=private), LINEAR, whose)
+
+
+def test_all_rows_show_that_few_rows_gain_by_a_joint_model(tmp_path):
+    """Twenty clinics of eleven rows, alike, about without noise: the joint model is the law."""
+    result = found(clinics(tmp_path), private=True)
+    assert (result.reads, result.release) == ("all", False)
+    assert result.together.verdict == "gains"
+    assert result.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.15)  # E|noise|
+    assert [owner.name for owner in result.owners][:2] == ["C1", "C10"]
+    assert [owner.gain.records for owner in result.owners] == [11] * 20
+    assert all(owner.gain.verdict != "does worse" for owner in result.owners)
+
+
+def test_public_rows_show_the_mean_gain_of_owners_that_are_alike(tmp_path):
+    scenario = clinics(tmp_path)
+    result, all_rows = found(scenario), found(scenario, private=True)
+    assert (result.reads, result.release, result.owners) == ("public", True, ())
+    assert result.together.verdict == "gains"
+    assert result.together.gain.parts[0][1] == 7  # degrees of freedom of eight halves
+    mean = result.together.gain
+    assert mean.low < all_rows.together.gain.value < mean.high
+    assert not result.at_least
+    assert result.alike.known == "no difference shown"
+    assert result.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.15)
+
+
+def test_more_own_rows_than_a_half_has_make_the_gain_a_lower_bound(tmp_path):
+    result = found(clinics(tmp_path, rows=40, owners=6, public=120))
+    assert result.at_least
+
+
+def test_public_rows_decide_nothing_where_they_show_that_owners_differ(tmp_path):
+    result = found(clinics(tmp_path, away=1.5))
+    assert result.alike.known == "differ"
+    assert (result.together, result.break_even) == (None, None)
+
+
+def test_an_owner_decides_by_its_own_rows_without_anybody_elses(tmp_path):
+    """On its own machine: the table of all is not there."""
+    clinics(tmp_path)
+    scenario = load(tmp_path / "mine.toml")[0]
+    result = found(scenario, whose="C1")
+    [owner] = result.owners
+    assert (result.reads, result.release, result.together) == ("owner", False, None)
+    assert (owner.name, owner.gain.records) == ("C1", 11)
+    assert len(np.unique(owner.gain.redraw)) == 8
+    assert owner.gain.joint == pytest.approx(1.5 * np.sqrt(2 / np.pi), rel=0.45)
+    assert owner.gain.joint < owner.gain.own
+    whole = found(clinics(tmp_path), whose="C1")  # its rows out of the table of all
+    assert whole.owners[0].gain.own == pytest.approx(owner.gain.own)
+
+
+def test_an_owner_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match="allowed: C1, C10, C11, C12, C13, …"):
+        found(clinics(tmp_path), whose="C21")
+
+
+def test_folds_have_the_noise_of_all_records(tmp_path):
+    """With the noise of a fold, a fifth smaller, the variance would be 56 % larger."""
+    known = population(clinics(tmp_path), private=True)
+    fewer = known.dataset.of_owners(range(20))
+    less = tuple(x[:9] for x in fewer.features), tuple(y[:9] for y in fewer.targets)
+    fewer = replace(fewer, features=less[0], targets=less[1])
+    records = np.full(20, 11)
+    scale = _on(known, fewer, records).problem.noise.scale
+    assert scale == pytest.approx(known.problem.noise.scale)
+    assert (_on(known, fewer).problem.noise.scale > 1.2 * scale).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "away", "sentence"),
+    [
+        (
+            {},
+            0.0,
+            "Decision         if owners are alike, the average owner gains by joining at ε =",
+        ),
+        ({}, 0.0, f"Single owners    {ALONE}"),
+        ({}, 1.5, f"Decision         {DIFFER}"),
+        ({"whose": "C1"}, 0.0, f"Sharing          {SHARE}"),
+        ({"private": True}, 0.0, "Sharing          uses private data, not for release"),
+        ({"private": True}, 0.0, "Decision         the average owner gains by joining at ε ="),
+    ],
+)
+def test_the_first_screen_is_sentences(tmp_path, options, away, sentence):
+    result = forecast(clinics(tmp_path, away=away), judged=LINEAR, **options)
+    texts = first_screen(result)
+    assert any(text.startswith(sentence) for text in texts), texts
+    alone = "public" if "whose" not in options and "private" not in options else None
+    assert any("undecided" in text and "gain," in text for text in texts) == ("private" in options)
+    content = json.loads(as_json(result))
+    assert content["release"] is (alone is not None)
+    assert content["score"] == "absolute error"
+    assert content["unit"] == "days"
+    assert len(content["owners"]) == {"public": 0, None: 1 if "whose" in options else 20}[alone]
+    for owner in content["owners"]:
+        assert owner.keys() >= {"own", "own_best", "joint", "adapted", "guessing", "gain", "low"}
+        assert owner.keys() >= {"joint_gain_low", "verdict", "rows_to_decide", "break_even"}
+
+
+def test_noise_that_is_one_draw_for_all_coordinates_has_no_epsilon():
+    raw = banks()
+    raw["privacy"] |= {"noise": "scalar-as-published"}
+    said = decide(forecast(parse(Scenario, raw), judged=None)).privacy
+    assert said.startswith("NO finite ε: one draw of noise for all coordinates")
