@@ -7,9 +7,13 @@ differences like code. ``--notebook`` also runs the researcher's notebook and wr
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tests.unit.api.page import page
+
+PYTHON = Path(__file__).parents[1] / "docs" / "reference" / "python.md"
 GOLDENS = (
     "tests/unit/reference/test_lookup.py::test_pages_are_up_to_date",
     "tests/ordering/test_goldens.py::test_golden",
@@ -29,6 +33,7 @@ def main(arguments: list[str]) -> int:
         done = subprocess.run([sys.executable, "-m", *program], check=False)
         if done.returncode != 0:
             return done.returncode
+    PYTHON.write_text(page(), encoding="utf-8")
     marks = "long or not long"  # whatever of them is not run by default
     return int(pytest.main(["-n", "0", "-m", marks, "--regen-all", *GOLDENS]))
 

@@ -21,7 +21,10 @@ def test_switches_are_counted_by_line(tmp_path):
 
 
 def test_a_live_update_passes_no_more_than_this():
-    """Before what is optional was decided where a run begins: 13 files, 64 switches."""
+    """Gradient, clip and noise are said in one method, where 39 questions are asked.
+
+    Choosing callables where a run begins asks 26, and hides which noise is added.
+    """
     traced = sys.gettrace()
     seen = walk()
     sys.settrace(traced)
@@ -33,4 +36,4 @@ def test_a_live_update_passes_no_more_than_this():
     }
     assert through <= set(seen.files)
     assert len(seen.files) <= 13
-    assert 0 < seen.switches.total() <= 26
+    assert 0 < seen.switches.total() <= 39

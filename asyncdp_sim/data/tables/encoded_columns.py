@@ -59,6 +59,8 @@ class TableEncoder:
     projection : Projection
     classes : tuple of str
         Names of the target's classes, in the order of their labels; empty where it has none.
+    target_kinds : frozenset of str
+        As what public cells of the target are read: numbers, dates, times or truths.
     """
 
     public: "pd.DataFrame"
@@ -67,6 +69,7 @@ class TableEncoder:
     missing: tuple[str, ...]
     projection: Projection
     classes: tuple[str, ...]
+    target_kinds: frozenset[str]
 
     def __call__(self, frame: "pd.DataFrame") -> Array:
         """Return the features (rows, p) of raw rows, whose other columns are not read.

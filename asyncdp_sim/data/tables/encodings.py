@@ -221,6 +221,10 @@ class Money(Measured):
     least: Annotated[int, Field(ge=1)] = 1
 
     @override
+    def __hash__(self) -> int:
+        return hash((self.kind, self.decimal, tuple(self.factors.items()), self.least))
+
+    @override
     def without_rare(self, public: "pd.Series", least: int) -> Self:
         extra = len(self.learn(public, "", ".").names) - 1
         return self.model_copy(update={"least": max(least, self.least)}) if extra > 0 else self

@@ -57,6 +57,7 @@ from asyncdp_sim.data.tables.read import (
     with_public_rows,
 )
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
+from asyncdp_sim.data.tables.text_columns import kinds_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -347,6 +348,7 @@ class TableData(TableRecipe):
             (self.missing or ()) if self.path.endswith(".parquet") else self._missing,
             self._projection(*self._public(table, first, places)),
             classes,
+            kinds_in(public[self.target], decimal),
         )
 
     @override

@@ -24,6 +24,7 @@ from asyncdp_sim.data.tables.encodings import (
 from asyncdp_sim.data.tables.held_out import keep_apart
 from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
+from asyncdp_sim.data.tables.text_columns import kinds_in
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.sensitivity import Domain
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -330,8 +331,13 @@ def _column(encoder: TableEncoder, name: str) -> dict[str, Any]:
         codes = {value: [float(j)] for j, value in enumerate(order)}
     elif isinstance(encoding, ClassLabels):
         codes, unknown = _labels(encoding.values), [0.0]
-    classes = isinstance(encoding, ClassLabels)
-    return {"name": name, "codes": codes, "classes": classes, "unknown": unknown}
+    return {
+        "name": name,
+        "codes": codes,
+        "classes": isinstance(encoding, ClassLabels),
+        "kinds": sorted(kinds_in(public, decimal)),
+        "unknown": unknown,
+    }
 
 
 def _target(scenario: Scenario, encoder: TableEncoder) -> dict[str, Any]:
@@ -339,7 +345,8 @@ def _target(scenario: Scenario, encoder: TableEncoder) -> dict[str, Any]:
     data: Any = scenario.data
     name, classes = data.target, len(encoder.classes) > 0
     codes = _labels(encoder.classes) if classes else None
-    return {"name": name, "codes": codes, "classes": classes, "unknown": [None]}
+    kinds = sorted(encoder.target_kinds)
+    return {"name": name, "codes": codes, "classes": classes, "kinds": kinds, "unknown": [None]}
 
 
 def _labels(classes: tuple[str, ...]) -> dict[str, list[float]]:

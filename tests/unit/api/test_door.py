@@ -91,7 +91,7 @@ def test_every_name_has_an_example_that_runs(temporary, monkeypatch):
 
 
 def test_the_page_has_every_name() -> None:
-    """To write it anew: ``Path("docs/reference/python.md").write_text(page())``."""
+    """``python -m tests.regenerate`` writes it anew."""
     file = Path(__file__).parents[3] / "docs" / "reference" / "python.md"
     written = file.read_text(encoding="utf-8")
     assert written == page()

@@ -168,8 +168,8 @@ def test_lines_of_a_sweep_are_named_where_they_end(swept):
 
 def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path):
     said = {**scenario(), "source": "POLAR, figure 3"}
-    result = Result.read(made(tmp_path / "cell", said=said))
-    curve(result.directory, [0.5, 0.6])
+    curve(made(tmp_path / "cell", said=said), [0.5, 0.6])
+    result = Result.read(tmp_path / "cell")
     picture = convergence.by_update([CurveLine(result, "Δ = 10", 0.1)], why="read off a plot")
     [axes] = picture.figure.axes
     assert axes.get_ylabel().startswith("relative sub-optimality")

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 LARGEST = 1e50
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(?:\.\d{3})+\s*")
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[-+]\d\d:?\d\d)?)?")
 _TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?")
@@ -78,31 +79,37 @@ def _coded(row: dict, column: dict, data: dict) -> list[float | None]:
         return unknown
     if column["codes"] is not None:
         return column["codes"].get(_spelled(text) if column["classes"] else text, unknown)
-    value = number(text, data["decimal"])
+    kind, value = number(text, data["decimal"])
+    value = value if kind in column["kinds"] else math.nan
     return [value] if math.isfinite(value) else unknown
 
 
-def number(text: str, decimal: str = ".") -> float:
-    """Return a cell's number: true is 1, a date its days since 1970, 12:00 is 0.5; else NaN."""
+def number(text: str, decimal: str = ".") -> tuple[str, float]:
+    """Return as what a cell is read, and its number: true is 1, a date its days since 1970.
+
+    12:00 is 0.5. With a decimal comma 1.234 is none, for it may be 1234.
+    """
+    if decimal == "," and _THOUSANDS.fullmatch(text):
+        return "", math.nan
     if decimal == "," and _COMMA.fullmatch(text.strip()):
         text = text.replace(",", ".")
     value, word = _decimal(text), text.strip()
     if not math.isnan(value):
-        return value
+        return "number", value
     if word.lower() in ("true", "false"):
-        return float(word.lower() == "true")
+        return "truth", float(word.lower() == "true")
     time = _TIME.fullmatch(word)
     if time is not None:
         parts = zip(time.groups(), (24, 1440, 86_400), strict=True)
-        return sum(float(part or 0) / unit for part, unit in parts)
+        return "time", sum(float(part or 0) / unit for part, unit in parts)
     try:
         when = datetime.fromisoformat(word) if _DATE.fullmatch(word) else None
     except ValueError:  # such as a 13th month
         when = None
     if when is None:
-        return math.nan
+        return "", math.nan
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return math.floor((when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) / 86_400
+    return "date", math.floor((when - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) / 86_400
 
 
 def _decimal(text: str) -> float:
