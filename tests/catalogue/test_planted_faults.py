@@ -23,8 +23,8 @@ ROWS = {
 """What the rows that judge a run begin with; further rows of a figure need runs of its size."""
 FEW = ("owners.count=3", "run.updates=400", "run.replicates=2", "owners.records=60")
 ROUNDS = ("owners.count=3", "run.updates=10", "run.replicates=2", "owners.records=60")
-BANKS = (*FEW, "data.public_records=300")
-HOSPITALS = (*BANKS, "owners.records=600", 'data.split="in-order"')
+BANKS = (*FEW, "data.public_records=300", "algorithm.rho=50.0", "model.theta_max=2000.0")
+HOSPITALS = (*BANKS, 'data.split="in-order"')
 FIGURE = {
     **dict.fromkeys(("async-03", "async-05", "async-06", "async-07"), BANKS),
     **dict.fromkeys(("async-08", "async-10", "async-11"), HOSPITALS),
