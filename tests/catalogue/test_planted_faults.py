@@ -89,3 +89,19 @@ def test_rows_that_faults_turn_red(name, tmp_path):
             plant(patch)
             found[fault] = red(name, tmp_path / fault)
     assert found == expected(name)
+
+
+@pytest.mark.parametrize("name", ["async-04", "async-09"])
+def test_figures_of_the_order_see_another_law(name, tmp_path, monkeypatch):
+    few = BANKS if name == "async-04" else HOSPITALS
+
+    def verdicts(folder):
+        write(run(NAMED[name].scenario(AS_PUBLISHED, full=True, more=few).base()), folder)
+        forget()
+        swept = {AS_PUBLISHED: Sweep(folder, (), (Cell(0, {}, Result.read(folder)),), ())}
+        claims = [each for each in NAMED[name].claims if each.quantity.startswith("shares of")]
+        return [each.verdict for each in judge("", AS_PUBLISHED, claims, swept)]
+
+    assert verdicts(tmp_path / "sound") == ["agrees"]
+    FAULTS["i_k by another law"](monkeypatch)
+    assert verdicts(tmp_path / "planted") == ["fails"]

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from asyncdp_sim.comparisons import Comparison, compare, contrast
+from asyncdp_sim.comparisons.quantities import pairs
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.convergence import draw_comparison, named
 from asyncdp_sim.figures.kit import style
@@ -286,3 +287,8 @@ def test_json_holds_all_of_it(made: Path) -> None:
     assert (content["first"], only["second"], only["paired"]) == ("base", "open", True)
     assert {"field": "privacy.epsilon", "first": 1.0, "second": "inf"} in only["scenario"]
     assert set(content["labels"]) == {"base", "open"}
+
+
+def test_equal_values_are_neither_less_nor_more():
+    first, second = np.array([1.0, 2.0, 3.0, np.nan]), np.array([1.0, 1.0, 4.0, 1.0])
+    assert pairs(first, second) == {"less": 1, "more": 1, "pairs": 3}
