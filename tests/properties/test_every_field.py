@@ -169,6 +169,7 @@ def effect(raw: Mapping[str, Any]) -> tuple[bytes, ...] | None:
 
 LISTED: dict[str, list[Any]] = {
     "probabilities": [[0.2, 0.3, 0.5]],
+    "rate_bytes": [960.0, 2000.0],
     "colluding": [[1], [2], [1, 3]],
     "between": [[[1, 2], [2, 3], [1, 3]], [[1, 3], [3, 2]], [[2, 1], [1, 3]]],
 }
@@ -247,9 +248,9 @@ IDLE: dict[str, dict[str, str]] = {
     **{f"model-{kind}": {"intercept": A_TABLE} for kind in ("ridge", "logistic", "svm", "mlp")},
     "model-softmax": {"intercept": A_TABLE, "classes": "drawn labels are two"},
     "sensitivity-adaptive-clip": {"norm": "it has one value, l2"},
-    "observer-node": {
-        "colluding": "it changes what is stated of a node, and no noise: docs say so"
-    },
+    "channel-tdma": {"guard": "it is a check: a slot must have room for it behind an answer"},
+    "observer-model": {"sees": "it changes what is stated of a last model, and no noise"},
+    "observer-node": {"colluding": "it changes what is stated of a node, and no noise"},
 }
 """Fields by member that change nothing here, each with its reason."""
 
