@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -155,7 +156,8 @@ def _gradient(
 
     Where records are clipped, each gradient is scaled down to an L1 norm of Ξ.
     """
-    clipped = scenario.privacy.sensitivity.kind == "clip"
+    sensitivity: Any = scenario.privacy.sensitivity
+    clipped = sensitivity.kind == "clip"
     hinge = scenario.model.kind == "svm"
     if not clipped and not hinge:
         moments = [
@@ -178,7 +180,8 @@ def _gradient(
 
 
 def _start(scenario: Scenario, streams: Scope, *shape: int) -> Array:
-    initial = scenario.algorithm.initial
+    algorithm: Any = scenario.algorithm
+    initial = algorithm.initial
     if initial == "uniform":
         return streams.generator("initial").random(shape)
     return np.full(shape, 1.0 if initial == "ones" else 0.0)
@@ -194,12 +197,13 @@ def _gossip(
     scenario: Scenario, records: Array, gradient: Gradient, scale: Array, draws: Draws
 ) -> Array:
     """Return θ_L after T updates of Async's Algorithm 1, line 7, with its code's or text's step."""
+    algorithm: Any = scenario.algorithm
     count, horizon, sigma = len(records), scenario.run.updates, _sigma(scenario)
-    rho = float(scenario.algorithm.rho)
+    rho = float(algorithm.rho)
     bound = np.inf if scenario.model.theta_max is None else float(scenario.model.theta_max)
     rate = rho / (horizon**2 * sigma)
-    of_learner = rate / 2 if scenario.algorithm.central_step == "proof" else (count - 1) / count
-    of_learner = of_learner if scenario.algorithm.central_step == "proof" else of_learner * rate
+    proof = algorithm.central_step == "proof"
+    of_learner = rate / 2 if proof else (count - 1) / count * rate
     noise = draws.rows(len(draws.owners))
     models = _start(scenario, draws.streams, count + 1, noise.shape[1])
     central, copies = models[0], models[1:]
@@ -217,9 +221,10 @@ def _in_rounds(
     scenario: Scenario, records: Array, gradient: Gradient, scale: Array, draws: Draws
 ) -> Array:
     """Return the judged model after T rounds: θ̄ of Collab's Algorithm 2, or θ of one server."""
+    algorithm: Any = scenario.algorithm
     horizon, sigma, shares = scenario.run.updates, _sigma(scenario), records / records.sum()
-    averaged, c_1 = scenario.algorithm.kind == "collab-2", float(scenario.algorithm.step)
-    exponent = 0.5 if averaged else float(scenario.algorithm.exponent)
+    averaged, c_1 = algorithm.kind == "collab-2", float(algorithm.step)
+    exponent = 0.5 if averaged else float(algorithm.exponent)
     bound = np.inf if scenario.model.theta_max is None else float(scenario.model.theta_max)
     theta, average = np.empty(0), np.empty(0)
     for k in range(1, horizon + 1):
@@ -258,7 +263,8 @@ def _order(directory: Path, digest: str) -> tuple[float, float]:  # noqa: ARG001
 def _features(directory: Path, digest: str) -> float:  # noqa: ARG001
     scenario = load(directory / "scenario.toml")[0].base()
     dataset: Dataset = build_dataset(scenario)
-    table, public = dataset.table, scenario.data.public_records
+    data: Any = scenario.data
+    table, public = dataset.table, data.public_records
     if table is None:
         return np.nan
     last = np.arange(len(table.target))[-public:]
