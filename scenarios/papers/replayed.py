@@ -2,7 +2,8 @@
 
 The first replicate is learned again here: by its own order of owners and its own stream of noise
 (common random numbers), with steps, noise, bounds and projections from the paper's equations. Both
-models are then equal but for rounding, so that any other step, noise, budget or read is red.
+models are then equal but for rounding, so that any other step, noise, budget or read is red. It
+asks for kinds, which nothing else may: traits would come from what is judged here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
