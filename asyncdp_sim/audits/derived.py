@@ -229,19 +229,22 @@ def own_noise(without: int) -> Fact:
     return Fact("every answer has noise of its own", False)
 
 
-def own_noise_in_one(problem: Problem, view: View) -> Fact:
-    """Judge whether each answer of one run has noise of its own, or say that it was not compared.
+def own_noise_in_few(problem: Problem, views: Sequence[View]) -> Fact:
+    """Judge whether each answer of some runs has noise of its own, or say it was not compared.
 
     That whole runs carry no more than that is left to attacks on many of them.
     """
     noise = problem.task.reply.noise
     if noise.added is None:
         return Fact("noise lies on a grid: not compared from answer to answer", False)
-    exact = problem.task.reply.exact(view.owners, view.points, view.bounds)
-    without = shared(noise, view, exact)
+    without = 0
+    for view in views:
+        exact = problem.task.reply.exact(view.owners, view.points, view.bounds)
+        without += shared(noise, view, exact)
     if without > 0:
         return own_noise(without)
-    sentence = f"each of {len(view.owners):,} answers of one run has noise of its own"
+    count = sum(len(view.owners) for view in views)
+    sentence = f"each of {count:,} answers of {len(views)} runs has noise of its own"
     return Fact(f"{sentence} (whole runs on two tables were not compared: --thorough)", False)
 
 

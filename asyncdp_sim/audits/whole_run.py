@@ -2,7 +2,7 @@
 
 Where answers are summed, nothing but sums is heard. Who attacks knows both datasets, so that of
 every sum with the attacked owner in it all is known but noise; and what as many other owners added
-as may collude.
+as may collude. As many others drop out of a sum as are tolerated: their noise is not in it.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from asyncdp_sim.scenario import Scenario
 
 
 def told_in_runs(
-    colluders: int,
+    opened: Opened,
     pair: Neighbours,
     views: Sequence[View],
     first: Sequence[Array],
@@ -49,8 +49,8 @@ def told_in_runs(
 
     Parameters
     ----------
-    colluders : int
-        Owners that reveal their shares of noise to whoever receives the sums.
+    opened : Opened
+        The fewest answers of a sum, and how many owners reveal their shares of noise.
     pair : Neighbours
     views : sequence of View
         What went on air in each run.
@@ -59,11 +59,11 @@ def told_in_runs(
     """
     records = pair.first.task.objective.records.astype(float)
     runs = zip(views, first, second, strict=True)
-    return [_told(pair, records, colluders, *run) for run in runs]
+    return [_told(pair, records, opened, *run) for run in runs]
 
 
 def _told(
-    pair: Neighbours, records: Array, colluders: int, view: View, first: Array, second: Array
+    pair: Neighbours, records: Array, opened: Opened, view: View, first: Array, second: Array
 ) -> tuple[float, int]:
     scale, owner = pair.first.noise.scale, pair.owner
     made = view.trace.updates["k"]
@@ -87,7 +87,8 @@ def _told(
         other_owners = np.flatnonzero(summed != owner)
         if len(other_owners) == len(summed):
             continue
-        hidden = np.delete(np.arange(begin, end), other_owners[:colluders])
+        missing = opened.colluders + max(0, len(summed) - opened.least)
+        hidden = np.delete(np.arange(begin, end), other_owners[:missing])
         apart = moved[begin:end].sum(axis=0)
         left = unknown[hidden].sum(axis=0) - apart / 2
         variance = np.square((scale * records)[owners[hidden]] * times[hidden]).sum()
@@ -219,18 +220,18 @@ def _attacked(
     problem = (pair.first, pair.second)[side]
     within = Streams(scenario.run.seed).within("audit", stream, side)
     views = [overhear(scenario.network, problem.task, within.within(n)) for n in numbers]
-    sums, colluders = scenario.privacy.listener.sees_sums, Opened.of(scenario).colluders
-    scores, bare, fewest = _judged(pair, views, side, colluders if sums else None)
+    opened = Opened.of(scenario) if scenario.privacy.listener.sees_sums else None
+    scores, bare, fewest = _judged(pair, views, side, opened)
     short = undercharged(problem, owed(scenario), views)
     return scores, np.max(list(map(heard, views)), axis=0), short, bare, fewest
 
 
 def _judged(
-    pair: Neighbours, views: Sequence[View], side: int, colluders: int | None
+    pair: Neighbours, views: Sequence[View], side: int, opened: Opened | None
 ) -> tuple[Array, int, int]:
     """Return the scores of runs, how many answers had no noise of their own, and the least sum.
 
-    ``colluders`` is None where single answers are seen.
+    ``opened`` is None where single answers are seen.
     """
     count = [len(view.owners) for view in views]
     owners = np.concatenate([view.owners for view in views])
@@ -249,9 +250,9 @@ def _judged(
         noise = pair.first.task.reply.noise
         exact = np.split((first, second)[side], np.cumsum(count)[:-1])
         bare = sum(map(shared, [noise] * len(views), views, exact))
-        if colluders is not None:
+        if opened is not None:
             parts = [np.split(problem, np.cumsum(count)[:-1]) for problem in (first, second)]
-            sum_scores = told_in_runs(colluders, pair, views, *parts)
+            sum_scores = told_in_runs(opened, pair, views, *parts)
             likelihood, fewest = (
                 np.array([problem for problem, _ in sum_scores]),
                 min(few for _, few in sum_scores),

@@ -26,8 +26,17 @@ from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers import collab_readings
 from scenarios.papers.claims import SENTENCES, Reason, private
 from scenarios.papers.collab_readings import BOUNDED, EPSILON, RECORDS
-from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, TEXT, Settings, read_figures
+from scenarios.papers.figure import (
+    AS_PUBLISHED,
+    AS_WRITTEN,
+    EVERY,
+    SOUND,
+    TEXT,
+    Settings,
+    read_figures,
+)
 from scenarios.papers.noise import scale_claims
+from scenarios.papers.replayed import feature_claims, replay_claims
 
 DECLARED, CLIP_BOUND = 700.0, 5.0
 """Ξ of figures 2 to 6: chosen for what section I reports; and enforced."""
@@ -91,15 +100,17 @@ THE_BOUND = Reason(
     BOUNDED,
 )  # fmt: skip
 SCALE = SENTENCES["COLLAB_SCALE"]
-SCALES = {
-    "LENDING_SCALE": scale_claims(dict.fromkeys(TEXT, DECLARED) | {SOUND: CLIP_BOUND}, SCALE),
-    "FRAUD_SCALE": scale_claims(dict.fromkeys(TEXT, LARGEST) | {SOUND: DOMAIN_BOUND}, SCALE),
-    "CURVED_SCALE": scale_claims(
-        dict.fromkeys(TEXT, LARGEST) | dict.fromkeys((SOUND, BOUNDED), DOMAIN_BOUND), SCALE
-    ),
+BOUNDS = {
+    "LENDING": dict.fromkeys(TEXT, DECLARED) | {SOUND: CLIP_BOUND},
+    "FRAUD": dict.fromkeys(TEXT, LARGEST) | {SOUND: DOMAIN_BOUND},
+    "CURVED": dict.fromkeys(TEXT, LARGEST) | dict.fromkeys((SOUND, BOUNDED), DOMAIN_BOUND),
 }
+SCALES = {f"{name}_SCALE": scale_claims(xi, SCALE) for name, xi in BOUNDS.items()}
+RUNS = {f"{name}_RUN": replay_claims(xi) for name, xi in BOUNDS.items()}
+RUNS["LENDING_RUN"] += feature_claims(EVERY)
+"""Their equations, and of banks their features; every owner answers in every round."""
 FIGURES = read_figures(
     Path(__file__).with_suffix(".toml"),
-    {**globals(), **vars(collab_readings), **SCALES, "private": private},
+    {**globals(), **vars(collab_readings), **SCALES, **RUNS, "private": private},
 )
 """In the paper's order."""

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.scenario import load
+from asyncdp_sim.scenario import Scenario, load
 from scenarios.papers.claims import Claim, Measure, Printed
 
 DRAWS = 10_000
@@ -67,13 +68,19 @@ def _over(
     xi: float,
 ) -> float:
     scenario = load(directory / "scenario.toml")[0].base()
-    said = scenario.plain()["privacy"]
     result = Result.read(directory)
     replicate, records = result.columns("owners", "replicate", "records")
     own = records[replicate == replicate[0]]
-    answers = said["budget"].get("answers", scenario.run.updates)
-    scale = 2 * xi * answers / (own * np.broadcast_to(np.array(said["epsilon"]), own.shape))
+    scale = theorem_1(scenario, own, xi)
     noise, owners = scenario.noise_for(own), np.arange(DRAWS) % len(own)
     rows = noise.rows(np.random.default_rng(SEED), DRAWS, 1)
     drawn = noise.add_noise(owners, np.zeros((DRAWS, 1)), rows)[:, 0]
     return float(np.mean(np.abs(drawn) / scale[owners]))
+
+
+def theorem_1(scenario: Scenario, records: Array, xi: float) -> Array:
+    """Return 2ΞK/(n_i ε_i), K the answers that owners pay for, shape (N,)."""
+    said = scenario.plain()["privacy"]
+    answers = said["budget"].get("answers", scenario.run.updates)
+    epsilon = np.broadcast_to(np.array(said["epsilon"]), records.shape)
+    return np.asarray(2 * xi * answers / (records * epsilon))

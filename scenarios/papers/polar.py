@@ -25,6 +25,7 @@ from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import OURS, Range, Reason, result
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, SOUND, Settings, read_figures
 from scenarios.papers.noise import scale_claims
+from scenarios.papers.replayed import replay_claims
 
 WIDE = "wide"
 OPEN, WINDOWS = "non-private", ("Δ = 10", "Δ = 20", "Δ = 50")
@@ -118,4 +119,5 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
 
 
 SCALE = scale_claims({SOUND: BOUND}, OURS)
+THE_RUN = replay_claims({SOUND: BOUND})
 FIGURES = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -21,6 +21,10 @@ WITH_A_REASON = {
         ("asyncdp_sim/exports/flower/__init__.py", member): "the app knows no other kinds"
         for member in IN_THE_APP
     },
+    **{
+        ("scenarios/papers/replayed.py", f"kind {member}"): "the equations of four papers' runs"
+        for member in ("async-gossip", "collab-2", "clip", "svm")
+    },
     (
         "asyncdp_sim/audits/observers.py",
         "NodeObserver",

@@ -2,12 +2,14 @@
 
 import pytest
 
-from asyncdp_sim.audits import first_audit
+from asyncdp_sim.audits import audit, first_audit
 from asyncdp_sim.audits.claims import Opened
+from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
 from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 from tests.verification.test_audit_faults import SCENE, SUMMED, one_row
+from tests.verification.test_correlated_noise import scenario as correlated
 
 pytestmark = [pytest.mark.no_evidence]
 
@@ -50,3 +52,37 @@ def test_an_attack_knows_what_drop_outs_and_colluders_leave_of_the_noise():
     noise = prepare(scenario, build_dataset(scenario)).noise
     ratio = opened.noise(noise).scale / noise.scale
     assert ratio.tolist() == pytest.approx([2**0.5] * 4)
+
+
+def test_correlated_noise_that_is_repeated_each_round(monkeypatch):
+    """Found by attack: each round has the noise of the first one."""
+    right, kept = Filtered._round, {}
+
+    def repeated(self, generator):
+        if generator not in kept:
+            kept[generator] = right(self, generator)
+        return kept[generator].copy()
+
+    def found():
+        lines = first_audit(correlated(), answers=20_000, confidence=0.999).lines()
+        return [line for line in lines if "ε = ∞" in line or "runs has noise of its own" in line]
+
+    assert [line for line in found() if "ε = ∞" in line] == []
+    assert any("answers of 3 runs has noise of its own" in line for line in found())
+    monkeypatch.setattr(Filtered, "_round", repeated)
+    assert any("have the noise of another one, or none" in line for line in found())
+
+
+@pytest.mark.long
+def test_audited_runs_of_sums_lack_as_many_shares_as_are_tolerated(monkeypatch):
+    """Owners are always online here, so that no sum of a run is as small as one may be."""
+    settings = ("availability={kind='always'}", "run.updates=1", "privacy.epsilon=2.0")
+    scenario = load(SUMMED, settings)[0]
+
+    def runs():
+        checks = audit(scenario, answers=4, runs=1500, confidence=0.99).checks
+        return [check.exceeded for check in checks if check.what.startswith("the whole run")]
+
+    assert not any(runs())
+    monkeypatch.setattr(AggregateObserver, "enough", lambda _, n_owners: n_owners)
+    assert any(runs())

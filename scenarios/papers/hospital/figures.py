@@ -26,6 +26,7 @@ from scenarios.papers.hospital import readings
 from scenarios.papers.hospital.readings import EPSILON, gaining, line
 from scenarios.papers.lending.figures import BY_CHANCE, PROMISE
 from scenarios.papers.noise import scale_claims
+from scenarios.papers.replayed import feature_claims, order_claims, replay_claims
 
 OTHERS = (
     "the twin's patients are others than 2015's (musculoskeletal, 18 to 69 years old), and so are "
@@ -110,6 +111,9 @@ HEADLINE = Reason(
 )  # fmt: skip
 
 SCALE = scale_claims(dict.fromkeys(EVERY, XI), SENTENCES["SCALE"])
+THE_RUN = (
+    *replay_claims(dict.fromkeys(EVERY, XI)), *order_claims(EVERY), *feature_claims(EVERY)
+)  # fmt: skip
 FIGURES = read_figures(
     Path(__file__).with_suffix(".toml"),
     {**vars(readings), **globals(), "moved": moved, "BY_CHANCE": (BY_CHANCE,), "PROMISE": PROMISE},

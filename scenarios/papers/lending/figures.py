@@ -42,6 +42,7 @@ from scenarios.papers.lending.reasons import (
     XI,
 )
 from scenarios.papers.noise import scale_claims
+from scenarios.papers.replayed import feature_claims, order_claims, replay_claims
 
 WRITTEN: Settings = (
     "privacy.noise=vector",
@@ -120,6 +121,9 @@ PROMISE = (
     Claim(_PROMISE, private, 1, 1, 1.0, variants=(SOUND,), judges=SENTENCES["PRIVATE"]),
 )
 THE_SCALE = scale_claims(dict.fromkeys(EVERY, XI), SENTENCES["SCALE"])
+THE_ORDER = order_claims(EVERY)
+THE_RUN = (*replay_claims(dict.fromkeys(EVERY, XI)), *THE_ORDER, *feature_claims(EVERY))
+"""What a run is besides its noise: its equations, its order of owners, and its features."""
 BY_CHANCE = Claim(
     "mean ψ of the runs over its exact expectation, geometric mean over cells", run_over_exact,
     published=1.0, variants=TEXT, window=by_chance, judges=OURS,

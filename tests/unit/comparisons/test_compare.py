@@ -1,6 +1,7 @@
 """Comparisons of results: figures, pairing, settings, labels, and what both cost together."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from asyncdp_sim.comparisons import Comparison, compare, contrast
+from asyncdp_sim.comparisons.comparison import together
+from asyncdp_sim.comparisons.quantities import pairs
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.convergence import draw_comparison, named
 from asyncdp_sim.figures.kit import style
@@ -199,6 +202,15 @@ def test_what_both_cost_together_is_said(made: Path) -> None:
     assert said["unlike"].startswith("the two results read different records")
 
 
+def test_that_every_delta_adds_up_is_said_where_one_is_stated(made: Path, tmp_path: Path) -> None:
+    gaussian = ["privacy.mechanism=gaussian", "privacy.delta=1e-5", "run.seed=2"]
+    write(run(load(made / "s.toml", gaussian)[0]), tmp_path / "gaussian")
+    both = (Result.read(made / "base"), Result.read(tmp_path / "gaussian"))
+    records = [replace(each, manifest={**each.manifest, "seed": 1}) for each in both]
+    assert together(*records).endswith("; every δ adds up likewise")
+    assert "δ" not in together(both[0], records[0])
+
+
 def test_both_labels_are_repeated(made: Path) -> None:
     lines = " ".join(compared(made, "base", "open").lines())
     for name in ("base", "open"):
@@ -286,3 +298,8 @@ def test_json_holds_all_of_it(made: Path) -> None:
     assert (content["first"], only["second"], only["paired"]) == ("base", "open", True)
     assert {"field": "privacy.epsilon", "first": 1.0, "second": "inf"} in only["scenario"]
     assert set(content["labels"]) == {"base", "open"}
+
+
+def test_equal_values_are_neither_less_nor_more():
+    first, second = np.array([1.0, 2.0, 3.0, np.nan]), np.array([1.0, 1.0, 4.0, 1.0])
+    assert pairs(first, second) == {"less": 1, "more": 1, "pairs": 3}

@@ -136,3 +136,11 @@ def test_wrong_encodings_in_one_line(case):
     with pytest.raises(SpecError) as caught:
         spec("t.csv", columns=case["columns"])
     assert str(caught.value) == case["line"]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [("12:00", 0.5), ("0:00", 0.0), ("18:00:00", 0.75), ("00:00:43.2", 43.2 / 86_400)],
+)
+def test_a_time_without_seconds_has_none(text, part):
+    assert cell_or_nan(text) == pytest.approx(part, abs=1e-12)

@@ -56,6 +56,13 @@ def test_an_owners_row_is_power_times_time_and_bytes(powered):
     assert "learner draws" in "\n".join(result_lines(powered))
 
 
+def test_the_learners_power_is_that_of_a_single_replicate_too(tmp_path):
+    place = tmp_path / "run"
+    write(run(scenario(energy=ENERGY, **TIMES), numbers=[1]), place)
+    told = summary(place)
+    assert told["learner_watts"] == pytest.approx(50 + 30 * told["utilisation"])
+
+
 def test_without_energy_nothing_of_a_result_changes(powered, tmp_path):
     plain = scenario(**TIMES)
     assert "energy" not in plain.plain()

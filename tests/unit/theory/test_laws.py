@@ -32,6 +32,8 @@ from tests.unit.theory.spoken import (
     said,
 )
 
+FULL = Constant(value=1.0)
+
 
 @together
 @pytest.mark.parametrize(
@@ -83,6 +85,7 @@ def test_the_law_of_the_staleness(parts, name, mean):
     ("parts", "reason"),
     [
         ({"compute": SLOW}, "an exchange does not take one constant time"),
+        ({"compute": (HALF, HALF, HALF, FULL)}, "an exchange does not take one constant time"),
         ({"clock": UNEQUAL, **SERVED}, "owners' rates differ"),
         ({"clock": GammaClock(cv=2.0), **SERVED}, "clocks are gamma"),
         ({"channel": SLOTS}, "owners share a channel"),

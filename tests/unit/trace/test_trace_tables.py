@@ -43,6 +43,11 @@ def test_updates_are_the_applied_exchanges(trace):
         assert row["staleness"] == x["end_k"] - x["read_k"]
 
 
+def test_messages_are_numbered_from_1(trace):
+    assert trace.exchanges["message"].min() == 1
+    assert trace.events["message"][trace.events["message"] > 0].min() == 1
+
+
 def test_released_counts_every_answer_that_left(trace):
     count = [0, 0, 0]
     for x in trace.exchanges:

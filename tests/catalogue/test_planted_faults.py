@@ -1,0 +1,107 @@
+"""Ten faults planted into the runs of each figure turn a row of it red, wherever they enter."""
+
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.runs import run, write
+from scenarios.papers import FIGURES
+from scenarios.papers.claims import Judged, judge
+from scenarios.papers.figure import AS_PUBLISHED, SOUND
+from tests.catalogue.planted import FAULTS, forget
+from tests.one_in import one_in
+
+NAMED = {figure.name: figure for figure in FIGURES}
+ROWS = {
+    "noise": "mean |w|",
+    "model": "first replicate",
+    "shares": "shares of all replicates",
+    "repeats": "how often an owner follows itself in all",
+    "features": "mean ‖z‖²",
+}
+"""What the rows that judge a run begin with; further rows of a figure need runs of its size."""
+FEW = ("owners.count=3", "run.updates=400", "run.replicates=2", "owners.records=60")
+ROUNDS = ("owners.count=3", "run.updates=10", "run.replicates=2", "owners.records=60")
+BANKS = (*FEW, "data.public_records=300", "algorithm.rho=50.0", "model.theta_max=2000.0")
+HOSPITALS = (*BANKS, 'data.split="in-order"')
+FIGURE = {
+    **dict.fromkeys(("async-03", "async-05", "async-06", "async-07"), BANKS),
+    **dict.fromkeys(("async-08", "async-10", "async-11"), HOSPITALS),
+    **{f"collab-{n:02d}": (*ROUNDS, "data.public_records=300") for n in range(2, 7)},
+    **{f"collab-{n:02d}": ROUNDS for n in range(7, 12)},
+    "polar-03": (*ROUNDS, "model.theta_max=1.0", 'sweep.variant=[{ name = "ε = 1" }]'),
+}
+"""Figures with runs that learn from noisy answers, and what makes a run of a second of them."""
+IN_ORDER = {name: {"model"} for name in FAULTS} | {
+    "noise half": {"noise", "model"},
+    "noise twice": {"noise", "model"},
+    "budget split": {"noise", "model"},
+    "i_k by another law": {"shares"},
+    "unscaled features": {"features"},
+}
+"""Rows that turn red by fault, of the figures with Algorithm 1 of Async."""
+IN_ROUNDS = IN_ORDER | {"i_k by another law": set(), "missing projection": set()}
+"""Of the figures in rounds: each asks every owner, and Θ is the whole space."""
+NO_FEATURES = IN_ROUNDS | {"unscaled features": set()}
+"""Of the frauds, whose features are as the table has them."""
+POLAR = NO_FEATURES | {"T of the steps": set(), "missing projection": {"model"}}
+"""Of POLAR's private server: its steps do not know T, and it has a box."""
+
+
+def expected(name: str) -> dict[str, set[str]]:
+    """Return the rows of a figure that each fault turns red."""
+    if name == "polar-03":
+        return POLAR
+    if name.startswith("async"):
+        return IN_ORDER
+    return IN_ROUNDS if int(name[-2:]) <= 6 else NO_FEATURES
+
+
+def red(name: str, folder: Path) -> set[str]:
+    """Run a few updates of a figure's first cell; return which rows are not as they must be."""
+    figure = NAMED[name]
+    variant = SOUND if name == "polar-03" else AS_PUBLISHED
+    scenario = figure.scenario(variant, full=True, more=FIGURE[name])
+    forget()
+    write(run(scenario.base()), folder)
+    cell = Cell(0, {}, Result.read(folder))
+    judged: list[Judged] = []
+    for claim in figure.claims:
+        if claim.quantity.startswith(tuple(ROWS.values())):
+            judged += judge("", variant, [claim], {variant: Sweep(folder, (), (cell,), ())})
+    forget()
+    wrong = [each.quantity for each in judged if each.verdict != "agrees"]
+    return {row for row, begins in ROWS.items() if any(q.startswith(begins) for q in wrong)}
+
+
+def test_every_figure_that_learns_is_here():
+    without = {"async-01", "async-02", "async-04", "async-09", "collab-optimum"}
+    assert {figure.name for figure in FIGURES} - without == set(FIGURE)
+
+
+@one_in(4, "name", FIGURE)
+def test_rows_that_faults_turn_red(name, tmp_path):
+    assert red(name, tmp_path / "sound") == set()
+    found = {}
+    for fault, plant in FAULTS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            found[fault] = red(name, tmp_path / fault)
+    assert found == expected(name)
+
+
+@pytest.mark.parametrize("name", ["async-04", "async-09"])
+def test_figures_of_the_order_see_another_law(name, tmp_path, monkeypatch):
+    few = BANKS if name == "async-04" else HOSPITALS
+
+    def verdicts(folder):
+        write(run(NAMED[name].scenario(AS_PUBLISHED, full=True, more=few).base()), folder)
+        forget()
+        swept = {AS_PUBLISHED: Sweep(folder, (), (Cell(0, {}, Result.read(folder)),), ())}
+        claims = [each for each in NAMED[name].claims if each.quantity.startswith("shares of")]
+        return [each.verdict for each in judge("", AS_PUBLISHED, claims, swept)]
+
+    assert verdicts(tmp_path / "sound") == ["agrees"]
+    FAULTS["i_k by another law"](monkeypatch)
+    assert verdicts(tmp_path / "planted") == ["fails"]
