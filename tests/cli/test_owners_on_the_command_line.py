@@ -50,9 +50,9 @@ def test_owners_are_called_by_name_or_number(command):
     said = [manifest(name) for name in ("some", "rest")]
     assert said[0]["digest"] == said[1]["digest"]
     shown = command.done("forecast", "banks.toml", "--details", "--without", "2").out
-    assert "gains from joining" in shown
-    assert "2 (Valley)" not in shown
-    assert '3 (Kröger "& Sons")' in shown
+    assert "for the average owner" in shown
+    assert "Valley" not in shown
+    assert "asyncdp run banks.toml --set 'owners.without=[\"2\"]'" in shown
 
 
 def test_whoever_is_not_there_is_one_line_with_the_nearest_names(command):

@@ -89,7 +89,8 @@ def said(spec: Spec) -> str:
 
 BAD_NUMBERS = [-1.0, float("nan"), "much", True, None]
 TEXTS = (
-    "path", "public_path", "own_path", "target", "column", "owner_column", "unit", "person", "order",
+    "path", "public_path", "own_path", "target", "column", "owner_column", "unit",
+    "person", "order",
 )  # fmt: skip
 
 WRONG = table(__file__, "members.toml")
