@@ -252,7 +252,7 @@ def of_runs(by_run: Array, redraw: Ints | None) -> tuple[tuple[float, float], ..
 def over_halves(means: Sequence[float]) -> Estimate:
     """Return the mean gain over random halves of the public rows: ± t₇ · sd · √(1 + 1/8).
 
-    The owners' own rows are one more draw beside those of the halves, which share rows.
+    The private rows of owners are one more draw, in addition to the halves, which share rows.
 
     Parameters
     ----------

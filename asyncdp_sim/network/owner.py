@@ -55,7 +55,7 @@ class Owner:
     distance : int
         Ticks that each of its messages takes through the network, besides its law.
     link : Link
-        Carries its messages; set by whoever builds the owner.
+        Carries its messages; set when the owner is built.
     processor : Processor, optional
         Where it computes for several exchanges at once, sharing its speed among them; None where
         one does not slow another.

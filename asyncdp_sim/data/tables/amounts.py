@@ -68,7 +68,7 @@ _WORDS = {
     "mld": 9,
 }
 _SMALL = {"m": 6, "b": 9}
-"""Letters that multiply only beside others: alone they are metres, or bytes."""
+"""Letters that multiply only after other letters: alone they are metres, or bytes."""
 _SCALES = {3: "thousand", 5: "a hundred thousand", 6: "million", 7: "ten million", 9: "billion"}
 _UNITS = (
     {"mg": 1e-6, "g": 1e-3, "kg": 1.0, "t": 1e3},
@@ -197,7 +197,7 @@ class Notation:
     tails : frozenset of str
         Those that mean nothing, "" among them where an amount may have none.
     flags : tuple of str
-        Tails that are told apart.
+        Tails that are distinguished.
     plus : bool
         Whether a + behind a number means that the number is a bound.
     unit : str

@@ -484,7 +484,7 @@ class TableData(TableRecipe):
         return replace(made, doubts=doubts)
 
     def _to_split(self, ground: Ground, request: BuildRequest) -> TableToSplit:
-        """Return the table to be split, of whose targets nothing is known."""
+        """Return the table to be split; nothing is known of its targets."""
         held_back = 0 if self.public_overlap else self.public_records
         unknown = np.zeros(len(ground.frame) - held_back)
         return TableToSplit(

@@ -66,7 +66,7 @@ def dry_settings(partition: int, config: dict) -> dict:
     """Return the settings of an owner in Flower's simulation engine, on one machine.
 
     ``config`` is the run's. Without a ``table`` each owner has public rows, over and over; they and
-    a ledger are written to ``folder``. Real rows are charged to the owners' own ``ledgers``.
+    a ledger are written to ``folder``. Real rows are charged to the ``ledgers`` of their owners.
     """
     plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
     owner, rows = plan["owners"][partition], str(config["table"])
