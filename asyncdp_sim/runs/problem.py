@@ -364,7 +364,8 @@ def require_columns(scenario: Scenario) -> None:
             drawn.setdefault(cell.data.model_dump_json(), (place, cell.read_data))
     for place, data in drawn.values():
         try:
-            data.build(1, (1,), Streams(scenario.run.seed))
+            whole = data.model_copy(update={"held_out": 0.0})  # a share of one row is no row
+            whole.build(1, (1,), Streams(scenario.run.seed))
         except DataError as error:
             faults += [fault.under(place) for fault in error.faults]
     if len(faults) > 0:
