@@ -336,7 +336,8 @@ def of_rows(differences: Array, persons: Ints, overlap: float) -> tuple[float, f
     away, groups = np.bincount(whose, weights=differences - differences.mean()), len(names)
     if groups < 2:
         return inf, 0.0
-    variance = float(np.sum(away**2)) * groups / (groups - 1) / len(differences) ** 2
+    with np.errstate(over="ignore"):  # of a model that diverged nothing is known
+        variance = float(np.sum(away**2)) * groups / (groups - 1) / len(differences) ** 2
     return variance * overlap, groups - 1.0
 
 

@@ -147,7 +147,7 @@ def _gain(gains: GainForecast, gain: Estimate, own: float) -> str:
     """Return a gain with its interval, in its unit and as a share of the own error."""
     if not isfinite(gain.value):
         return "no rows to be judged on"
-    least = "at least " if gains.at_least else ""
+    least = "at least " if gains.at_least and gain.low > 0 else ""
     percent = round(100 * gain.value / own) if own > 0 else 0
     share = f", {percent}% of its own error" if percent != 0 else ""
     return f"gain {least}{number(gain.value)}{_unit(gains)} ({_interval(gain)}){share}"

@@ -237,7 +237,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         f"a gain counts from 5 % of it on",
     )
     weighted = together["by_records"]
-    yield "by records", f"mean gain {_with_ends(weighted)}: {weighted['verdict']}"
+    yield "weighted by n_i", f"mean gain {_with_ends(weighted)}: {weighted['verdict']}"
     counts = [f"{name} {together['verdicts'].get(name, 0)}" for name in VERDICTS]
     yield "verdicts", f"{', '.join(counts)}, of {owners} owners (gains.parquet)"
 

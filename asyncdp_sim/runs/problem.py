@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, is_dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -356,20 +357,26 @@ def require_columns(scenario: Scenario) -> None:
         With all that a run, or a cell of the sweep, would refuse.
     """
     faults: list[Fault] = []
-    drawn: dict[str, tuple[str, DataKind]] = {}
+    drawn: dict[str, tuple[str, Scenario]] = {}
     swept = any(path.partition(".")[0] in ("data", VARIANT) for path in scenario.sweep)
     cells = map(scenario.cell, scenario.grid() if swept else ())
     for place, cell in [("", scenario.base()), *(("sweep", cell) for cell in cells)]:
         if cell.data.file is None and cell.data.has_columns and not cell.data.says_records:
-            drawn.setdefault(cell.data.model_dump_json(), (place, cell.read_data))
-    for place, data in drawn.values():
+            drawn.setdefault(cell.data.model_dump_json(), (place, cell))
+    for place, cell in drawn.values():
         try:
-            whole = data.model_copy(update={"held_out": 0.0})  # a share of one row is no row
-            whole.build(1, (1,), Streams(scenario.run.seed))
+            data = cell.read_data.model_copy(update={"held_out": 0.0})  # a share of one is no row
+            records = None if cell.owners.records is None and _unsized(data) else (1,)
+            data.build(1, records, Streams(scenario.run.seed))
         except DataError as error:
             faults += [fault.under(place) for fault in error.faults]
     if len(faults) > 0:
         raise DataError(dict.fromkeys(faults))
+
+
+def _unsized(data: Any) -> bool:
+    """Return whether nothing says how many rows a twin has that is split by its targets."""
+    return data.split.by_target and data.split.shared_rows is None
 
 
 def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.data.tables.preprocessing import EigenUncentred, Projection
-from asyncdp_sim.learning.algorithms import async_gossip, gathered
+from asyncdp_sim.learning.algorithms import gathered, gossip
 from asyncdp_sim.network import clocks
 from asyncdp_sim.privacy.mechanisms import laplace
 from asyncdp_sim.runs import problem
 from scenarios.papers import exact
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-KINDS = (async_gossip.AsyncGossip, gathered.Collab2, gathered.ParameterServer)
+KINDS = (gossip.AsyncGossip, gathered.Collab2, gathered.ParameterServer)
 
 
 def noise(factor: float) -> Plant:
@@ -38,7 +38,7 @@ def step(factor: float) -> Plant:
 
 
 def _longer(steps: Any, factor: float) -> Any:
-    if isinstance(steps, async_gossip.GossipSteps):
+    if isinstance(steps, gossip.GossipSteps):
         return replace(
             steps, step=factor * steps.step, shrink_copy=1 - factor * (1 - steps.shrink_copy)
         )
@@ -105,7 +105,7 @@ unprojected = _steps(lambda steps, _: replace(steps, theta_max=None))
 
 def stale(patch: pytest.MonkeyPatch) -> None:
     """Ask at the learner's model of an update ago."""
-    asked = async_gossip.GossipSteps.query
+    asked = gossip.GossipSteps.query
 
     def one_on_one(self: Any, state: Any, turn: Any) -> Any:
         _note(state, state.central)
@@ -117,7 +117,7 @@ def stale(patch: pytest.MonkeyPatch) -> None:
         _note(state, state.model)
         return state.before[turn.replicates]
 
-    patch.setattr(async_gossip.GossipSteps, "query", one_on_one)
+    patch.setattr(gossip.GossipSteps, "query", one_on_one)
     patch.setattr(gathered.GatheredSteps, "query", in_round)
 
 

@@ -85,7 +85,6 @@ def fits(text):
         ["check", "sweep.toml"],
         ["forecast", "long.toml", "--set", "run.updates=4", "--set", "data.held_out=0.0"],
         ["forecast", "worth.toml", *(word for name in NAMES[::60] for word in ("--only", name))],
-        ["forecast", "sweep.toml", "--sweep"],
         ["audit", "small.toml", "--thorough", "--answers", "200", "--runs", "100"],
         ["describe", "privacy"],
         ["describe", "updates"],

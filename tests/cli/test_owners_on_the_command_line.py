@@ -74,7 +74,8 @@ def figure(line: str) -> str:
     return line.partition(": ψ ")[2].partition(" ")[0]
 
 
-MORE = ("--set", "privacy.epsilon=[100.0,200.0,50.0]")
+MORE = ("--set", "privacy.epsilon=[1000.0,2000.0,500.0]")
+FEW = ("--set", "owners.records=[20,30,9]")
 
 
 @pytest.mark.long
@@ -104,11 +105,11 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command):
 
 @pytest.mark.long
 def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_too(command):
-    some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20", *MORE)
+    some = ("--only", "Harbour", "--only", "Valley", "--set", "run.updates=20", *MORE, *FEW)
     told = command.done("forecast", "banks.toml", *some, "--invite", "--save", "best.toml").out
     command.done("run", "best.toml", "--out", "result")
     said = manifest("result")
-    assert said["scenario"]["owners"]["score_on"] == [1, 2]
+    assert said["scenario"]["owners"]["count"] == 2
     assert f"{said['summary']['psi_final']['mean']:.3g}" == figure(told)
     command.done("replay", "result")
     for judges, fault in (

@@ -124,10 +124,8 @@ def test_the_lessons_are_those_of_the_runs(tmp_path: Path, command: Command) -> 
 
 @pytest.mark.documents
 def test_whether_joining_pays(command: Command) -> None:
-    assert (
-        "no owner should join at ε = 0.1" in command.done("forecast", "lending-three-budgets").out
-    )
-    assert "should join at ε = 1" in command.done("forecast", "value-of-collaboration").out
+    said = command.done("forecast", "lending-three-budgets").out
+    assert "joining makes no material difference for the average owner at ε = 0.1" in said
 
 
 def test_commands_named_are_commands():

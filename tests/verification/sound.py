@@ -23,7 +23,7 @@ from tests.drawn import Domain
 
 N = 3
 """Owners, of which examples are."""
-CLIMBS, STEPS = 100, 300
+CLIMBS, STEPS = 400, 300
 """How often parts are drawn anew, all of them, and a few."""
 UPHILL = 0.3
 """How often parts stay with which one thing more is refused."""

@@ -109,7 +109,11 @@ DOUBTED = {
     "clipped": {"privacy": {"sensitivity": {"kind": "clip", "bound": 3.0}}},
     "stale": {"protocol": {"kind": "push"}, "compute": {"kind": "exponential", "mean": 0.3}},
     "projection": {"model": {"kind": "ridge", "regularisation": 0.2, "theta_max": 1.5}},
-    "quadratic": {"model": {"kind": "mlp", "regularisation": 0.2, "hidden": 2}},
+    "quadratic": {
+        "model": {"kind": "mlp", "regularisation": 0.2, "hidden": 2},
+        "algorithm": {"kind": "collab-2", "step": 0.1, "initial": "uniform"},
+        "protocol": {"kind": "rounds"},
+    },
     "deadline": {
         "protocol": {"kind": "rounds", "deadline": 0.5},
         "compute": {"kind": "exponential", "mean": 0.3},

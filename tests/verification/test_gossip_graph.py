@@ -55,6 +55,7 @@ class Pairs:
         self.updates["owner"], self.updates["peer"] = rows.T
         self.updates["k"] = np.repeat(np.arange(1, len(ends) + 1), len(rows) // len(ends))
         self.n_updates, self.answers_per_update = len(ends), None
+        self.n_owners = int(ends.max()) + 1
 
 
 def made_up(graph, n_owners, count, updates, seed, shares=None):

@@ -344,6 +344,8 @@ def _worse(found: Forecast) -> bool:
     The gain with adaptation is flat: an owner that adapts loses little by a bad joint model.
     """
     gains = found.gains
+    if found.scenario.owners.count < 2:  # nobody joins anybody
+        return True
     return gains is not None and not gains.joint < gains.own
 
 

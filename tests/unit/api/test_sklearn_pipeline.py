@@ -26,7 +26,7 @@ schema = 1
 id = "raw-rows"
 run = {{ seed = 1, updates = 30, replicates = 2 }}
 owners = {{ count = 3 }}
-algorithm = {{ kind = "async-gossip", rho = 1.0 }}
+algorithm = {{ kind = "async-gossip", rho = 1.0, initial = "{initial}" }}
 privacy = {{ epsilon = 1.0, sensitivity = {sensitivity} }}
 model = {{ regularisation = 0.1, {model} }}
 [data]
@@ -71,7 +71,14 @@ def table() -> pd.DataFrame:
 def result(folder, model, target, sensitivity=CLIP, **data):
     table().to_csv(folder / "table.csv", index=False)
     dropped = ["id", *({"number", *CLASSES} - {target})]
-    fields = {"public": PUBLIC, "preprocessing": "pca", "features": 5, "values": "", **data}
+    fields = {
+        "public": PUBLIC,
+        "initial": "zeros",
+        "preprocessing": "pca",
+        "features": 5,
+        "values": "",
+        **data,
+    }
     text = SCENARIO.format(
         model=model, target=target, sensitivity=sensitivity, dropped=dropped, **fields
     )
@@ -156,7 +163,7 @@ def test_it_holds_nothing_of_private_rows(tmp_path):
 
 @pytest.mark.long
 def test_what_it_cannot_do_is_one_line(tmp_path):
-    found = result(tmp_path, 'kind = "mlp", hidden = 2', "number")
+    found = result(tmp_path, 'kind = "mlp", hidden = 2', "number", initial="uniform")
     with pytest.raises(ad.SpecError, match=r"model\.kind: .*'mlp'; allowed is ridge, log"):
         found.to_sklearn()
     with pytest.raises(ad.ResultError, match="replicate: given 3; allowed is one of 1, 2"):

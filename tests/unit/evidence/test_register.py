@@ -16,8 +16,8 @@ from tests.oracles import TESTS, Basis, basis_of, marked, marks, oracles, oracle
 ALIASES = {
     "AsyncGossip": ("gossip_map", "lending-convergence"),
     "Collab1": ("collab_transient",),
-    "Ridge": ("Quadratic",),
-    "Logistic": ("LOSSES",),
+    "Ridge": ("Quadratic", "OwnRows"),
+    "Logistic": ("LOSSES", "OwnRows"),
     "SVM": ("LOSSES",),
     "MLP": ("Perceptron",),
     "Softmax": ("SoftmaxLoss",),
