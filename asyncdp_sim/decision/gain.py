@@ -60,7 +60,7 @@ class Estimate:
             return inf
         if total == 0:
             return 0.0
-        degrees = total**2 / sum(v**2 / degrees for v, degrees in self.parts)
+        degrees = 1 / sum((v / total) ** 2 / degrees for v, degrees in self.parts)
         return float(stdtrit(degrees, 0.975)) * sqrt(total)
 
     @property
@@ -217,7 +217,7 @@ def _weighted(gains: Sequence[Gain], share: Array) -> tuple[Estimate, Verdict]:
     rows = np.array([gain.of_rows for gain in gains]) * share**2
     degrees = np.array([gain.degrees for gain in gains])
     total = float(rows.sum())
-    pooled = total**2 / float(np.sum(rows**2 / degrees)) if total > 0 else inf
+    pooled = 1 / float(np.sum((rows / total) ** 2 / degrees)) if 0 < total < inf else inf
     by_run = share @ np.stack([gain.by_run for gain in gains])
     runs = of_runs(by_run, gains[0].redraw)
     parts = (*(((total, pooled),) if total > 0 else ()), *runs)
@@ -242,11 +242,17 @@ def of_runs(by_run: Array, redraw: Ints | None) -> tuple[tuple[float, float], ..
     if redraw is None:
         if len(by_run) < 2 or not np.isfinite(by_run).all():
             return ()
-        return ((float(np.var(by_run, ddof=1)) / len(by_run), len(by_run) - 1.0),)
+        return ((_variance(by_run) / len(by_run), len(by_run) - 1.0),)
     means = np.array([by_run[redraw == number].mean() for number in np.unique(redraw)])
     if len(means) < 2:
         return ((0.0, 0.0),)
-    return ((float(np.var(means, ddof=1)) * (1 + 1 / len(means)), len(means) - 1.0),)
+    return ((_variance(means) * (1 + 1 / len(means)), len(means) - 1.0),)
+
+
+def _variance(values: Array) -> float:
+    """Return the sample variance; infinite where squares are no numbers, of models that diverge."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.var(values, ddof=1))
 
 
 def over_halves(means: Sequence[float]) -> Estimate:

@@ -364,7 +364,7 @@ def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
         return
     mean = gains.together
     weighted = f"{number(mean.by_records.value)}{_unit(gains)} ({_interval(mean.by_records)})"
-    yield "gain by records", f"{weighted}: {mean.verdict_by_records}"
+    yield "weighted by n_i", f"{weighted}: {mean.verdict_by_records}"
     yield "assumes", f"all {gains.count} owners join, with these ε"
     yield "material", f"{gains.material:.0%} of the own error"
 

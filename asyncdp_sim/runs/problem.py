@@ -361,12 +361,13 @@ def require_columns(scenario: Scenario) -> None:
     swept = any(path.partition(".")[0] in ("data", VARIANT) for path in scenario.sweep)
     cells = map(scenario.cell, scenario.grid() if swept else ())
     for place, cell in [("", scenario.base()), *(("sweep", cell) for cell in cells)]:
-        if cell.data.file is None and cell.data.has_columns and not cell.data.says_records:
+        drawn_twin = cell.data.file is None and cell.data.has_columns
+        if drawn_twin and (not cell.data.says_records or _unsized(cell)):
             drawn.setdefault(cell.data.model_dump_json(), (place, cell))
     for place, cell in drawn.values():
         try:
             data = cell.read_data.model_copy(update={"held_out": 0.0})  # a share of one is no row
-            records = None if cell.owners.records is None and _unsized(data) else (1,)
+            records = None if _unsized(cell) else (1,)
             data.build(1, records, Streams(scenario.run.seed))
         except DataError as error:
             faults += [fault.under(place) for fault in error.faults]
@@ -374,9 +375,11 @@ def require_columns(scenario: Scenario) -> None:
         raise DataError(dict.fromkeys(faults))
 
 
-def _unsized(data: Any) -> bool:
+def _unsized(scenario: Scenario) -> bool:
     """Return whether nothing says how many rows a twin has that is split by its targets."""
-    return data.split.by_target and data.split.shared_rows is None
+    split: Any = getattr(scenario.data, "split", None)
+    unsaid = split is not None and split.by_target and split.shared_rows is None
+    return bool(unsaid and scenario.owners.records is None)
 
 
 def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:

@@ -213,12 +213,6 @@ ROWS: dict[str, Row] = {
         clipping,
         ({}, {"privacy": {"sensitivity": {"kind": "clip", "bound": 1.0}, "mechanism": "none"}}),
     ),
-    "mlp": (
-        "the loss of model mlp is not quadratic",
-        {"model": {"kind": "mlp", "regularisation": 0.2, "hidden": 2}},
-        lambda found: not quadratic(found),
-        ({},),
-    ),
     "bound": (
         "the optimum lies on the bound of Θ, where the projection acts",
         {"model": {"theta_max": 0.05}},
