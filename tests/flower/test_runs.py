@@ -13,7 +13,7 @@ from tests.flower.loopback import Loopback
 from tests.unit.exports.banks import BANKS, banks
 from tests.unit.exports.test_flower import ALGORITHMS, PUSH
 
-pytestmark = pytest.mark.flower
+pytestmark = [pytest.mark.flower, pytest.mark.nightly]  # until each was seen on an idle machine
 REQUEST = {"protocol": {"kind": "request"}}
 SHORT = {
     "fedasync": (3, REQUEST),
