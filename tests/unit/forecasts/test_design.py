@@ -90,22 +90,23 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
 
 @pytest.mark.long
 def test_without_noise_the_longest_run_that_is_tried_is_the_best(monkeypatch):
-    monkeypatch.setattr(module, "longest", lambda *_: 400)
+    monkeypatch.setattr(module, "longest", lambda *_: 12)
     quiet = tune(scenario(privacy={"mechanism": "none"}), replicates=2)
-    assert quiet.best.simulated.final.max() < 1e-3  # converged: any longer run ties
+    assert quiet.best.setting.updates == 12
+    assert "limit     T is the longest that is tried: a longer run may be better" in quiet.lines()
 
 
 @pytest.mark.long
 def test_a_choice_that_cannot_be_bettered_is_kept_and_the_advice_says_so():
-    best = tune(scenario(), replicates=2).best.setting
-    own = best.into(scenario())
-    found = tune(own, replicates=20)
-    if found.best is found.given:
-        assert found.scenario == own
-        assert found.lines()[0].startswith(f"best      as given, {best}: ψ ")
-        assert found.lines()[1] == "gain      none: no better choice was found"
-    else:  # more runs tell choices apart that two could not
-        assert found.best.simulated.final.mean() < found.given.simulated.final.mean()
+    found = tune(scenario(), replicates=20)
+    while found.best is not found.given:  # a search from elsewhere may find more
+        better = found.best.simulated.final.mean()
+        assert better < found.given.simulated.final.mean()
+        own = found.best.setting.into(scenario())
+        found = tune(own, replicates=20)
+    assert found.scenario == own
+    assert found.lines()[0].startswith(f"best      as given, {found.best.setting}: ψ ")
+    assert found.lines()[1] == "gain      none: no better choice was found"
 
 
 def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeypatch):
