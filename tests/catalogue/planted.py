@@ -15,7 +15,7 @@ from asyncdp_sim.runs import problem
 from scenarios.papers import exact
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-KINDS = (gossip.AsyncGossip, gathered.Collab2, gathered.ParameterServer)
+KINDS = (gossip.AsyncGossip, gathered.Collab1, gathered.Collab2, gathered.ParameterServer)
 
 
 def noise(factor: float) -> Plant:

@@ -6,7 +6,7 @@ import pytest
 
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.runs import run, write
-from scenarios.papers import FIGURES
+from scenarios.papers import FIGURES, collab_optimum
 from scenarios.papers.claims import Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED, SOUND
 from tests.catalogue.planted import FAULTS, forget
@@ -76,7 +76,7 @@ def red(name: str, folder: Path) -> set[str]:
 
 
 def test_every_figure_that_learns_is_here():
-    without = {"async-01", "async-02", "async-04", "async-09", "collab-optimum"}
+    without = {"async-01", *ORDER_ALONE, "collab-optimum"}  # the first draws who is connected
     assert {figure.name for figure in FIGURES} - without == set(FIGURE)
 
 
@@ -91,9 +91,13 @@ def test_rows_that_faults_turn_red(name, tmp_path):
     assert found == expected(name)
 
 
-@pytest.mark.parametrize("name", ["async-04", "async-09"])
+ORDER_ALONE = {"async-02": (), "async-04": BANKS, "async-09": HOSPITALS}
+"""Figures of who talks to the learner: of the ten faults only another law of i_k enters them."""
+
+
+@pytest.mark.parametrize("name", ORDER_ALONE)
 def test_figures_of_the_order_see_another_law(name, tmp_path, monkeypatch):
-    few = BANKS if name == "async-04" else HOSPITALS
+    few = ORDER_ALONE[name]
 
     def verdicts(folder):
         write(run(NAMED[name].scenario(AS_PUBLISHED, full=True, more=few).base()), folder)
@@ -105,3 +109,28 @@ def test_figures_of_the_order_see_another_law(name, tmp_path, monkeypatch):
     assert verdicts(tmp_path / "sound") == ["agrees"]
     FAULTS["i_k by another law"](monkeypatch)
     assert verdicts(tmp_path / "planted") == ["fails"]
+
+
+OPTIMUM = (
+    "run.updates=20", "data.public_records=300", "owners.records=60", 'data.split="shuffled"',
+    "algorithm.rho=400.0",
+)  # fmt: skip
+
+
+def test_the_optimum_sees_other_steps(tmp_path):
+    """Nothing is noised in it, all owners are asked, and Θ is the whole space."""
+    asked = NAMED["collab-optimum"].scenario(AS_PUBLISHED, full=True, more=OPTIMUM)
+
+    def is_off(folder):
+        forget()
+        collab_optimum._fitness.cache_clear()
+        write(run(asked.base()), folder / "cell-0000")
+        return collab_optimum.off(Result.read(folder / "cell-0000")) > collab_optimum.CLOSE
+
+    assert not is_off(tmp_path / "sound")
+    found = set()
+    for fault, plant in FAULTS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            plant(patch)
+            found |= {fault} if is_off(tmp_path / fault) else set()
+    assert found == {"step × 0.8", "step × 1.3", "T of the steps", "a stale read"}
