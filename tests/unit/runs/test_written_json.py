@@ -2,8 +2,12 @@
 
 import json
 import math
+import re
 
-from asyncdp_sim.results.write import write_into
+import pytest
+
+from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.results.write import Writer, all_on_disk, write_into
 from asyncdp_sim.scenario import jsonable
 from asyncdp_sim.trace import ExchangeOutcome
 
@@ -28,3 +32,15 @@ def test_a_json_file_says_what_it_was_given(tmp_path):
     read = json.loads((tmp_path / "2.json").read_text(encoding="utf-8"))
     assert read["inf"] == "inf"
     assert read["in"] == {"nan": None, "list": [1.0, "-inf"]}
+
+
+def test_of_directories_that_are_not_on_disk_the_first_is_named(tmp_path):
+    built = [Writer(tmp_path / name) for name in ("one", "two", "three")]
+    for writer in built:
+        writer.put("words.txt", "words")
+    built[1].files[0].unlink()
+    with pytest.raises(ResultError, match=re.escape(f"{tmp_path / 'one'}: --out: given No such")):
+        all_on_disk(built)
+    for writer in built:
+        writer.discard()
+    assert list(tmp_path.iterdir()) == []
