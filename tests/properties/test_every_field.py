@@ -42,9 +42,10 @@ PLACES = {
     "mechanism": ("privacy", "mechanism"),
     "sensitivity": ("privacy", "sensitivity"),
     "observer": ("privacy", "observer"),
+    "data": ("data",),
 }
-"""Where a member of a family stands in a scenario. Of data, splits, encodings, preprocessing and
-stand-ins each needs a table of its own: their fields have tests of their own."""
+"""Where a member of a family stands in a scenario. What only tables of users have (splits,
+encodings, stand-ins) has tests of its own."""
 ROUNDS = {"protocol": {"kind": "rounds"}, "algorithm": {"kind": "collab-2", "step": 0.1}}
 PUSHED = {
     "protocol": {"kind": "push"},
@@ -234,6 +235,7 @@ def said_of(member: Spec) -> dict[str, Any]:
 
 A_FILE = "it names a file or a column of one, and the examples have one file each"
 A_TABLE = "it needs a table; these scenarios draw their data"
+SCORED = "it says on whose rows models are judged, once owners are left out"
 IDLE: dict[str, dict[str, str]] = {
     "law-empirical": {"path": A_FILE, "column": A_FILE},
     "availability-intervals": {
@@ -244,6 +246,12 @@ IDLE: dict[str, dict[str, str]] = {
     "topology-file": {"path": A_FILE},
     "topology-geometric": {
         "radius": "of three owners, nearest ways stay the same or nothing is linked"
+    },
+    **{f"data-{kind}": {"path": A_FILE, "score_on": SCORED} for kind in ("lending", "fraud")},
+    "data-hospital": {
+        "path": A_FILE,
+        "score_on": SCORED,
+        "public_overlap": "owners in order do not reach the public rows",
     },
     **{f"model-{kind}": {"intercept": A_TABLE} for kind in ("ridge", "logistic", "svm", "mlp")},
     "model-softmax": {"intercept": A_TABLE, "classes": "drawn labels are two"},
@@ -269,6 +277,7 @@ EACH = [
     pytest.param(family, member, id=f"{family}-{kind_of(member)}")
     for family in PLACES
     for member in members(FAMILIES[family])
+    if kind_of(member) != "table"
 ]
 
 

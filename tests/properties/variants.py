@@ -35,6 +35,7 @@ def variants(member: type[Variant], left: frozenset[str], fits: Fits) -> list[Va
         for name, field in member.model_fields.items()
         if name not in (*left, "kind")
     }
+    domains = {name: tried for name, tried in domains.items() if len(tried) > 0}  # texts have none
     for _ in range(TRIED if len(domains) > 0 else 0):
         name = rng.choice(list(domains))
         value = rng.choice(domains[name])
