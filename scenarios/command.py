@@ -14,8 +14,7 @@ from pathlib import Path
 
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.progress import drawn
-from asyncdp_sim.core.starting import ready_streams, require_working_directory
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread, ready_streams, require_working_directory
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import default_directory, described, digest
 from asyncdp_sim.results.summary import notes, result_lines

@@ -11,7 +11,7 @@ import numpy as np
 from analysis.exact.gossip_map import GossipMap
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.theory.formulas.arguments import finite, refused
 
 Initial = Literal["zeros", "ones", "uniform"]

@@ -10,11 +10,11 @@ from asyncdp_sim.api.forecasts import Forecast
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Trace
 from asyncdp_sim.audits import Audit
-from asyncdp_sim.audits.answers import attack_answers
 from asyncdp_sim.audits.check import Finding
+from asyncdp_sim.audits.per_answer import attack_answers
 from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.core.progress import Progress, told
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.scenario import Scenario, from_tables
 from asyncdp_sim.scenario import load as from_file
 from asyncdp_sim.scenario.catalogue import scenario_file

@@ -20,8 +20,13 @@ from asyncdp_sim.cli import options
 from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.core.errors import InputError, InvariantError, ReplayError, gave_way
 from asyncdp_sim.core.gone import instead_of_command, instead_of_option
-from asyncdp_sim.core.starting import heard, ready_streams, require_working_directory
-from asyncdp_sim.core.threads import TO_START, require_address_space
+from asyncdp_sim.core.starting import (
+    TO_START,
+    heard,
+    ready_streams,
+    require_address_space,
+    require_working_directory,
+)
 
 INTERRUPTED = 130
 """What typer returns for Ctrl-C, and the exit code for that; 143 and 129 are other signals'."""

@@ -10,7 +10,7 @@ from asyncdp_sim.cli.options import base_notes, load_scenario
 from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
 from asyncdp_sim.core.errors import InputError, blaming
 from asyncdp_sim.core.progress import drawn
-from asyncdp_sim.core.threads import TO_RUN, require_address_space
+from asyncdp_sim.core.starting import TO_RUN, require_address_space
 
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario

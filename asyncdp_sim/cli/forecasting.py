@@ -11,7 +11,7 @@ from asyncdp_sim.cli.options import as_options, base_notes, load_scenario, who
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.progress import drawn
-from asyncdp_sim.core.threads import TO_RUN, one_thread, require_address_space
+from asyncdp_sim.core.starting import TO_RUN, one_thread, require_address_space
 
 if TYPE_CHECKING:
     from asyncdp_sim.scenario import Scenario

@@ -27,7 +27,7 @@ def import_command(
     """Fit laws to a measured network, and write a scenario."""
     if not fit:
         raise typer.BadParameter("given a trace; add --fit, which fits laws to it")
-    from asyncdp_sim.imports.measured import import_trace
+    from asyncdp_sim.imports import import_trace
 
     with blaming(file):
         reported = import_trace(file, out, seed)

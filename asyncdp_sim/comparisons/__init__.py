@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from asyncdp_sim.comparisons.comparison import Comparison, against
-from asyncdp_sim.comparisons.quantities import contrast
+from asyncdp_sim.comparisons.comparison import Comparison, against, contrast
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.files import is_file
 from asyncdp_sim.results import Result

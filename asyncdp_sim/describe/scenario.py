@@ -20,11 +20,10 @@ from asyncdp_sim.privacy.label import UNTIMED, composition, stated_participation
 from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
-from asyncdp_sim.theory.prediction import Prediction, Unknown
+from asyncdp_sim.theory.prediction import Prediction, Unknown, plain
 
 
 def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:

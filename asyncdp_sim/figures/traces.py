@@ -16,10 +16,9 @@ from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untim
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.arguments import binomial_quantile
-from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection
-from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.theory.prediction import Unknown, plain
 
 SHOWN = 100  # updates
 HALF = 0.32  # of a stroke, in owners

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.network import Network
 from asyncdp_sim.runs.problem import Task

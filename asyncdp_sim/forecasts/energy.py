@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from asyncdp_sim.core.words import extent, figure, number
 from asyncdp_sim.measures.energy import expected
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.plain import plain
-from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.theory.prediction import Unknown, plain
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.surrogates import PublicTable, Unlikeness, unlike
 from asyncdp_sim.data.tables.held_out import trained_on

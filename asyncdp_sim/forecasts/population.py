@@ -6,7 +6,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.by_runs import QuickRuns
 from asyncdp_sim.learning.objectives import Quadratic

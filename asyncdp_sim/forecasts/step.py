@@ -10,7 +10,7 @@ from asyncdp_sim.core.words import extent, number
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.contraction import contraction
+from asyncdp_sim.theory.formulas.convergence import contraction
 
 MOST = 2e7
 """Numbers in owners' records up to which these are drawn to say how far a step takes the model."""

@@ -19,7 +19,7 @@ from asyncdp_sim.forecasts.population import RELEASE
 from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.owners import shown
-from asyncdp_sim.theory.predict.plain import plain
+from asyncdp_sim.theory.prediction import plain
 
 DIVERGED = 1e3
 """Multiple of ψ at the start, or of 1: a larger ψ without noise means divergence."""

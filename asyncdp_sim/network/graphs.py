@@ -21,7 +21,7 @@ from asyncdp_sim.core.specification import FAMILY, CachedSpec, Count, Positive, 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
 from asyncdp_sim.network.topology import LEARNER, enumerated
-from asyncdp_sim.theory.formulas import gossip as gossip_spectrum
+from asyncdp_sim.theory.formulas import convergence as gossip_spectrum
 
 if TYPE_CHECKING:
     import networkx as nx

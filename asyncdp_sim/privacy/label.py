@@ -8,9 +8,9 @@ from typing import Any
 
 from asyncdp_sim.core.specification import kind_of, member
 from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers
+from asyncdp_sim.privacy.budgets import OwnLearner, Participation
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
-from asyncdp_sim.privacy.participation import OwnLearner, Participation
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 
 Manifest = Mapping[str, Any]

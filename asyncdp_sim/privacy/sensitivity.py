@@ -18,7 +18,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.specification import FAMILY, Positive, Variant, trait
-from asyncdp_sim.learning.clipping import AdaptiveBound
+from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
 
 NormChoice = Literal["l1", "l2", "l2-as-published"]

@@ -20,7 +20,7 @@ from asyncdp_sim.core.specification import (
     wrong_length,
 )
 from asyncdp_sim.core.validation import show
-from asyncdp_sim.learning.clipping import AdaptiveBound
+from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model, Norm
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, AccountingKind, SampledGaussian
 from asyncdp_sim.privacy.accountants.composition import PairOf
@@ -32,7 +32,14 @@ from asyncdp_sim.privacy.accountants.own import (
     bare,
 )
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, sampled_gaussian
-from asyncdp_sim.privacy.budgets import MOST_ANSWERS, Budget, BudgetSchedule, Horizon
+from asyncdp_sim.privacy.budgets import (
+    MOST_ANSWERS,
+    Budget,
+    BudgetSchedule,
+    Horizon,
+    OwnLearner,
+    Participation,
+)
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     Correlation,
@@ -44,7 +51,6 @@ from asyncdp_sim.privacy.mechanisms import (
     Shape,
 )
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
-from asyncdp_sim.privacy.participation import OwnLearner, Participation
 from asyncdp_sim.privacy.sensitivity import Sensitivity
 
 Epsilon = Annotated[float, Field(gt=0, allow_inf_nan=True)]

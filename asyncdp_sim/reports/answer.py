@@ -24,7 +24,7 @@ from asyncdp_sim.privacy.label import (
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.results.columns import flat
 from asyncdp_sim.results.columns import summary as dictionary
-from asyncdp_sim.theory.predict.plain import plain
+from asyncdp_sim.theory.prediction import plain
 
 PSI = "relative fitness f(θ)/f(θ*) − 1; 0 is the best model"
 

@@ -9,7 +9,7 @@ from typing import Any
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.gone import COMMANDS
 from asyncdp_sim.core.progress import Progress, beginning
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest

@@ -21,9 +21,9 @@ from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
 from asyncdp_sim.privacy.accountants.attacker import mu_of, of_gaussian, of_pure
 from asyncdp_sim.results.columns import arrow_texts
-from asyncdp_sim.runs.held_out import HeldOut
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned
+from asyncdp_sim.runs.scored import HeldOut
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.trace import RELEASED, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import State

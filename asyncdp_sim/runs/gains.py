@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import only_labels
 from asyncdp_sim.data.tables.preprocessing import Projection

@@ -28,8 +28,7 @@ from asyncdp_sim.learning.objectives import Objective, Records
 from asyncdp_sim.privacy import Accountant
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
-from asyncdp_sim.runs.held_out import HeldOut
-from asyncdp_sim.runs.scored import LearningProblem, prepared
+from asyncdp_sim.runs.scored import HeldOut, LearningProblem, prepared
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.predict.staleness import lateness

@@ -22,14 +22,13 @@ from asyncdp_sim.core import plugins
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import InvariantError, MachineError
 from asyncdp_sim.core.progress import Advance, Progress, counted
+from asyncdp_sim.core.starting import TO_RUN, one_thread, require_address_space
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.threads import TO_RUN, one_thread, require_address_space
 from asyncdp_sim.core.units import to_units
 from asyncdp_sim.data.tables.limits import RAISED
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.recording import GradientMonitor, Observed, Trajectory
-from asyncdp_sim.learning.replay import replay_together
-from asyncdp_sim.learning.replay_cells import CellTask
+from asyncdp_sim.learning.replay import CellTask, replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.trace import Trace

@@ -8,8 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.learning.algorithms import AlgorithmSpec
-from asyncdp_sim.learning.replay import fold
-from asyncdp_sim.learning.replay_cells import CellTask
+from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.runs.problem import Task
 from asyncdp_sim.runs.replicates import Map, Numbers, blocks, scopes_of
 from asyncdp_sim.trace import Trace

@@ -24,7 +24,7 @@ from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables import held_out
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
-from asyncdp_sim.learning.clipping import AdaptiveBound
+from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model
 from asyncdp_sim.measures.energy import Energy
 from asyncdp_sim.network.availability import Always, Availability

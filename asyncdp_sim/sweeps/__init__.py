@@ -19,6 +19,7 @@ from asyncdp_sim.sweeps.batch import (
     Cell,
     Ended,
     batches,
+    connected,
     grid,
     keep_traces,
     kept_records,
@@ -27,7 +28,6 @@ from asyncdp_sim.sweeps.batch import (
     networks,
     simulate_some,
 )
-from asyncdp_sim.sweeps.cluster import connected
 from asyncdp_sim.sweeps.folder import Folder
 from asyncdp_sim.sweeps.status import (
     Status,

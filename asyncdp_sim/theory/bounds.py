@@ -43,8 +43,7 @@ from asyncdp_sim.theory.formulas.arguments import (
     probability,
     refused,
 )
-from asyncdp_sim.theory.formulas.contraction import CentralStep
-from asyncdp_sim.theory.formulas.gossip import mean_update, second_eigenvalue
+from asyncdp_sim.theory.formulas.convergence import CentralStep, mean_update, second_eigenvalue
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,10 @@
 """One prediction, or the reason why there is none."""
 
+import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
@@ -108,3 +111,16 @@ def each_of(
         return (Prediction(quantity, None, formula, found.reason) for quantity in quantities)
     pairs = zip(quantities, found, strict=True)
     return (Prediction(quantity, value, formula) for quantity, value in pairs)
+
+
+@cache
+def phrases() -> dict[str, str]:
+    """Return what a person reads in place of recorded phrases."""
+    return tomllib.loads(files(__package__).joinpath("plain.toml").read_text("utf-8"))
+
+
+def plain(text: str) -> str:
+    """Return a recorded formula or reason as a person reads it."""
+    for recorded, clear in phrases().items():
+        text = text.replace(recorded, clear)
+    return text

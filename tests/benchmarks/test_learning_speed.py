@@ -10,8 +10,7 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import fold, replay, replay_together
-from asyncdp_sim.learning.replay_cells import CellTask
+from asyncdp_sim.learning.replay import CellTask, fold, replay, replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
 from tests.benchmarks.loops import from_moments, gossip

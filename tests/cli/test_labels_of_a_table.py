@@ -9,7 +9,7 @@ from asyncdp_sim.data import TableData
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.encodings import ClassLabels
 from asyncdp_sim.learning.objectives import Squared
-from asyncdp_sim.runs.held_out import HeldOut, _together
+from asyncdp_sim.runs.scored import HeldOut, _together
 from tests.directories import manifest
 from tests.together import together
 

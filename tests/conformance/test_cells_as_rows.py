@@ -10,8 +10,7 @@ from asyncdp_sim.learning.algorithms import AnyAlgorithm, Setting
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.recording import Trajectory
-from asyncdp_sim.learning.replay import fold, replay_together
-from asyncdp_sim.learning.replay_cells import CellTask, alike
+from asyncdp_sim.learning.replay import CellTask, alike, fold, replay_together
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from tests.conformance.members import said

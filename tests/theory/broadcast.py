@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import binom
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.rounds import share
+from asyncdp_sim.theory.formulas.exchanges import share
 
 
 def responders(n_owners: int, probability: float) -> Array:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.gossip import Edge
+from asyncdp_sim.theory.formulas.convergence import Edge
 
 
 def disagreement(

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.gossip import doubly_stochastic, smallest_entry
+from asyncdp_sim.theory.formulas.convergence import doubly_stochastic, smallest_entry
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 import asyncdp_sim
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.runs.replicates import processes
 
 

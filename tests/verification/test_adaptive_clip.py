@@ -10,8 +10,7 @@ from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch
-from asyncdp_sim.learning.answers import AnswerModel, Answers
-from asyncdp_sim.learning.clipping import AdaptiveBound
+from asyncdp_sim.learning.answers import AdaptiveBound, AnswerModel, Answers
 from asyncdp_sim.privacy.mechanisms import GaussianNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

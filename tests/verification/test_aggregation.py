@@ -25,7 +25,7 @@ from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.scenes import fields
 

@@ -12,7 +12,7 @@ from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Uniform
 from asyncdp_sim.network.protocols import Broadcast
-from asyncdp_sim.theory.formulas.rounds import broadcast
+from asyncdp_sim.theory.formulas.exchanges import broadcast
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 

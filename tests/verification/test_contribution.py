@@ -5,7 +5,7 @@ import pytest
 
 from asyncdp_sim.measures import updates_until_all
 from asyncdp_sim.network.clocks import PoissonClock
-from asyncdp_sim.theory.formulas.rounds import mean_until_all
+from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 from tests.theory.coupon_collector import all_contributed, answers
 
 from .networks import network, runs

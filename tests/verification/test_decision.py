@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.decision import (
     LinearModels,
     OwnRows,

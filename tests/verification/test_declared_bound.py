@@ -21,8 +21,7 @@ from asyncdp_sim.learning.objectives import Hinge, LinearRecords, LogisticLoss, 
 from asyncdp_sim.learning.objectives.losses import SQUARED
 from asyncdp_sim.learning.objectives.mlp import Perceptron, PerceptronRecords
 from asyncdp_sim.learning.recording import GradientMonitor, Observed, largest, largest_of_all
-from asyncdp_sim.learning.replay import fold
-from asyncdp_sim.learning.replay_cells import CellTask
+from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.label import label

@@ -8,9 +8,15 @@ from math import log
 import numpy as np
 import pytest
 
-from asyncdp_sim.imports.exchanges import MeasuredTrace, read_trace
-from asyncdp_sim.imports.fitted import fit_law, fit_laws, fit_owners, fit_presence
-from asyncdp_sim.imports.measured import import_trace
+from asyncdp_sim.imports import (
+    MeasuredTrace,
+    fit_law,
+    fit_laws,
+    fit_owners,
+    fit_presence,
+    import_trace,
+    read_trace,
+)
 from asyncdp_sim.network.availability import Always, Bernoulli, OnOff
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.latency import Latency

@@ -17,7 +17,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Push, Rounds, learner_initiated
-from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace import ExchangeOutcome
 

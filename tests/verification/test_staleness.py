@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Push, Request
-from asyncdp_sim.theory.formulas.staleness import (
+from asyncdp_sim.theory.formulas.exchanges import (
     always_busy_mean,
     one_at_a_time,
     overlapping,

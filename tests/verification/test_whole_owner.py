@@ -12,8 +12,13 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning import answers as answers_module
 from asyncdp_sim.learning.algorithms import AnswerBatch
-from asyncdp_sim.learning.answers import AnswerModel, Answers, WholeAnswers
-from asyncdp_sim.learning.clipping import AdaptiveBound, ClipBounds
+from asyncdp_sim.learning.answers import (
+    AdaptiveBound,
+    AnswerModel,
+    Answers,
+    ClipBounds,
+    WholeAnswers,
+)
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, RecordSensitivity
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism

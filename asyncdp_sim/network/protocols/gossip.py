@@ -30,7 +30,7 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy, period_of
 from asyncdp_sim.network.topology import LEARNER
-from asyncdp_sim.theory.formulas.gossip import mean_update, second_eigenvalue
+from asyncdp_sim.theory.formulas.convergence import mean_update, second_eigenvalue
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 
 

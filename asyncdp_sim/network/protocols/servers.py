@@ -40,7 +40,7 @@ from asyncdp_sim.network.laws import Law, NoTime
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Durations, Owner
 from asyncdp_sim.network.protocols.kind import ProtocolKind, lossy
-from asyncdp_sim.theory.formulas.gossip import disagreement_left
+from asyncdp_sim.theory.formulas.convergence import disagreement_left
 from asyncdp_sim.trace import EventKind, Exchange
 from asyncdp_sim.trace.vocabulary import ANSWER_DELIVERED, APPLIED, QUERY_SENT
 

@@ -28,7 +28,7 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Count, Several
-from asyncdp_sim.core.threads import one_thread
+from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import numbers
 from asyncdp_sim.privacy.accountants.own import Accountant

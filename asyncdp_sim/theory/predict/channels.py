@@ -19,7 +19,7 @@ from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.formulas.channels import RandomAccess
-from asyncdp_sim.theory.formulas.staleness import always_busy_mean
+from asyncdp_sim.theory.formulas.exchanges import always_busy_mean
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import law, on_channel
 from asyncdp_sim.theory.prediction import (

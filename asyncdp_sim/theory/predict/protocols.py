@@ -30,6 +30,7 @@ from asyncdp_sim.network.protocols import (
 from asyncdp_sim.network.protocols.dispatch import Queue
 from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas import queueing
+from asyncdp_sim.theory.formulas.exchanges import broadcast, mean_round
 from asyncdp_sim.theory.formulas.queueing import (
     LossNetwork,
     closed_network,
@@ -37,7 +38,6 @@ from asyncdp_sim.theory.formulas.queueing import (
     return_bounds,
     whereabouts,
 )
-from asyncdp_sim.theory.formulas.rounds import broadcast, mean_round
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.prediction import (
     SPREADS,

@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.network import Network
-from asyncdp_sim.theory.formulas.staleness import (
+from asyncdp_sim.theory.formulas.exchanges import (
     always_busy,
     always_busy_mean,
     always_busy_mean_of,

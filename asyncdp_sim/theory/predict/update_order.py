@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.theory.formulas.channels import mean_attempts
-from asyncdp_sim.theory.formulas.rounds import mean_until_all
+from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 from asyncdp_sim.theory.predict.channels import contention, theory_of
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import facts_of, law

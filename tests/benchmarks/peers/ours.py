@@ -8,8 +8,7 @@ from asyncdp_sim.learning.algorithms import FedAsync, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import replay_together
-from asyncdp_sim.learning.replay_cells import CellTask
+from asyncdp_sim.learning.replay import CellTask, replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential

@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from asyncdp_sim.comparisons import Comparison, compare, contrast
-from asyncdp_sim.comparisons.comparison import together
-from asyncdp_sim.comparisons.quantities import pairs
+from asyncdp_sim.comparisons.comparison import pairs, together
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures.convergence import draw_comparison, named
 from asyncdp_sim.figures.kit import style

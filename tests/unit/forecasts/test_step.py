@@ -11,7 +11,7 @@ from asyncdp_sim.forecasts.step import step_lines, swept_step
 from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.formulas.contraction import contraction
+from asyncdp_sim.theory.formulas.convergence import contraction
 from tests.unit.forecasts.banks import banks
 
 RHO, T, N, SIGMA = 30.0, 60, 3, 0.1

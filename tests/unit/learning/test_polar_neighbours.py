@@ -12,7 +12,7 @@ from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.graphs import Complete, Edges, GraphsInTurn, Ring, matrices_of, neighbours
 from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
-from asyncdp_sim.theory.formulas.gossip import disagreement_left
+from asyncdp_sim.theory.formulas.convergence import disagreement_left
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import EventKind
 from tests.one_in import one_in

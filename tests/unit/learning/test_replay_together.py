@@ -12,8 +12,7 @@ from asyncdp_sim.learning.algorithms import AsyncGossip, FedAsync, Setting
 from asyncdp_sim.learning.answers import AnswerModel, Sample
 from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.recording import GradientMonitor, Trajectory
-from asyncdp_sim.learning.replay import fold, replay_together
-from asyncdp_sim.learning.replay_cells import CellTask, alike
+from asyncdp_sim.learning.replay import CellTask, alike, fold, replay_together
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,

@@ -18,7 +18,7 @@ from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.protocols import Rounds, learner_initiated
 from asyncdp_sim.network.topology import LinkFailures, Star
-from asyncdp_sim.theory.formulas.rounds import mean_round
+from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace.spans import EXCHANGE, spans

@@ -10,7 +10,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts.by_observer import applying
-from asyncdp_sim.learning.clipping import AdaptiveBound
+from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare

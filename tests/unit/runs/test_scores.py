@@ -25,7 +25,7 @@ from asyncdp_sim.measures.scores import (
     SCORES,
     scores_of,
 )
-from asyncdp_sim.runs.held_out import HeldOut
+from asyncdp_sim.runs.scored import HeldOut
 from tests.huber import HuberLoss
 from tests.one_in import one_in
 

@@ -12,7 +12,7 @@ from asyncdp_sim.core.errors import MachineError, SpecError
 from asyncdp_sim.results.manifest import sources
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.sweeps.cluster import _on_a_worker, _scheduler_there, made_with
+from asyncdp_sim.sweeps.batch import _on_a_worker, _scheduler_there, made_with
 from tests.cli.scenes import SWEEP
 from tests.clustered import Clustered, clustered
 from tests.unit.sweeps.conftest import as_if_let_alone
@@ -25,7 +25,7 @@ KINDS = Path(__file__).parents[3] / "docs" / "kinds"
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
     # Processes that have just been started may be long in coming where the machine is busy.
-    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
+    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 120.0)
     with clustered(2, tmp_path) as found:
         yield found
 
@@ -72,7 +72,7 @@ def workers_load_what_a_scenario_names(address: str, folder: Path) -> None:
 
 @pytest.mark.long
 def test_a_cluster_that_is_not_there(command, file, monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 0.5)
+    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 0.5)
     with pytest.raises(SpecError, match="a scheduler that answers"):
         sweep(load(file)[0], file.parent / "result", address="tcp://127.0.0.1:9")
     assert not (file.parent / "result").exists()

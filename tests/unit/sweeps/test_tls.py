@@ -46,7 +46,7 @@ def exported(text: str, folder: Path) -> Settings:
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
     """Start a scheduler and a worker as the page says, in a folder with certificates."""
-    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 120.0)
+    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 120.0)
     monkeypatch.chdir(tmp_path)
     shutil.copytree(CERTIFICATES, tmp_path, dirs_exist_ok=True)
     exports, [dask_, *scheduler] = shown()
@@ -64,7 +64,7 @@ def test_a_cluster_with_certificates(cluster, scenario, tmp_path, monkeypatch):
     """It does the work, and hears nobody without a certificate of its authority."""
     assert sweep(scenario, tmp_path / "far", address=cluster).left == 0
     as_if_let_alone(scenario, tmp_path / "far")
-    monkeypatch.setattr("asyncdp_sim.sweeps.cluster.PATIENCE", 2.0)
+    monkeypatch.setattr("asyncdp_sim.sweeps.batch.PATIENCE", 2.0)
     stranger = {f"{CLIENT}.cert": "strangers.pem", f"{CLIENT}.key": "strangers.key"}
     refused(scenario, cluster, stranger, "a scheduler that answers")
     plain = {"distributed.comm.require-encryption": None, **NOBODY}

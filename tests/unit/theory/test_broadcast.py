@@ -1,6 +1,6 @@
 import pytest
 
-from asyncdp_sim.theory.formulas.rounds import broadcast
+from asyncdp_sim.theory.formulas.exchanges import broadcast
 from tests.theory.broadcast import clean_given, no_collision_given, responders
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from asyncdp_sim.theory.formulas.rounds import mean_until_all
+from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 
 
 def test_mean_until_all():

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import asyncdp_sim.theory.predict
-from asyncdp_sim.theory.predict.plain import phrases, plain
+from asyncdp_sim.theory.prediction import phrases, plain
 
 FOLDER = Path(asyncdp_sim.theory.predict.__file__).parent
 

@@ -20,10 +20,9 @@ from asyncdp_sim.theory.bounds import (
 )
 from asyncdp_sim.theory.formulas import channels, dcf
 from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts
-from asyncdp_sim.theory.formulas.gossip import smallest_entry
+from asyncdp_sim.theory.formulas.convergence import smallest_entry
+from asyncdp_sim.theory.formulas.exchanges import always_busy_mean_of, broadcast
 from asyncdp_sim.theory.formulas.queueing import fifo_wait, refusing_unequal, return_bounds
-from asyncdp_sim.theory.formulas.rounds import broadcast
-from asyncdp_sim.theory.formulas.staleness import always_busy_mean_of
 from tests.together import together
 from tests.unit.theory.test_descent import OBJECTIVE as POOLED
 from tests.unit.theory.test_descent import SCHEDULES

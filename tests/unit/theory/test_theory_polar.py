@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.theory.formulas.gossip import smallest_entry
+from asyncdp_sim.theory.formulas.convergence import smallest_entry
 from tests.theory.polar import Obfuscation, disagreement, lemma_3, mixing, printed_mixing
 
 STEPS = 0.05 / np.arange(1, 13)

@@ -11,7 +11,7 @@ from asyncdp_sim.network.clocks import GammaClock, PoissonClock
 from asyncdp_sim.network.graphs import Complete, Edges, GeometricGraph, GossipGraph, Ring, StarGraph
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, NoTime
 from asyncdp_sim.network.protocols import Gossip
-from asyncdp_sim.theory.formulas import gossip as gossip_spectrum
+from asyncdp_sim.theory.formulas import convergence as gossip_spectrum
 from asyncdp_sim.theory.formulas import queueing
 from asyncdp_sim.theory.formulas.queueing import loss_network
 from asyncdp_sim.theory.predict.all import predict

@@ -1,1 +1,0 @@
-"""Measured exchanges of a network as laws and a scenario."""
