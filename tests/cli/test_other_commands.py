@@ -22,7 +22,7 @@ HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 OF_HELP = (
     "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.gone",
-    ".core.starting", ".core.threads", ".core.words",
+    ".core.starting", ".core.words",
 )  # fmt: skip
 
 
