@@ -19,8 +19,8 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
-from asyncdp_sim.core.words import agreed
-from asyncdp_sim.data.column_profile import ColumnLook, key_of, percent, toml_of
+from asyncdp_sim.core.words import agreed, key_of, percent, toml_of
+from asyncdp_sim.data.column_profile import ColumnLook
 from asyncdp_sim.data.table_profile import TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding

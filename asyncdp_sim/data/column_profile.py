@@ -3,7 +3,6 @@
 Texts may stand in an order other than the alphabet's: scales in words, and ranges.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
 from asyncdp_sim.data.tables import dates
 from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of
 from asyncdp_sim.data.tables.encodings import (
@@ -371,21 +371,6 @@ def _typed(name: str, **encoding: Any) -> str:
     return f"--column {shlex.quote(f'{key_of(name)} = {toml_of(encoding)}')}"
 
 
-def key_of(name: str) -> str:
-    """Return a key as TOML has it."""
-    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else toml_of(name)
-
-
-def toml_of(value: Any) -> str:
-    """Return a value as TOML has it in one line."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key_of(k)} = {toml_of(v)}' for k, v in value.items())} }}"
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(toml_of, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fitting | None:
     """Return what fits a column of dates; None of others."""
     if known.dtype.kind in "mM":
@@ -491,7 +476,7 @@ def _ids(
     known = column.dropna()
     if len(known) < FEW or kind not in ("number", "text"):
         return
-    whole = kind != "number" or all("." not in text and "," not in text for text in texts)
+    whole = kind == "text" or _whole(texts)
     differ = whole and len(texts) > ALL_DISTINCT * len(known)
     named = _ID.search(name.lower()) is not None
     if differ and kind == "text":
@@ -530,10 +515,14 @@ def _related(values: Array, target: Array) -> bool:
 
 def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) -> Iterator[str]:
     """Yield why a column that is kept may be one of ids."""
-    if kind != "number" or len(known) < FEW or any("." in text or "," in text for text in texts):
+    if kind != "number" or len(known) < FEW or not _whole(texts):
         return
     if len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
         yield "drop the column if these are ids and not amounts"
+
+
+def _whole(texts: Mapping[str, int]) -> bool:
+    return all(text.strip().lstrip("+-").isdecimal() for text in texts)
 
 
 def _numbered(texts: Mapping[str, int]) -> bool:
@@ -672,16 +661,3 @@ def _first_year(known: "pd.Series", form: str) -> int:
     """Return the year of the earliest date."""
     [year] = Date(format=form or None, parts=("year",)).quantities(known).values
     return int(np.nanmin(year))
-
-
-def percent(share: float) -> str:
-    """Return a share in words; neither none nor all where it is not."""
-    words = f"{share * 100:.0f} %"
-    if share in (0, 1):
-        return words
-    return {"0 %": "under 1 %", "100 %": "over 99 %"}.get(words, words)
-
-
-def shorten(text: str, most: int = 24) -> str:
-    """Return a text that is cut where it is longer."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.words import aligned, number, some_of
+from asyncdp_sim.core.words import aligned, number, percent, shorten, some_of
 from asyncdp_sim.data.column_profile import (
     Beside,
     ColumnLook,
     as_declared,
     looked_at,
-    percent,
-    shorten,
     target_looked_at,
 )
 from asyncdp_sim.data.dataset import nearest

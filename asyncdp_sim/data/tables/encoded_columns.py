@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.words import key_of, shorten, some_of
 from asyncdp_sim.data.dataset import FROM_PRIVATE, FileRows, require_column
-from asyncdp_sim.data.tables.encodings import Codes, Encoding, usual
+from asyncdp_sim.data.tables.encodings import Codes, Encoding, texts_of, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.text_columns import cells, kinds_in, written
 
@@ -144,6 +145,14 @@ def encode(column: "pd.Series", codes: Codes, first_public: int) -> tuple[list[A
     return read.values, [sentence for sentence in sentences if sentence is not None]
 
 
+def _counted(column: "pd.Series") -> str:
+    """Return the two most frequent texts of cells, and how many cells have each."""
+    counts = texts_of(column)
+    ranked = sorted(counts, key=lambda text: (-counts[text], text))
+    few = ", ".join(f"{shorten(text)!r} ({counts[text]})" for text in ranked[:2])
+    return few + ", …" * (len(ranked) > 2)
+
+
 def target_of(
     frame: "pd.DataFrame",
     name: str,
@@ -151,10 +160,12 @@ def target_of(
     declared: Mapping[str, Encoding],
     first_public: int,
     decimal: str,
+    owner: str | None,
 ) -> tuple[Array, tuple[str, ...]]:
-    """Return the targets, NaN where a cell is none, and how many private ones cannot be read.
+    """Return the targets, NaN where a cell is none, and which private ones cannot be read.
 
-    What is no number is for public rows to say.
+    What is no number is for public rows to say. Cells that cannot be read are counted by what
+    stands there, and by the column ``owner``.
 
     Raises
     ------
@@ -172,12 +183,23 @@ def target_of(
             raise _of_texts(frame, name, places, none, first_public, decimal)
     if np.isnan(values).all():
         rule = "allowed is a column of numbers, this one has none"
+        if none.any():
+            classes = f'data.columns.{key_of(name)} = {{ kind = "classes", values = [...] }}'
+            rule += f"; {classes} names the classes of a column of texts"
         raise DataError([Fault("data.target", f"the column {name!r}", rule)])
-    misfits = int(np.count_nonzero(none[:first_public]))
-    labels = name in declared and declared[name].labels is not None
-    called = "of no class" if labels else "not numbers"
-    sentence = FROM_PRIVATE + called + ", so missing: {misfits} cells of the target {column!r}."
-    return values, if_any(sentence, misfits=misfits, column=name)
+    unread = frame[:first_public][none[:first_public]]
+    if len(unread) == 0:
+        return values, ()
+    fields: dict[str, Any] = {"misfits": len(unread), "column": name}
+    called = "not numbers"
+    if name in declared and declared[name].labels is not None:
+        called, fields["texts"] = "unknown class {texts}", _counted(unread[name])
+    sentence = f"{FROM_PRIVATE}{called}, so missing: {{misfits}} cells of the target {{column!r}}"
+    if owner is not None and owner in unread:
+        whose = unread[owner].astype(object).value_counts()
+        fields["owners"] = some_of([f"{who} {n}" for who, n in whose.items() if n > 0], 5)
+        sentence += " ({owners})"
+    return values, (FormattedMessage(sentence + ".", **fields),)
 
 
 def _of_texts(

@@ -639,7 +639,8 @@ def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
         groups.setdefault(_folded(text, ranked), []).append(text)
     names = {texts[0]: tuple(texts[1:]) for texts in groups.values()}
     by_size = all(np.isfinite(_size(name)) for name in names)
-    return {name: names[name] for name in sorted(names, key=_size if by_size else None)}
+    folded = {name: (name.casefold(), name) for name in names}  # False, true: not by capitals
+    return {name: names[name] for name in sorted(names, key=_size if by_size else folded.get)}
 
 
 def _size(text: str) -> float:

@@ -149,7 +149,7 @@ def without_targets(
         option = " ".join(f"--without {shlex.quote(names[i])}" for i in none)
     sentence = (
         FROM_PRIVATE + "no record of {owners} has a target: {owners:their} answers spend ε on "
-        "nothing, and no score is of {owners:their} rows; {option} leaves them out."
+        "nothing, and no score is of {owners:their} rows, which {option} leaves out."
     )
     owners = Listed.from_numbers([i + 1 for i in none])
     return (FormattedMessage(sentence, owners=owners, option=option),)

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import shlex
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -187,7 +188,8 @@ def _require_single(
         Fault(
             "data.path",
             f"{path!r}, whose column {field.name!r} holds several values in a cell ({field.type})",
-            "allowed is one; data.drop leaves a column out",
+            f"allowed is one; data.drop (of asyncdp data: --drop {shlex.quote(field.name)}) leaves "
+            "a column out",
         )
         for field in pq.read_schema(path)
         if pa.types.is_nested(field.type)

@@ -507,7 +507,8 @@ class TableData(TableRecipe):
         options = (self.columns, first_public, decimal)
         target, unread = np.zeros(len(frame)), tuple[str, ...]()
         with gathering.step():
-            target, unread = target_of(frame, self.target, places, *options)
+            owner = self.split.of_column
+            target, unread = target_of(frame, self.target, places, *options, owner)
         matrix, made, notes = encoded(frame, self._feature_columns(frame), *options)
         if len(made) == 0:
             rule = "at least one must be a feature"

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.data.column_profile import Beside, looked_at, ordered, percent
+from asyncdp_sim.core.words import percent
+from asyncdp_sim.data.column_profile import Beside, looked_at, ordered
 from asyncdp_sim.data.table_profile import look
 from asyncdp_sim.data.tables.encodings import Drop, Encoding, Money, Number
 from asyncdp_sim.data.tables.file_form import FileForm, form_of

@@ -110,6 +110,7 @@ def test_lists_in_cells_are_refused_in_one_line_unless_dropped(
         [line] = caught.value.lines()
         assert line == (
             f"data.path: given '{tmp_path / 't.parquet'}', whose column 'x' holds several values "
-            f"in a cell ({told}); allowed is one; data.drop leaves a column out"
+            f"in a cell ({told}); allowed is one; data.drop (of asyncdp data: --drop x) leaves a "
+            "column out"
         )
     assert built(tmp_path, {"x": column}, Drop()).columns == ("other",)
