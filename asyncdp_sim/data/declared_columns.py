@@ -17,8 +17,11 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import (
-    Dataset,
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.read import source_of
+from asyncdp_sim.data.tables.rows import (
     Encoded,
     FileRows,
     OnDemand,
@@ -27,9 +30,6 @@ from asyncdp_sim.data.dataset import (
     raw_values,
     stacked,
 )
-from asyncdp_sim.data.splits import ValuesOf
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
 

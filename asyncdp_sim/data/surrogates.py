@@ -15,7 +15,8 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
-from asyncdp_sim.data.dataset import Dataset, Encoded, Rows
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.tables.rows import Encoded, Rows
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.tables.preprocessing import Projection

@@ -10,18 +10,13 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.words import aligned, number, percent, shorten, some_of
-from asyncdp_sim.data.column_profile import (
-    Beside,
-    ColumnLook,
-    as_declared,
-    looked_at,
-    target_looked_at,
-)
-from asyncdp_sim.data.dataset import nearest
+from asyncdp_sim.data.column_profile import ColumnLook, as_declared, looked_at, target_looked_at
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.amounts import shows_mark
-from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
+from asyncdp_sim.data.tables.column_type import Beside
+from asyncdp_sim.data.tables.encodings import Drop, Encoding
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm
+from asyncdp_sim.data.tables.quantities import texts_of
 from asyncdp_sim.data.tables.read import (
     found_form,
     public_form,
@@ -29,6 +24,7 @@ from asyncdp_sim.data.tables.read import (
     require_one_header,
     with_public_rows,
 )
+from asyncdp_sim.data.tables.rows import nearest
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import Twin, Variable
 from asyncdp_sim.data.hospital import encode_plain, recipe
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, read_discharges
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from scenarios.twins.moments import (
     Moments,
     correlation,

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
 from asyncdp_sim.data.lending import encode_plain, recipe
 from asyncdp_sim.data.lending.recipe import BLOCK_ROWS, read_loans
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from scenarios.twins.moments import (
     Moments,
     correlation,

@@ -87,7 +87,8 @@ def test_spellings_of_a_class_are_one_class(tmp_path, name):
 def test_spellings_are_named():
     def said(name):
         frame = pd.Series([SPELLINGS[name]("Nord", bool(row % 2), row // 2) for row in range(80)])
-        from asyncdp_sim.data.column_profile import Beside, target_looked_at
+        from asyncdp_sim.data.column_profile import target_looked_at
+        from asyncdp_sim.data.tables.column_type import Beside
 
         return target_looked_at(frame, "outcome", Beside()).suspicious
 

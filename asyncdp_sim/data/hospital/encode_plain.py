@@ -23,7 +23,6 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
-from asyncdp_sim.data.dataset import OnDemand, Rows, nearest, require_column
 from asyncdp_sim.data.declared_columns import (
     available,
     choose,
@@ -33,6 +32,7 @@ from asyncdp_sim.data.declared_columns import (
     same_name,
 )
 from asyncdp_sim.data.tables.read import column_names, read_table
+from asyncdp_sim.data.tables.rows import OnDemand, Rows, nearest, require_column
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, numbers
 
 if TYPE_CHECKING:

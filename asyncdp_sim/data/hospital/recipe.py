@@ -24,7 +24,6 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import (
     DeclaredData,
     Encode,
@@ -43,6 +42,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.hospital import encode_plain
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, name_of_2015, read_discharges
 from asyncdp_sim.data.splits import ValuesOf, require_records
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan
 

@@ -27,7 +27,6 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, if_any
-from asyncdp_sim.data.dataset import OnDemand
 from asyncdp_sim.data.declared_columns import (
     EncodedColumn,
     available,
@@ -36,6 +35,7 @@ from asyncdp_sim.data.declared_columns import (
     lacking,
     same_name,
 )
+from asyncdp_sim.data.tables.rows import OnDemand
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, numeric
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
     DeclaredData,
@@ -45,6 +44,7 @@ from asyncdp_sim.data.lending.encode_plain import NEEDED, loan_rows, month_of, r
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.read import column_names, read_table
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numeric
 

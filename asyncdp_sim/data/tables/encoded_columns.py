@@ -10,9 +10,10 @@ from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.core.words import key_of, shorten, some_of
-from asyncdp_sim.data.dataset import FROM_PRIVATE, FileRows, require_column
-from asyncdp_sim.data.tables.encodings import Codes, Encoding, texts_of, usual
+from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.tables.quantities import Codes, texts_of
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
 from asyncdp_sim.data.tables.text_columns import cells, kinds_in, written
 
 if TYPE_CHECKING:

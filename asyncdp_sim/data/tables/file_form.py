@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.data.dataset import Rows
 from asyncdp_sim.data.tables.limits import opened, require_cells
+from asyncdp_sim.data.tables.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd

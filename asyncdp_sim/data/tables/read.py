@@ -14,10 +14,10 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.files import not_parquet, unreadable
-from asyncdp_sim.data.dataset import FileRows, Rows, Source
 from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, OpenQuoteError, read_csv
 from asyncdp_sim.data.tables.limits import BYTES, TooMuch, require_at_most, require_cells
+from asyncdp_sim.data.tables.rows import FileRows, Rows, Source
 from asyncdp_sim.data.tables.text_columns import cells, written
 
 if TYPE_CHECKING:

@@ -18,15 +18,7 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.dataset import (
-    Dataset,
-    Encoded,
-    FileRows,
-    Rows,
-    nearest,
-    raw_values,
-    require_column,
-)
+from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.splits import ByColumn, InOrder, OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.data.surrogates import (
     PublicKnowledge,
@@ -43,8 +35,8 @@ from asyncdp_sim.data.tables.encoded_columns import (
 )
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
+from asyncdp_sim.data.tables.held_out import codes_of, ranks_of
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.persons import codes_of, ranks_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import (
     column_names,
@@ -55,6 +47,14 @@ from asyncdp_sim.data.tables.read import (
     require_one_header,
     source_of,
     with_public_rows,
+)
+from asyncdp_sim.data.tables.rows import (
+    Encoded,
+    FileRows,
+    Rows,
+    nearest,
+    raw_values,
+    require_column,
 )
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in

@@ -8,7 +8,6 @@ from discharges import REAL, needs_real
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
-from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.hospital import recipe as hospital_twin
 from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, read_discharges
@@ -22,6 +21,7 @@ from asyncdp_sim.data.hospital.recipe import (
     twin_table,
 )
 from asyncdp_sim.data.hospital.recipe import encode_as_published as encode_published
+from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 

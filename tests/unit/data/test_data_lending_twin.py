@@ -8,10 +8,10 @@ from psi import final_psi, moments
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
-from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.declared_columns import Twin
 from asyncdp_sim.data.lending import encode_plain, recipe
 from asyncdp_sim.data.lending.recipe import calibrated, twin_table
+from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import lending as calibrate
 
 ORACLE = pytest.mark.oracle("moments of the synthetic loans")

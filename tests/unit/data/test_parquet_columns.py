@@ -13,16 +13,8 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, TableData
-from asyncdp_sim.data.tables.encodings import (
-    ClassLabels,
-    Date,
-    Drop,
-    Encoding,
-    Money,
-    Number,
-    OneHot,
-    Ordinal,
-)
+from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, OneHot, Ordinal
+from asyncdp_sim.data.tables.quantities import Date, Money, Number
 
 OWNERS, PUBLIC, ROW = (4, 3), 7, 2
 ROWS = range(sum(OWNERS) + PUBLIC)
