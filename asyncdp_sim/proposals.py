@@ -21,7 +21,7 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
 from asyncdp_sim.core.words import agreed, key_of, percent, toml_of
 from asyncdp_sim.data.column_profile import ColumnLook
-from asyncdp_sim.data.table_profile import TableLook
+from asyncdp_sim.data.table_profile import HELD_OUT, TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.file_form import MISSING
@@ -30,7 +30,6 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
 
 MOST_FEATURES = 10
-HELD_OUT = 0.2
 
 
 def block(look: TableLook, folder: Path | None = None) -> list[str]:
@@ -101,6 +100,9 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         least = f", least = {look.least}" if left > 0 else ""
         out = f"; {left} with fewer records are left out" if left > 0 else ""
         yield f"split = {{ column = {text(look.owner)}{least} }}", f"owner of each row{out}"
+    for column in look.columns:
+        if column.dropped == "person":
+            yield f"# person = {text(column.name)}", "if its values are persons: rows stay together"
     if len(look.missing) > 0:
         words = toml_of([*MISSING, *look.missing])
         yield f"missing = {words}", "texts that mean a missing cell"

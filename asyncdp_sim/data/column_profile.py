@@ -1,14 +1,15 @@
 """Profile of a column: its type, and what is suspicious of it: ids, leaks, numbers for gaps."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.words import percent, shorten
+from asyncdp_sim.core.words import percent, shorten, toml_of
+from asyncdp_sim.data.tables import dates
 from asyncdp_sim.data.tables.column_type import Beside, Fitting, fitting, read_as, unread_words
 from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
 from asyncdp_sim.data.tables.quantities import Measured, texts_of
@@ -35,6 +36,17 @@ MOST_CLASSES = 10
 """Most distinct texts of a target that are classes."""
 SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 99, 999, 9999, 99999, 999999, 365243)
 """Numbers that often stand for a missing one."""
+REPEATED = 1.3
+"""Mean number of public rows of a value from which values repeat as persons do."""
+MOST_OF_A_PERSON = 50
+"""Public rows of a value at most, if values are persons."""
+_PERSON = re.compile(
+    r"patient|person|subject|customer|client|member|employee|student|participant|respondent|driver"
+)
+_LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
+_DATED = re.compile(r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth)")
+_EXCEL_DAYS = (20_000, 60_000)
+"""Days since 1899-12-30 of the years 1954 to 2064."""
 _ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
 
 
@@ -59,6 +71,8 @@ class ColumnLook:
         What it is that makes no feature, such as "id"; empty of a feature.
     details : tuple of str
         In words, what matters less.
+    usual : tuple of str
+        The most frequent value and its share; empty where there is no value.
     """
 
     name: str
@@ -70,6 +84,7 @@ class ColumnLook:
     span: tuple[str, ...] = ()
     dropped: str = ""
     details: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
 
 
 def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
@@ -86,6 +101,12 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
             break
         else:
             remarks += _doubts(filled, name, texts, fits.type)
+        if dropped in ("id", "text") and len(fits.remarks) < 2 and _like_persons(name, texts):
+            said = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
+            remarks = [
+                f"{said}persons, person = {toml_of(name)} in [data] keeps their rows together"
+            ]
+            dropped = "person"
         if dropped == "":
             encoding, rare = _without_rare(column, encoding, values)
             remarks += rare
@@ -95,13 +116,13 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
         span = _span(values[0], fits.encoding)
         if dropped == "":
             remarks += _sentinels(values[0], fits.encoding)
-    share = max(texts.values(), default=0) / max(len(filled), 1)
-    details = []
+    details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
-        remarks, details = [], remarks
-    if len(filled) >= FEW and len(texts) > 1 and share > 0.5:
+        unread = fits.type in ("text", *dates.OTHERS) and dropped == "rare"
+        remarks, details = [*fits.remarks] if unread else [], remarks
+    if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)
-        details.append(f"{percent(share)} of its values are {shorten(most)!r}")
+        usual = (repr(shorten(most)), percent(texts[most] / len(filled)))
     return ColumnLook(
         name,
         fits.type,
@@ -112,6 +133,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
         span,
         dropped,
         tuple(details),
+        usual,
     )
 
 
@@ -127,7 +149,8 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     else:
         few = look.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
     if not few:
-        return look
+        told = tuple(said.removesuffix("; a column names them") for said in look.suspicious)
+        return replace(look, suspicious=told)
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
     alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
@@ -212,7 +235,7 @@ def _ids(
 ) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
     known = column.dropna()
-    if len(known) < FEW or kind not in ("number", "text"):
+    if len(known) < FEW or kind not in ("number", "text") or _excel_day(name, texts) != "":
         return
     whole = kind == "text" or _whole(texts)
     differ = whole and len(texts) > ALL_DISTINCT * len(known)
@@ -253,14 +276,47 @@ def _related(values: Array, target: Array) -> bool:
 
 def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) -> Iterator[str]:
     """Yield why a column that is kept may be one of ids."""
-    if kind != "number" or len(known) < FEW or not _whole(texts):
+    if kind != "number" or len(known) < FEW:
+        return
+    if lost_digits(texts):
+        yield "some cells are as 1.23E+11: if these are ids, they lost digits; export them as text"
+    if not _whole(texts):
+        return
+    first = _excel_day(name, texts)
+    if first != "":
+        yield f"days as Excel counts them? {min(texts)} would be {first}; they are read as numbers"
         return
     if len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
         yield "drop the column if these are ids and not amounts"
 
 
+def _like_persons(name: str, texts: Mapping[str, int]) -> bool:
+    """Tell whether values repeat a few times each, and the name or digits say that they are ids."""
+    mean = sum(texts.values()) / len(texts)
+    named = _PERSON.search(name.lower()) is not None or _ID.search(name.lower()) is not None
+    codes = all(any(letter.isdigit() for letter in text) for text in texts)
+    few = len(texts) >= FEW and max(texts.values()) <= MOST_OF_A_PERSON
+    return few and mean >= REPEATED and (named or codes)
+
+
 def _whole(texts: Mapping[str, int]) -> bool:
     return all(text.strip().lstrip("+-").isdecimal() for text in texts)
+
+
+def _excel_day(name: str, texts: Mapping[str, int]) -> str:
+    """Return the first date, if whole numbers may be days as Excel counts them; else nothing."""
+    low, high = _EXCEL_DAYS
+    if _DATED.search(name.lower()) is None or not _whole(texts):
+        return ""
+    days = [int(text) for text in texts]
+    if not low < min(days) <= max(days) < high:
+        return ""
+    return str(np.datetime64("1899-12-30") + np.timedelta64(min(days), "D"))
+
+
+def lost_digits(texts: Iterable[str]) -> bool:
+    """Tell whether some texts are long whole numbers as a spreadsheet shortens them."""
+    return any(_LOST_DIGITS.fullmatch(text.strip()) is not None for text in texts)
 
 
 def _numbered(texts: Mapping[str, int]) -> bool:

@@ -160,6 +160,11 @@ class Dataset:
         rows = (self.held_out_rows if held_out else self.rows)[owner]
         return np.concatenate(list(self.table.pieces(rows)))
 
+    @property
+    def unlike(self) -> tuple[str, ...]:
+        """Which owners write a column differently than public rows; not for release."""
+        return () if self.table is None else self.table.unlike
+
     def persons_of(self, rows: Ints) -> Ints:
         """Return whose each of some rows of the table is."""
         return rows if self.persons is None else self.persons[rows]

@@ -393,6 +393,7 @@ def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
     ]
     many = len(usual) > _MOST_USUAL
     notes = [note for note in dataset.notes if not (many and note in usual)]
+    notes += dataset.unlike
     if dataset.real and any(not note.startswith("Public rows: ") for note in notes):
         yield _PRIVATE
     yield from (f"table: {note}" for note in notes)

@@ -83,6 +83,10 @@ MOST_COLUMNS = 60
 """Most distinct texts that become columns of their own."""
 
 
+GAPS = re.compile(
+    r"\.{1,3}|\.[A-Z_]|[-–—]{1,3}|\*{1,3}|\?|:|#(?:N/A|DIV/0!|VALUE!|REF!|NULL!|NUM!|NAME\?)"
+)
+"""Signs of a missing cell, such as those of SAS and of spreadsheets: not counted as words."""
 FEW_WORDS = 0.1
 """Share of cells at most that are words in a column of numbers."""
 
@@ -141,7 +145,7 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
             return Fitting("nothing", Drop(), ("no value",), "empty")
         only = f"only one value, {shorten(next(iter(texts)))!r}"
         return Fitting("one value", Drop(), (only,), "one value")
-    found = _of_dates(known, name, texts)
+    found = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
     if found is not None:
         return found
     code = _CODE.search(name.lower()) is not None
@@ -173,7 +177,10 @@ def _of_quantities(
     notation = notation_of(texts, beside.decimal)
     read = {text: notation.read(text) for text in texts}
     misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
-    numbers, amounts = float(words.mean()), float(misfits.mean())
+    gaps = np.array([GAPS.fullmatch(written(cell).strip()) is not None for cell in known])
+    if gaps.all():
+        return None
+    numbers, amounts = float(words[~gaps].mean()), float(misfits[~gaps].mean())
     if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
         return _two_marks(name, texts)
     if numbers == 0.0 or (numbers <= FEW_WORDS and amounts >= numbers):

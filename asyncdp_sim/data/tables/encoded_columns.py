@@ -15,6 +15,7 @@ from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.quantities import Codes, texts_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
 from asyncdp_sim.data.tables.text_columns import cells, kinds_in, written
+from asyncdp_sim.data.unlike_owners import UnlikeOwners
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +27,7 @@ def encoded(
     declared: Mapping[str, Encoding],
     first_public: int,
     decimal: str,
+    beside: UnlikeOwners | None = None,
 ) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """Return columns as finite numbers, (rows, columns), their names, and what was done.
 
@@ -39,9 +41,11 @@ def encoded(
     first_public : int
         The row at which public rows begin, which go on to the end.
     decimal : str
+    beside : UnlikeOwners, optional
+        Compares owners.
     """
     codes = _learned(frame[names].iloc[first_public:], declared, decimal)
-    matrix, notes = _matrix(frame, codes, first_public)
+    matrix, notes = _matrix(frame, codes, first_public, beside)
     return matrix, tuple(part for code in codes.values() for part in code.names), notes
 
 
@@ -108,13 +112,16 @@ def own_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _matrix(
-    frame: "pd.DataFrame", codes: Mapping[str, Codes], first_public: int
+    frame: "pd.DataFrame",
+    codes: Mapping[str, Codes],
+    first_public: int,
+    beside: UnlikeOwners | None = None,
 ) -> tuple[Array, tuple[str, ...]]:
     """Return columns as finite numbers, (rows, columns), and what was done."""
     width = sum(len(code.names) for code in codes.values())
     matrix, at, notes = np.empty((len(frame), width), order="F"), 0, list[str]()
     for name, code in codes.items():
-        filled, column_notes = encode(frame[name], code, first_public)
+        filled, column_notes = encode(frame[name], code, first_public, beside)
         matrix[:, at : at + len(filled)] = np.transpose(filled)
         at += len(filled)
         notes += column_notes
@@ -132,9 +139,13 @@ def _learned(
     }
 
 
-def encode(column: "pd.Series", codes: Codes, first_public: int) -> tuple[list[Array], list[str]]:
+def encode(
+    column: "pd.Series", codes: Codes, first_public: int, beside: UnlikeOwners | None = None
+) -> tuple[list[Array], list[str]]:
     """Return what becomes of a column, and in words how, and of how many private cells."""
     read = codes.read(column)
+    if beside is not None and codes.measured:
+        beside.add(str(column.name), read.values[0], read.misfits)
     lost = read.misfits.copy() if len(read.values) == 0 else np.zeros(len(column), dtype=np.bool_)
     for values, unknown in zip(read.values, codes.unknown, strict=True):
         gaps = np.isnan(values)

@@ -68,6 +68,8 @@ class Codes:
         None.
     coding : str, optional
         What the column became, by public cells alone.
+    measured : bool
+        Whether the first encoded column is a quantity.
     """
 
     names: tuple[str, ...]
@@ -75,6 +77,7 @@ class Codes:
     unknown: tuple[float, ...]
     said: Callable[[int, int], str | None]
     coding: str | None = None
+    measured: bool = False
 
 
 class EncodingKind(Variant):
@@ -145,6 +148,7 @@ class Measured(EncodingKind):
             said=lambda missing, misfits: _replaced(
                 name, public_means, missing, misfits, self.unread
             ),
+            measured=True,
         )
 
 
@@ -264,6 +268,7 @@ class Money(Measured):
             unknown=(*(means or (0.0,)), *(0.0 for _ in extra)),
             said=lambda missing, misfits: _replaced(name, means, missing, misfits, "amounts"),
             coding=_made_of_it(names),
+            measured=True,
         )
 
 

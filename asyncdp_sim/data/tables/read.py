@@ -2,8 +2,10 @@
 
 import csv
 import hashlib
+import re
 import shlex
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
+_UNIT = re.compile(
+    r"[\[(].*[\])]|[µmkdc]?[gmlLs]|[µmn]?mol/[lL]|[munpµ]?g/[dm]?[lL]|mm ?Hg|bpm|years?|yrs?|"
+    r"days?|d|hours?|h|min|[kM]?Wh?|°[CF]|%|[$€£¥]|USD|EUR|GBP|INR|BRL|count|n",
+)
+"""Units of a column, as they stand in a row of their own."""
 _PIECE_ROWS = 1_024
 _NO_TEXT = "the file is not text of its charset"
 
@@ -65,7 +72,10 @@ def read_table(
         its name says, without columns, with two of one name, or with several values in a cell.
     """
     names = column_names(path, form=form)
-    file_form.require_distinct(path, names)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if len(twice) > 0:  # of Parquet; those of a CSV are numbered
+        problem = f"{path!r}, with several columns {twice[0]!r}"
+        raise DataError([Fault("data.path", problem, "allowed is a name of its own for each")])
     with _said_of(path, form):
         if path.endswith(".parquet"):
             _require_single(path, wanted, unused)
@@ -327,8 +337,11 @@ def require_one_header(
     numbers = [n for n, (x, none) in cells_of.items() if not none.any() and np.isfinite(x).any()]
     first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
-    if len(names) > 1 and len(names) == len(numbers) == len(set(names)):
-        problem = f"{path!r}, whose row 1 holds names ({', '.join(names[:3])}) in place of numbers"
+    units = len(names) > 0 and all(_UNIT.fullmatch(name.strip()) is not None for name in names)
+    if len(names) == len(numbers) and (units or 1 < len(names) == len(set(names))):
+        called = "units" if units else "names"
+        shown_names = ", ".join(names[:3])
+        problem = f"{path!r}, whose row 1 holds {called} ({shown_names}) in place of numbers"
         raise DataError([Fault("data.path", problem, "allowed is one header: delete that row")])
     same = [(frame[name].iloc[shown] == name).to_numpy() for name in frame.columns]
     again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)

@@ -155,13 +155,16 @@ class Encoded:
     columns : tuple of str
         Names of the matrix's columns.
     notes : tuple of str
-        As in :class:`Dataset`.
+        As in :class:`~asyncdp_sim.data.dataset.Dataset`.
+    unlike : tuple of str
+        Which owners write a column differently than public rows, for the owners alone.
     """
 
     matrix: Array
     target: Array
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
     def pieces(self, rows: Rows) -> Iterator[Array]:
         """Give the rows asked for in order, all at once."""
@@ -183,7 +186,7 @@ class OnDemand:
     encode : callable
         Row numbers (m,) to a fresh (m, columns) float64 array, finite. A row's numbers do not
         depend on which others are asked for.
-    target, columns, notes
+    target, columns, notes, unlike
         As in :class:`Encoded`.
     """
 
@@ -191,6 +194,7 @@ class OnDemand:
     target: Array
     columns: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
     @property
     def matrix(self) -> Array:
