@@ -379,7 +379,8 @@ def _chosen(
             return load(file)[0]
 
         scenario = written(start)
-        records = population(scenario, private=False).problem.records
+        known = population(scenario, private=False)
+        records = known.problem.records
         lengths = []
         for owner, x in enumerate(records.features):
             filled = np.flatnonzero(x.any(axis=1))  # others contribute nothing
@@ -388,5 +389,6 @@ def _chosen(
             )
         bound = float(np.median(np.concatenate(lengths)))
         start = replace(start, bound=float(f"{bound:.3g}"))
-        best = tune(written(start), replicates=RUNS, progress=progress).best.setting
+        options: Any = {"replicates": RUNS, "progress": progress, "dataset": known.dataset}
+        best = tune(written(start), **options).best.setting
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)

@@ -12,6 +12,7 @@ from asyncdp_sim.core.words import percent, shorten, toml_of
 from asyncdp_sim.data.tables import dates
 from asyncdp_sim.data.tables.column_type import Beside, Fitting, fitting, read_as, unread_words
 from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
+from asyncdp_sim.data.tables.file_form import UNNAMED
 from asyncdp_sim.data.tables.quantities import Measured, texts_of
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, written
 
@@ -239,12 +240,14 @@ def _ids(
         return
     whole = kind == "text" or _whole(texts)
     differ = whole and len(texts) > ALL_DISTINCT * len(known)
-    named = _ID.search(name.lower()) is not None
+    named = _ID.search(name.lower()) is not None or name.startswith(UNNAMED)
     if differ and kind == "text":
         yield "an id: nearly all values differ"
     elif differ and (named or _numbered(texts)):
         yield "an id: nearly all values differ, and they are " + (
-            "named as one" if named else "consecutive or padded with zeros"
+            ("without a name" if name.startswith(UNNAMED) else "named as one")
+            if named
+            else "consecutive or padded with zeros"
         )
     elif differ and len(values) > 0 and _even(values[0]) and not _related(values[0], target):
         yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"

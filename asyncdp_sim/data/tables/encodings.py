@@ -1,7 +1,7 @@
 """Encodings of texts: categories, orders and classes; and the union of all encodings."""
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
@@ -212,13 +212,14 @@ class ClassLabels(EncodingKind):
 
 
 def _labelled(name: str, labels: dict[str, float]) -> Codes:
-    folded = [_folded(text, labels) for text in labels]
+    fold = _folding(labels)
+    folded = [fold(text) for text in labels]
     alike = (
         dict(zip(folded, labels.values(), strict=True)) if len(set(folded)) == len(folded) else {}
     )
 
     def label(text: str) -> float:
-        other = alike.get(_folded(text, labels), np.nan)
+        other = alike.get(fold(text), np.nan)
         return labels.get(text.strip(), other)
 
     def read(column: "pd.Series") -> Cells:
@@ -228,15 +229,18 @@ def _labelled(name: str, labels: dict[str, float]) -> Codes:
     return Codes((name,), read, (0.0,), lambda _missing, _misfits: None)
 
 
-def _folded(text: str, names: Collection[str]) -> str:
-    """Return what the spellings of a class have in common: true, TRUE, and 1 beside true."""
-    word = text.strip().casefold()
-    size = _size(word)
-    if np.isfinite(size):
-        word = f"{size:.15g}"
-    if any(name.strip().casefold() in ("true", "false") for name in names):
-        word = {"1": "true", "0": "false"}.get(word, word)
-    return word
+def _folding(names: Iterable[str]) -> Callable[[str], str]:
+    """Return what says what spellings of a class have in common: true, TRUE, and 1 beside true."""
+    truths = any(name.strip().casefold() in ("true", "false") for name in names)
+
+    def fold(text: str) -> str:
+        word = text.strip().casefold()
+        size = _size(word)
+        if np.isfinite(size):
+            word = f"{size:.15g}"
+        return {"1": "true", "0": "false"}.get(word, word) if truths else word
+
+    return fold
 
 
 class SeenClasses(EncodingKind):
@@ -283,8 +287,9 @@ def spellings_in(column: "pd.Series") -> dict[str, tuple[str, ...]]:
         counts[spelled(value).strip()] += int(count)
     ranked = sorted(counts, key=lambda text: (-counts[text], text))
     groups: dict[str, list[str]] = {}
+    fold = _folding(ranked)
     for text in ranked:
-        groups.setdefault(_folded(text, ranked), []).append(text)
+        groups.setdefault(fold(text), []).append(text)
     names = {texts[0]: tuple(texts[1:]) for texts in groups.values()}
     by_size = all(np.isfinite(_size(name)) for name in names)
     ranks = {name: _size(name) for name in names}

@@ -34,7 +34,8 @@ _OTHERS = ("cp1251", "cp949", "shift_jis", "gb18030", "big5", "cp1250", "koi8-r"
 """Charsets whose texts are looked at where those of the guess are no words."""
 _NO_WORD = re.compile(r"[^\x00-\x7f]{3}")
 _SHORTEST = 60
-_UNNAMED = "Unnamed: "
+UNNAMED = "Unnamed: "
+"""In front of the place of a column that has no name."""
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST = 1_000_000
 """Largest number of bytes of a line that are read."""
@@ -178,7 +179,7 @@ def form_of(
     numbered = [
         name
         for name in column_names(path, form)
-        if written[name] > 1 or (name not in written and not name.startswith(_UNNAMED))
+        if written[name] > 1 or (name not in written and not name.startswith(UNNAMED))
     ]
     return replace(form, numbered=tuple(numbered))
 
@@ -311,7 +312,7 @@ def column_names(path: str, form: FileForm) -> list[str]:
     written = written_names(path, form)
     names: list[str] = []
     for place, name in enumerate(written):
-        name = name or f"{_UNNAMED}{place}"
+        name = name or f"{UNNAMED}{place}"
         others = (f"{name} ({number})" for number in count(2))
         free = (other for other in others if other not in written and other not in names)
         names.append(next(free) if name in names else name)

@@ -138,3 +138,10 @@ def test_owners_are_counted_without_public_rows(tmp_path):
     assert seen.owners == {"a": 16, "b": 8}
     assert (seen.rows, seen.public, [each.name for each in seen.columns]) == (30, 6, ["x", "y"])
     assert look(str(tmp_path / "t.csv")).seen.empty
+
+
+def test_signs_of_a_gap_are_no_words_of_a_column():
+    cells = [f".{'ABZ'[j % 3]}" if j % 5 == 0 else f"{1.5 * j}" for j in range(ROWS)]
+    seen = column(cells)
+    assert (seen.type, seen.encoding) == ("number", Number())
+    assert "count as missing: '.A', '.B', …" in seen.suspicious[0]
