@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_ARCHIVES = {_ZIP: "a ZIP archive, as Excel's .xlsx", b"\xd0\xcf\x11\xe0": "an Excel file (.xls)"}
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
 _UNIT = re.compile(
     r"[\[(].*[\])]|[µmkdc]?[gmlLs]|[µmn]?mol/[lL]|[munpµ]?g/[dm]?[lL]|mm ?Hg|bpm|years?|yrs?|"
@@ -232,8 +233,10 @@ def _require_file(path: str) -> None:
     if file.stat().st_size == 0:
         raise _unreadable(path, "the file is empty")
     with file.open("rb") as begun:
-        if begun.read(len(_ZIP)) == _ZIP:
-            raise _unreadable(path, "a ZIP archive, as Excel's .xlsx: save a sheet as CSV")
+        called = _ARCHIVES.get(begun.read(len(_ZIP)))
+    if called is not None:
+        how = "save a sheet as CSV (in Excel: File, Save As, CSV UTF-8)"
+        raise _unreadable(path, f"{called}: {how}")
 
 
 def _unreadable(path: str, reason: str) -> DataError:
