@@ -294,9 +294,9 @@ def lower_triangular(rows: Sequence[Sequence[float]]) -> Array:
 
 
 @cache
-def stored_beside(package: str, name: str = "twin.json") -> Any:
-    """Return what one of the files holds that ship with a package of ours."""
-    return json.loads(resources.files(package).joinpath(name).read_text("utf-8"))
+def shipped(name: str) -> Any:
+    """Return what one of the files holds that ship with this package."""
+    return json.loads(resources.files("asyncdp_sim.data").joinpath(name).read_text("utf-8"))
 
 
 class Law(ABC):

@@ -47,7 +47,7 @@ from asyncdp_sim.data.declared_columns import (
     encoded,
     lacking,
     lower_triangular,
-    stored_beside,
+    shipped,
 )
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
@@ -169,7 +169,7 @@ def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> En
 @cache
 def calibrated() -> Twin:
     """Return the law that the package ships."""
-    return from_json(stored_beside("asyncdp_sim.data", "fraud_twin.json"))
+    return from_json(shipped("fraud_twin.json"))
 
 
 def from_json(stored: dict[str, Any]) -> Twin:
