@@ -5,7 +5,7 @@ public cells alone decide what that is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -19,12 +19,14 @@ from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import ByColumn, InOrder, OwnerSplit, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
 from asyncdp_sim.data.surrogates import (
-    PublicKnowledge,
+    Ground,
     PublicRows,
     PublicTable,
     StandIn,
+    publicly_known,
+    replaced,
     require_targets,
 )
 from asyncdp_sim.data.tables.encoded_columns import (
@@ -33,7 +35,7 @@ from asyncdp_sim.data.tables.encoded_columns import (
     own_rows,
     target_of,
 )
-from asyncdp_sim.data.tables.encodings import ClassLabels, Encoding, SeenClasses, names_in
+from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.held_out import codes_of, ranks_of
 from asyncdp_sim.data.tables.neighbour import Swap
@@ -51,7 +53,6 @@ from asyncdp_sim.data.tables.read import (
 from asyncdp_sim.data.tables.rows import (
     Encoded,
     FileRows,
-    Rows,
     nearest,
     raw_values,
     require_column,
@@ -62,91 +63,6 @@ from asyncdp_sim.data.unlike_owners import UnlikeOwners
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """The public data from which substitutes for a table's private rows are drawn.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        All rows, public ones last; of the private ones only the column that says whose they are
-        is looked at.
-    first : int
-        The first public row, from 0: so many are private.
-    public : Encoded
-        The public rows.
-    projection : Projection
-        What makes features of them.
-    apart : bool
-        Whether public rows are in a file of their own.
-    last : bool
-        Whether they are the last rows of the table.
-    """
-
-    frame: "pd.DataFrame"
-    first: int
-    public: Encoded
-    projection: Projection
-    apart: bool
-    last: bool
-
-    def repeated(self, times: int, column: str | None) -> "Ground":
-        """Return the same with each private row there so many times, with this column alone."""
-        import pandas as pd
-
-        seen = self.frame[[] if column is None else [column]]
-        parts = [*[seen.iloc[: self.first]] * times, seen.iloc[self.first :]]
-        return replace(self, frame=pd.concat(parts, ignore_index=True), first=times * self.first)
-
-
-def replaced(
-    stand_in: PublicRows,
-    split: SplitKind,
-    ground: Ground,
-    asked: TableToSplit,
-    streams: Streams | Scope,
-) -> tuple[Encoded, tuple[str, ...]]:
-    """Return a table of features, public rows last, and what the stand-in leaves out.
-
-    Parameters
-    ----------
-    stand_in : PublicRows
-    split : SplitKind
-        Tells whose rows public ones are like.
-    ground : Ground
-    asked : TableToSplit
-        How rows are given to owners; not used where a row's target has a say in that.
-    streams : Streams or Scope
-    """
-    public, first = ground.public, ground.first
-    knowledge, rows = publicly_known(split, ground, asked)
-    features, targets, count = knowledge.features, knowledge.targets, len(knowledge.targets)
-    drawn = stand_in.drawn(knowledge, streams)
-    x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
-    left = np.ones(first, dtype=bool)
-    for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):
-        x[places], y[places], left[places] = each_x, each_y, False
-    x[:first][left], y[:first][left] = drawn.others
-    x[first:], y[first:] = features, targets
-    return replace(public, matrix=x, target=y), drawn.doubts
-
-
-def publicly_known(
-    split: SplitKind, ground: Ground, asked: TableToSplit
-) -> tuple[PublicKnowledge, list[Rows]]:
-    """Return what is public about a table, and which of its private rows are whose."""
-    public, projection, first = ground.public, ground.projection, ground.first
-    features, targets = projection.features(public.matrix), projection.targets(public.target)
-    count = len(targets)
-    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
-    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
-    like = split.likened(whose, asked.values_of, first, count, ground.apart)
-    sizes = tuple(map(len, rows))
-    last = ground.last and count > 0
-    known = PublicKnowledge(features, targets, like, sizes, whose.names, first - sum(sizes), last)
-    return known, rows
 
 
 class TableData(TableRecipe):
@@ -514,7 +430,8 @@ class TableData(TableRecipe):
         if first_public > 0:  # of public rows alone, nobody is compared
             owner = self.split.of_column
             beside = UnlikeOwners(None if owner is None else frame[owner], first_public)
-            if not isinstance(self.columns.get(self.target), ClassLabels | SeenClasses):
+            encoding = self.columns.get(self.target)
+            if encoding is None or encoding.labels is None:
                 gaps = np.zeros(
                     len(target), dtype=np.bool_
                 )  # unread targets have notes of their own
