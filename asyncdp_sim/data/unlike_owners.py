@@ -63,15 +63,18 @@ class UnlikeOwners:
         if len(public) < LEAST:
             return
         usual_misfits = float(misfits[self._first :].mean())
+        codes, median = np.unique(public), float(np.median(public))
         found: dict[str, list[str]] = {}
         for owner, rows in self._rows:
             unread = float(misfits[rows].mean()) if len(rows) >= LEAST else 0.0
-            known = values[rows][~np.isnan(values[rows])]
+            known = values[rows]
+            known = known[~np.isnan(known)]
             if unread > usual_misfits + UNREAD:
                 said = f"{percent(unread)} of the cells cannot be read, of public ones "
                 found.setdefault(said + percent(usual_misfits), []).append(owner)
             elif len(known) >= LEAST:
-                found.setdefault(_differs(known, public), []).append(owner)
+                said = _other_codes(known, codes) or _other_unit(known, public, median)
+                found.setdefault(said, []).append(owner)
         found.pop("", None)
         self.lines += [
             f"{FROM_PRIVATE}{name}, as {some_of(owners, 5)} write{'s' * (len(owners) == 1)} it: "
@@ -80,25 +83,31 @@ class UnlikeOwners:
         ]
 
 
-def _differs(known: Array, public: Array) -> str:
-    """Return in words how an owner's values differ from public ones; empty if they do not."""
-    codes, usual = np.unique(known), np.unique(public)
-    if len(usual) <= MOST_CODES and len(codes) == len(usual):
-        if not np.array_equal(codes, usual) and np.array_equal(codes, np.round(codes)):
-            here, there = (", ".join(map(number, each.tolist())) for each in (codes, usual))
-            return f"the codes are {here}, in public rows {there}"
+def _other_codes(known: Array, usual: Array) -> str:
+    """Return in words that an owner has other codes than public rows; empty if it has not."""
+    if len(usual) > MOST_CODES:
         return ""
-    one, other = float(np.median(known)), float(np.median(public))
-    if min(one, other) <= 0:
+    codes = np.unique(known)
+    if len(codes) != len(usual) or np.array_equal(codes, usual) or (codes % 1 != 0).any():
         return ""
-    ratio = max(one / other, other / one)
+    here, there = (", ".join(map(number, each.tolist())) for each in (codes, usual))
+    return f"the codes are {here}, in public rows {there}"
+
+
+def _other_unit(known: Array, public: Array, median: float) -> str:
+    """Return in words by which known factor an owner's values differ; empty for none."""
+    own = float(np.median(known))
+    if min(own, median) <= 0:
+        return ""
+    ratio = max(own / median, median / own)
     factor = min(FACTORS, key=lambda each: abs(ratio / each - 1))
+    if abs(ratio / factor - 1) > NEAR:
+        return ""
     low, high = np.quantile(public, [0.1, 0.9])
     apart = np.quantile(known, 0.1) > high or np.quantile(known, 0.9) < low
-    if abs(ratio / factor - 1) > NEAR or not apart:
+    if not apart:
         return ""
-    sizes = "larger" if one > other else "smaller"
     return (
-        f"the median is {number(one)}, of public rows {number(other)}: {factor:g} times "
-        f"{sizes}{FACTORS[factor]}"
+        f"the median is {number(own)}, of public rows {number(median)}: {factor:g} times "
+        f"{'larger' if own > median else 'smaller'}{FACTORS[factor]}"
     )
