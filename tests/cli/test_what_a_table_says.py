@@ -207,3 +207,10 @@ def test_private_targets_that_cannot_be_read_are_counted_apart(tmp_path, command
     texts = {"days": "not numbers", "classes": "unknown class '<0.5' (1), 'unknown' (1)"}[target]
     assert f"{texts}, so missing: 2 cells of the target 'days' (" in said
     assert "Records without a target: 3." in said
+
+
+def test_times_that_all_differ_are_no_ids(tmp_path):
+    """They begin with zeros, as ids do."""
+    cells = placed([f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, 7)], [])
+    found = next(c for c in seen(tmp_path, table(x=cells)).columns if c.name == "x")
+    assert (found.encoding.kind, found.suspicious) == ("number", ())
