@@ -19,9 +19,9 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
-from asyncdp_sim.core.words import agreed
-from asyncdp_sim.data.column_profile import ColumnLook, key_of, percent, toml_of
-from asyncdp_sim.data.table_profile import TableLook
+from asyncdp_sim.core.words import agreed, key_of, percent, toml_of
+from asyncdp_sim.data.column_profile import ColumnLook
+from asyncdp_sim.data.table_profile import HELD_OUT, TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.file_form import MISSING
@@ -30,7 +30,6 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
 
 MOST_FEATURES = 10
-HELD_OUT = 0.2
 
 
 def block(look: TableLook, folder: Path | None = None) -> list[str]:
@@ -101,6 +100,9 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         least = f", least = {look.least}" if left > 0 else ""
         out = f"; {left} with fewer records are left out" if left > 0 else ""
         yield f"split = {{ column = {text(look.owner)}{least} }}", f"owner of each row{out}"
+    for column in look.columns:
+        if column.dropped == "person":
+            yield f"# person = {text(column.name)}", "if its values are persons: rows stay together"
     if len(look.missing) > 0:
         words = toml_of([*MISSING, *look.missing])
         yield f"missing = {words}", "texts that mean a missing cell"
@@ -377,7 +379,8 @@ def _chosen(
             return load(file)[0]
 
         scenario = written(start)
-        records = population(scenario, private=False).problem.records
+        known = population(scenario, private=False)
+        records = known.problem.records
         lengths = []
         for owner, x in enumerate(records.features):
             filled = np.flatnonzero(x.any(axis=1))  # others contribute nothing
@@ -386,5 +389,6 @@ def _chosen(
             )
         bound = float(np.median(np.concatenate(lengths)))
         start = replace(start, bound=float(f"{bound:.3g}"))
-        best = tune(written(start), replicates=RUNS, progress=progress).best.setting
+        options: Any = {"replicates": RUNS, "progress": progress, "dataset": known.dataset}
+        best = tune(written(start), **options).best.setting
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)

@@ -41,6 +41,7 @@ def forecast_command(
     No private records are read without --private.
     """
     require_address_space(TO_RUN)  # before SciPy is there
+    from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.decision import MATERIAL
     from asyncdp_sim.describe.names import write_beside
     from asyncdp_sim.forecasts import forecast, words
@@ -102,6 +103,9 @@ def forecast_command(
             whose=whose,
             progress=progress,
         )
+    own = None if whose is None else base.read_data.own_rows(Streams(base.run.seed))
+    unlike = [*(own.unlike if own is not None else ()), *value.dataset.unlike]
+    text += unlike if private or whose is not None else []
     if as_json:
         typer.echo(words.as_json(result))
         note_all(text)

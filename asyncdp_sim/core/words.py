@@ -1,13 +1,15 @@
 """Numbers and tables as a reader wants them, and numbers as a manifest holds them."""
 
 import difflib
+import json
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
 from math import inf, isnan, nan
 from operator import gt
 from shutil import get_terminal_size
+from typing import Any
 
 SCREEN = 80  # columns of a pipe
 NARROWEST, FOLDED = 40, 12  # columns: the least of a terminal, and of a cell that is folded
@@ -44,6 +46,34 @@ def extent(values: Iterable[float]) -> str:
     setting = [float(value) for value in values]
     low, high = min(setting), max(setting)
     return f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in words; neither none nor all where it is not."""
+    words = f"{share * 100:.0f} %"
+    if share in (0, 1):
+        return words
+    return {"0 %": "under 1 %", "100 %": "over 99 %"}.get(words, words)
+
+
+def shorten(text: str, most: int = 24) -> str:
+    """Return a text that is cut where it is longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def key_of(name: str) -> str:
+    """Return a key as TOML has it."""
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else toml_of(name)
+
+
+def toml_of(value: Any) -> str:
+    """Return a value as TOML has it in one line."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key_of(k)} = {toml_of(v)}' for k, v in value.items())} }}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(toml_of, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def duration(seconds: float) -> str:

@@ -174,11 +174,16 @@ def ends(
     dataset: Dataset,
     workers: int = 1,
     run_map: Map | None = None,
+    runs: QuickRuns | None = None,
 ) -> Array:
-    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
+    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed.
+
+    ``runs`` are those of the scenario's network, where some are simulated already.
+    """
     if len(numbers) == 0:
         return np.zeros(0)
-    runs, task = QuickRuns.from_scenario(scenario), prepare(scenario, dataset).task
+    runs = QuickRuns.from_scenario(scenario) if runs is None else runs
+    task = prepare(scenario, dataset).task
     _, [learned] = runs.learned([task], numbers, workers=workers, run_map=run_map)
     return final_psi(learned.curve)
 

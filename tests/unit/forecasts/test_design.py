@@ -184,3 +184,22 @@ def test_every_sentence_of_the_advice(short):
         "it ends where no change of one by 1.08 times lowers ψ by 1%"
     )
     assert told[6] == "data      synthetic records"
+
+
+def test_a_step_leaves_the_simulated_networks_as_they_are():
+    networks, asked = module.Networks(), scenario(privacy=CAPPED)
+    choices = [StepLengthCap(step, length, 45) for length in (60, 90) for step in (1.0, 2.0)]
+    runs = [networks.of(choice, choice.into(asked)) for choice in choices]
+    assert runs[0] is runs[1]
+    assert runs[2] is runs[3]
+    assert runs[0] is not runs[2]
+    dataset = build_dataset(asked)
+    for choice, known in zip(choices, runs, strict=True):
+        own = choice.into(asked)
+        np.testing.assert_array_equal(
+            ends(own, range(1, 4), dataset=dataset, runs=known),
+            ends(own, range(1, 4), dataset=dataset),
+        )
+    for length in range(100, 100 + module.KEPT):
+        networks.of(StepLengthCap(1.0, length, 45), choices[0].into(asked))
+    assert networks.of(choices[0], choices[0].into(asked)) is not runs[0]
