@@ -25,9 +25,9 @@ def check_command(
 
     Tables are read too, and the predictions of theory are printed.
     """
-    from asyncdp_sim.describe import describe
     from asyncdp_sim.forecasts.step import step_lines
     from asyncdp_sim.runs.problem import require_columns, table_lines
+    from asyncdp_sim.sentences.scenario import describe
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     faulty = []
@@ -64,8 +64,8 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from operator import attrgetter
 
     from asyncdp_sim.core.messages import Noted, Notice, gathered
-    from asyncdp_sim.describe import network_findings, privacy_findings
     from asyncdp_sim.forecasts.step import swept_step
+    from asyncdp_sim.sentences.scenario import network_findings, privacy_findings
     from asyncdp_sim.sweeps.batch import grid, networks
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 

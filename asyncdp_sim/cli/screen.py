@@ -131,7 +131,7 @@ def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
 
 def put_schema_beside(scenario: Path) -> None:
     """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
-    from asyncdp_sim.describe.names import write_beside
+    from asyncdp_sim.sentences.names import write_beside
 
     text = write_beside(scenario)
     if text is not None:
@@ -149,7 +149,7 @@ def show_result(directory: Path, notes_before: Sequence[str], *, done: bool) -> 
     done : bool
         Whether it was all there before, so that the command had nothing to do.
     """
-    from asyncdp_sim.results.summary import notes, result_lines
+    from asyncdp_sim.sentences.result import notes, result_lines
 
     before = ["already finished: nothing was computed again"] if done else []
     lines = result_lines(directory)

@@ -9,7 +9,7 @@ ones.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,8 @@ from asyncdp_sim.decision import (
     scored_by,
 )
 from asyncdp_sim.decision.cross_validation import FOLDS, rest
-from asyncdp_sim.decision.gain import HALVES, Score, verdict_of
+from asyncdp_sim.decision.forecast import Alike, GainForecast, OwnerGain, Reads
+from asyncdp_sim.decision.gain import HALVES, verdict_of
 from asyncdp_sim.decision.predictors import OwnBest
 from asyncdp_sim.forecasts.by_runs import affordable
 from asyncdp_sim.forecasts.population import Population, population, task_with_budgets
@@ -46,8 +47,6 @@ from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 
-Reads = Literal["public", "owner", "all"]
-"""Whose rows were read."""
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """Times the scenario's budgets, ascending, at which break-even is looked for."""
 RUNS, FEW_RUNS = 6, 2
@@ -62,110 +61,6 @@ MOST_OWNERS = 200
 """Owners that are judged, at most, evenly spaced by number."""
 ENOUGH_PUBLIC = 0.5
 """Public rows of an owner, over its own, below which differences between owners stay unknown."""
-
-
-@dataclass(frozen=True)
-class OwnerGain:
-    """An owner's gain.
-
-    Attributes
-    ----------
-    owner : int
-        Its number, from 1.
-    name : str or None
-    gain : Gain
-    break_even : BreakEven or None
-    epsilon : float or None
-        Its budget; None without privacy.
-    """
-
-    owner: int
-    name: str | None
-    gain: Gain
-    break_even: BreakEven | None
-    epsilon: float | None
-
-
-@dataclass(frozen=True)
-class Alike:
-    """Likeness of owners, as public rows that name their owner show.
-
-    Attributes
-    ----------
-    known : str
-        "unknown", "no difference shown" or "differ".
-    variance, half_width : float
-        τ²/f(θ*) between owners and about its 95 % interval, of least squares.
-    rows_per_owner : float
-        Public rows of the median owner.
-    """
-
-    known: Literal["unknown", "no difference shown", "differ"]
-    variance: float = 0.0
-    half_width: float = 0.0
-    rows_per_owner: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class GainForecast:
-    """Forecast of what owners gain by joining.
-
-    Attributes
-    ----------
-    reads : str
-        "public", "owner" or "all".
-    release : bool
-        Whether it may be published: no private record was read.
-    score : str
-        "absolute error" or "log loss".
-    unit : str or None
-    together : Consortium or None
-        The mean gain; None where owners are known to differ, and at one owner.
-    own, joint, adapted, guessing : float
-        Mean errors of the owners that were judged.
-    material : float
-        Share of the own error from which on a gain counts.
-    owners : tuple of OwnerGain
-        Without members from public rows.
-    budgets : tuple of float
-        ε of the median owner that were tried; without members where nothing is hidden.
-    break_even : BreakEven or None
-        Of the mean owner.
-    judged_on : str
-    runs : int
-        Simulated runs that judge, of all joint models of one budget.
-    at_least : bool
-        Whether the half had too few public rows, so that the joint model learned from fewer rows
-        than in a run.
-    alike : Alike or None
-        None where private rows were read, or records are synthetic.
-    count : int
-        Owners that join.
-    """
-
-    reads: Reads
-    release: bool
-    score: Score
-    unit: str | None
-    together: Consortium | None
-    own: float
-    joint: float
-    adapted: float
-    guessing: float
-    material: float
-    owners: tuple[OwnerGain, ...]
-    budgets: tuple[float, ...]
-    break_even: BreakEven | None
-    judged_on: str
-    runs: int
-    at_least: bool
-    alike: Alike | None
-    count: int
-
-    def counts(self) -> dict[str, int]:
-        """Return how many owners have each verdict."""
-        verdicts = [str(owner.gain.verdict) for owner in self.owners]
-        return {str(verdict): verdicts.count(str(verdict)) for verdict in Verdict}
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, prepare
 from asyncdp_sim.scenario import Participants, Scenario
 
-RELEASE = "uses private data, not for release"
-"""Stands wherever a forecast was made from private records."""
 CHOSEN = "The settings of this scenario were chosen from private records."
 """Stands in the description of a scenario that advice has written from private records."""
 

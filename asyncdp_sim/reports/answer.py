@@ -13,7 +13,10 @@ from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import as_float, figure, number
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
-from asyncdp_sim.privacy.label import (
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.results.columns import flat
+from asyncdp_sim.results.columns import summary as dictionary
+from asyncdp_sim.sentences.label import (
     epsilon_words,
     hidden_unit,
     label,
@@ -21,9 +24,6 @@ from asyncdp_sim.privacy.label import (
     reasons,
     timing_reasons,
 )
-from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.results.columns import flat
-from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.theory.predict.plain import plain
 
 PSI = "relative fitness f(θ)/f(θ*) − 1; 0 is the best model"

@@ -18,7 +18,6 @@ from asyncdp_sim.comparisons import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.describe import describe
 from asyncdp_sim.figures import convergence, forecast
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.layout import fit
@@ -38,8 +37,9 @@ from asyncdp_sim.results import (
 )
 from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
-from asyncdp_sim.results.summary import warnings_first
 from asyncdp_sim.scenario import data_files, load
+from asyncdp_sim.sentences.result import warnings_first
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
 BUDGET = 3_000_000

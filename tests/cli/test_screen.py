@@ -6,7 +6,7 @@ import sys
 
 from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.core.words import SCREEN
-from asyncdp_sim.privacy.label import label
+from asyncdp_sim.sentences.label import label
 from tests.cli.scenes import SMALL, SWEEP
 from tests.directories import manifest
 

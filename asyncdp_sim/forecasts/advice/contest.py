@@ -5,6 +5,7 @@ known better than either. The best of many choices in some runs was also lucky i
 figures are therefore from other runs, which had no part in the choice.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -25,10 +26,11 @@ from asyncdp_sim.forecasts.by_runs import (
     half_width,
     work,
 )
-from asyncdp_sim.forecasts.population import RELEASE, Population, choosing
+from asyncdp_sim.forecasts.population import Population, choosing
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.replicates import Map
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.forecast import RELEASE, escaped, fields_of, plain_values
 
 Play = Callable[[Sequence[int]], Array]
 """ψ at the end of replicates of these numbers."""
@@ -63,6 +65,10 @@ class Played:
     def half_width(self) -> float:
         """The longer half of the 95 % interval of the mean."""
         return half_width(self.final)
+
+    def content(self) -> dict[str, Any]:
+        """Return the mean of the runs with its interval, as JSON has it."""
+        return {"psi": self.psi, "half_width": self.half_width, "runs": len(self.final)}
 
     def __str__(self) -> str:
         """Return the figure and how well it is known."""
@@ -268,3 +274,9 @@ def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> d
         "not_for_release": known.private,
         "unchecked": known.scenario.data != asked.data,
     }
+
+
+def advice_json(advice: Mapping[str, Any]) -> str:
+    """Return advice as JSON, by its option: all figures, and the recommended scenario."""
+    by_option = {name: fields_of(result) for name, result in advice.items()}
+    return escaped(json.dumps(plain_values(by_option), ensure_ascii=False, indent=1))

@@ -18,9 +18,9 @@ from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
 from asyncdp_sim.forecasts.by_runs import affordable
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.forecasts.words import gaining
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.sentences.forecast import gaining
 
 AROUND = (1.0, 1 / 4)
 """Steps that every coalition is tried with first, over the scenario's."""

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import asyncdp_sim as ad
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs.gains import joint_scores, linear_models
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.sentences.result import result_lines
 
 SCENARIO = """
 id = "gains"

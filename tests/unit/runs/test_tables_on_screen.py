@@ -8,10 +8,10 @@ import pytest
 from asyncdp_sim.comparisons import comparison
 from asyncdp_sim.core.words import SCREEN, aligned, figure, number, screen_width
 from asyncdp_sim.reports.answer import shown
-from asyncdp_sim.results import summary as on_screen
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.account import spread
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences import result as on_screen
 from tests.reproducibility.runs import scenario
 
 

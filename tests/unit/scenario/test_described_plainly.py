@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from asyncdp_sim.describe import describe
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results.columns import summary
+from asyncdp_sim.sentences.scenario import describe
 from scenarios import entry
 
 

@@ -1,7 +1,7 @@
 """A forecast on the screen and as JSON; it begins with the decision."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from math import isfinite
 from typing import Any
@@ -11,16 +11,14 @@ import numpy as np
 from asyncdp_sim.core.units import ROUNDS, in_unit
 from asyncdp_sim.core.words import aligned, figure, number, numbers
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain, Verdict
-from asyncdp_sim.forecasts import Forecast
-from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.by_observer import as_rows
-from asyncdp_sim.forecasts.gains import Alike, GainForecast, OwnerGain
-from asyncdp_sim.forecasts.population import RELEASE
-from asyncdp_sim.privacy.label import UNTIMED
+from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
+from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.owners import shown
 from asyncdp_sim.theory.predict.plain import plain
 
+RELEASE = "uses private data, not for release"
+"""Stands wherever a forecast was made from private records."""
 DIVERGED = 1e3
 """Multiple of ψ at the start, or of 1: a larger ψ without noise means divergence."""
 NOT_ASKED = "not computed"
@@ -440,7 +438,7 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
 
 def as_json(found: Forecast) -> str:
     """Return the forecast as JSON; infinite is the text "inf"."""
-    raw = _fields(found)
+    raw = fields_of(found)
     for internal in ("scenario", "participants", "gains"):
         del raw[internal]
     raw = {"decision": asdict(decide(found)), **raw, "owners": []}
@@ -458,7 +456,7 @@ def as_json(found: Forecast) -> str:
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
-    return _escaped(json.dumps(_plain(raw), ensure_ascii=False, indent=1))
+    return escaped(json.dumps(plain_values(raw), ensure_ascii=False, indent=1))
 
 
 def gains_content(gains: GainForecast) -> dict[str, Any]:
@@ -523,13 +521,7 @@ def _levels(level: BreakEven | None) -> dict[str, float] | None:
     return None if level is None else asdict(level)
 
 
-def advice_json(advice: Mapping[str, Any]) -> str:
-    """Return advice as JSON, by its option: all figures, and the recommended scenario."""
-    by_option = {name: _fields(result) for name, result in advice.items()}
-    return _escaped(json.dumps(_plain(by_option), ensure_ascii=False, indent=1))
-
-
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Return JSON in which control characters in names from a table are escaped."""
     return "".join(
         letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
@@ -537,24 +529,25 @@ def _escaped(text: str) -> str:
     )
 
 
-def _fields(found: Any) -> dict[str, Any]:
-    """Return the fields of a record, and the mean of runs with its interval in their place."""
-    if isinstance(found, Played):
-        return {"psi": found.psi, "half_width": found.half_width, "runs": len(found.final)}
+def fields_of(found: Any) -> dict[str, Any]:
+    """Return the fields of a record, or what it says of itself."""
+    if hasattr(found, "content"):
+        return dict(found.content())
     return {field.name: getattr(found, field.name) for field in fields(found)}
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
+    """Return a value as JSON holds it: infinity is a text, and what is no number null."""
     if isinstance(value, Scenario):
         return value.plain()
     if is_dataclass(value):
-        return _plain(_fields(value))
+        return plain_values(fields_of(value))
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {key: plain_values(inner) for key, inner in value.items()}
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain_values(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain_values(inner) for inner in value]
     if isinstance(value, float) and not isfinite(value):
         return "inf" if value > 0 else None
     return value

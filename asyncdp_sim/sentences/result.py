@@ -12,10 +12,10 @@ from asyncdp_sim.core.words import aligned, figure, known, number, some_of
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
-from asyncdp_sim.privacy.label import (
-    BROKEN,
-    UNSHOWN,
-    UNTIMED,
+from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
+from asyncdp_sim.results.manifest import read_manifest
+from asyncdp_sim.scenario import spoken
+from asyncdp_sim.sentences.label import (
     Label,
     claims,
     composition,
@@ -32,8 +32,6 @@ from asyncdp_sim.privacy.label import (
     stated_participation,
     stated_unit,
 )
-from asyncdp_sim.results.manifest import read_manifest
-from asyncdp_sim.scenario import spoken
 
 
 def result_lines(directory: Path) -> list[str]:

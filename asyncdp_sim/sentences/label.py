@@ -8,6 +8,7 @@ from typing import Any
 
 from asyncdp_sim.core.specification import kind_of, member
 from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers
+from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.participation import OwnLearner, Participation
@@ -16,12 +17,6 @@ from asyncdp_sim.privacy.sensitivity import Sensitivity
 Manifest = Mapping[str, Any]
 PLAIN = kind_of(LaplaceMechanism)
 """The kind of mechanism that manifests may omit."""
-BROKEN = "not private: "
-"""Prefix of warnings that state why a result is not private as claimed."""
-UNSHOWN = "not shown: "
-"""Prefix of reasons if some queries were not checked and there is no other reason."""
-UNTIMED = "timing not accounted: "
-"""Prefix of the reason if senders and times reveal something about records."""
 
 
 def reasons(manifest: Manifest) -> list[str]:

@@ -15,10 +15,10 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.spec import superposable
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.guarantee import not_vouched_for
-from asyncdp_sim.privacy.label import UNTIMED, composition, stated_participation, stated_unit
-from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
+from asyncdp_sim.privacy.guarantee import UNTIMED, not_vouched_for
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
+from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.protocols import facts_of

@@ -1,0 +1,300 @@
+"""A forecast: expected ψ and time, and what owners gain, with words on its parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.words import extent, figure, number
+from asyncdp_sim.decision.gain import BreakEven, Consortium, Gain, Score, Verdict
+from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.theory.predict.plain import plain
+from asyncdp_sim.theory.prediction import Prediction
+
+Reads = Literal["public", "owner", "all"]
+"""Whose rows were read."""
+
+
+@dataclass(frozen=True)
+class OwnerGain:
+    """An owner's gain.
+
+    Attributes
+    ----------
+    owner : int
+        Its number, from 1.
+    name : str or None
+    gain : Gain
+    break_even : BreakEven or None
+    epsilon : float or None
+        Its budget; None without privacy.
+    """
+
+    owner: int
+    name: str | None
+    gain: Gain
+    break_even: BreakEven | None
+    epsilon: float | None
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Likeness of owners, as public rows that name their owner show.
+
+    Attributes
+    ----------
+    known : str
+        "unknown", "no difference shown" or "differ".
+    variance, half_width : float
+        τ²/f(θ*) between owners and about its 95 % interval, of least squares.
+    rows_per_owner : float
+        Public rows of the median owner.
+    """
+
+    known: Literal["unknown", "no difference shown", "differ"]
+    variance: float = 0.0
+    half_width: float = 0.0
+    rows_per_owner: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class GainForecast:
+    """Forecast of what owners gain by joining.
+
+    Attributes
+    ----------
+    reads : str
+        "public", "owner" or "all".
+    release : bool
+        Whether it may be published: no private record was read.
+    score : str
+        "absolute error" or "log loss".
+    unit : str or None
+    together : Consortium or None
+        The mean gain; None where owners are known to differ, and at one owner.
+    own, joint, adapted, guessing : float
+        Mean errors of the owners that were judged.
+    material : float
+        Share of the own error from which on a gain counts.
+    owners : tuple of OwnerGain
+        Without members from public rows.
+    budgets : tuple of float
+        ε of the median owner that were tried; without members where nothing is hidden.
+    break_even : BreakEven or None
+        Of the mean owner.
+    judged_on : str
+    runs : int
+        Simulated runs that judge, of all joint models of one budget.
+    at_least : bool
+        Whether the half had too few public rows, so that the joint model learned from fewer rows
+        than in a run.
+    alike : Alike or None
+        None where private rows were read, or records are synthetic.
+    count : int
+        Owners that join.
+    """
+
+    reads: Reads
+    release: bool
+    score: Score
+    unit: str | None
+    together: Consortium | None
+    own: float
+    joint: float
+    adapted: float
+    guessing: float
+    material: float
+    owners: tuple[OwnerGain, ...]
+    budgets: tuple[float, ...]
+    break_even: BreakEven | None
+    judged_on: str
+    runs: int
+    at_least: bool
+    alike: Alike | None
+    count: int
+
+    def counts(self) -> dict[str, int]:
+        """Return how many owners have each verdict."""
+        verdicts = [str(owner.gain.verdict) for owner in self.owners]
+        return {str(verdict): verdicts.count(str(verdict)) for verdict in Verdict}
+
+
+@dataclass(frozen=True)
+class EnergyForecast:
+    """The energy that owners will use.
+
+    Attributes
+    ----------
+    joules : float or None
+        All owners' expected energy until the last update; None where it is not known.
+    joules_half_width : float
+        Of its 95 % interval, as that of the time; 0 where that is exact.
+    watts : tuple of float
+        Mean power of each owner, its bytes included; empty where it is not known.
+    bytes_sent, bytes_received : float or None
+        Of all owners until the last update; None where they are not known.
+    reason : str
+        Why it is not known; empty where it is.
+    """
+
+    joules: float | None
+    joules_half_width: float
+    watts: tuple[float, ...]
+    bytes_sent: float | None
+    bytes_received: float | None
+    reason: str
+
+    def describe(self) -> str:
+        """Return it in words."""
+        if self.joules is None:
+            return f"no formula applies, because {plain(self.reason)}; a run measures it"
+        half = f" ± {figure(self.joules_half_width)}" if self.joules_half_width > 0 else ""
+        moved = f"{_bytes(self.bytes_sent)} bytes sent, {_bytes(self.bytes_received)} received"
+        return f"{figure(self.joules)}{half} J of all owners, {extent(self.watts)} W each; {moved}"
+
+
+def _bytes(count: float | None) -> str:
+    return figure(None) if count is None else number(round(count))
+
+
+@dataclass(frozen=True, eq=False)
+class CostAgainst:
+    """The cost to owners' records against one observer, by one simulated network.
+
+    Attributes
+    ----------
+    name, observer : str
+        What it is called in a table, and who it is.
+    epsilon : float
+        The largest ε over owners, at the noise of the scenario.
+    least : float or None
+        The largest ε of a pair of datasets, below which no claim is true; None where none is
+        known.
+    quieter : float
+        The share of the noise, of answers that are heard, at which some owner's ε against it would
+        be its whole budget.
+    psi : float or None
+        Expected ψ with so much noise, which is affine in the noise variances; None where
+        gradients are clipped, or the loss is not quadratic.
+    psi_alone_above : int or None
+        Owners whose own model has a larger ψ than that.
+    """
+
+    name: str
+    observer: str
+    epsilon: float
+    least: float | None
+    quieter: float
+    psi: float | None
+    psi_alone_above: int | None
+
+
+def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
+    """Return a table of texts, its header first."""
+    header = ["ε against", "at most", "at least", "noise", "ψ then", "ψ alone above"]
+    figures = ("epsilon", "least", "quieter", "psi", "psi_alone_above")
+    rows = [[cost.name, *(figure(getattr(cost, name)) for name in figures)] for cost in found]
+    return [header, *rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Forecast of a scenario: expected ψ, time, and what owners gain by joining.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        On the data that it was made from.
+    participants : Participants
+        The owners.
+    psi : float
+        Expected ψ at the end.
+    psi_half_width : float
+        Of its 95 % interval.
+    quantiles : dict
+        Quantiles of ψ at the end, by level.
+    noise_free : float
+        Expected ψ at the end without noise, with the same clipping.
+    curve : array (J,)
+        Expected ψ of the model, from k = 0 on.
+    times : array (J,)
+        Expected times of these (time units).
+    time : float
+        Expected time of the last update (time units).
+    time_half_width : float
+        Half width of its 95 % interval.
+    target : float or None
+        The ψ to be reached, as requested.
+    target_time : float or None
+        Time at which the expected ψ first reaches the target; None if it never does.
+    target_probability : float or None
+        P(ψ at the end ≤ target).
+    alone : array (N,)
+        ψ of each owner's own optimum: its fit to all records, which decides nothing. Without
+        members where the loss is not quadratic.
+    epsilon_spent : array (N,)
+        Expected ε of each owner at the end of the run.
+    gains : GainForecast or None
+        What owners gain by joining; None where that was not asked for.
+    method : str
+        How many runs were simulated.
+    data : str
+        Data that they learned from.
+    not_for_release : bool
+        Whether private records were read.
+    timing : str, optional
+        Information on records that timing reveals and no ε accounts for: no finite ε holds then.
+    unsound : str, optional
+        Reason why private records influence other records' answers, or the settings: no finite ε
+        holds then.
+    against : str, optional
+        Observer that ε is against, if the scenario names one.
+    known_after : bool
+        Whether the ε against that observer is known only after a run: the ε spent is then reported
+        against an observer that receives every answer, which is never less.
+    observers : tuple of CostAgainst
+        Cost of records against each observer that applies, if several do.
+    energy : EnergyForecast, optional
+        Expected energy of owners, if the scenario has ``[energy]``.
+    throughput : Prediction, optional
+        Limits of the updates per time unit for any laws of the times, if no formula gives a
+        value.
+    time_unit : str, optional
+        Name of a time unit.
+    rounds : bool
+        Whether the time unit has no name and is one round of answers.
+    """
+
+    scenario: Scenario
+    participants: Participants
+    psi: float
+    psi_half_width: float
+    quantiles: dict[float, float]
+    noise_free: float
+    curve: Array
+    times: Array
+    time: float
+    time_half_width: float
+    target: float | None
+    target_time: float | None
+    target_probability: float | None
+    alone: Array
+    epsilon_spent: Array
+    gains: GainForecast | None
+    method: str
+    data: str
+    not_for_release: bool
+    timing: str | None = None
+    unsound: str | None = None
+    against: str | None = None
+    known_after: bool = False
+    observers: tuple[CostAgainst, ...] = ()
+    energy: EnergyForecast | None = None
+    throughput: Prediction | None = None
+    time_unit: str | None = None
+    rounds: bool = False
+
+    @property
+    def cost_of_privacy(self) -> float:
+        """Expected ψ that noise adds."""
+        return self.psi - self.noise_free
