@@ -107,9 +107,9 @@ class Forecast(Named):
         return f"<Forecast: expected ψ {number(self.found.psi)}, {self.found.method}>"
 
     def _repr_html_(self) -> str:
-        from asyncdp_sim.sentences.forecast import figures, owners
+        from asyncdp_sim.sentences.forecast import MOST, figures, owners
 
         html = html_table(self.decision.rows(), title="Forecast")
         html += html_table(figures(self.found))
-        gains = self.found.gains
-        return html + (html_table(owners(gains)) if gains is not None and gains.owners else "")
+        listed = self._content["owners"]
+        return html + (html_table(owners(listed)[: MOST + 1]) if len(listed) > 0 else "")

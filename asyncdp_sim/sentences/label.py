@@ -7,7 +7,7 @@ from math import inf, isclose, isfinite
 from typing import Any
 
 from asyncdp_sim.core.specification import kind_of, member
-from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers
+from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers, sentence
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
@@ -216,6 +216,8 @@ def _after(mark: str, manifest: Manifest) -> list[str]:
     return [warning.partition(mark)[2] for warning in warnings if mark in warning]
 
 
+PRIVATE = {True: "yes", False: "NO", None: "not shown"}
+"""Whether a result is private as claimed, in words."""
 LONGEST = 100  # characters of a reason
 LISTED = 3  # reasons
 EXACT = "Exact: computed from the owners' records without noise, so that no ε covers this file."
@@ -319,7 +321,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
         units = [unit.replace("is an owner:", f"is an owner{where}") for unit in units]
     rule = stated_participation(manifests)
     units += [] if rule is None else [rule]
-    sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
+    sentences += map(sentence, units)
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
         why = list(

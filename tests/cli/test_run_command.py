@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.words import interval
 from asyncdp_sim.results import write as result
 from asyncdp_sim.trace import EventKind
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
@@ -106,8 +107,8 @@ def test_says_what_matters_and_where_the_result_is(command, here):
     assert names[0] == first[0]
     summary = manifest(here / "result")["summary"]
     low, high = summary["intervals"]["throughput"]
-    interval = f" {summary['throughput']:.3g} updates per unit, 95 % {low:.3g} … {high:.3g}"
-    assert table["throughput"].endswith(interval)
+    ends = f" updates per unit (95 % interval {interval(low, high)})"
+    assert table["throughput"].endswith(ends)
 
 
 def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here):
