@@ -8,12 +8,15 @@ import numpy as np
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import counts_rounds
 from asyncdp_sim.decision.forecast import Forecast
-from asyncdp_sim.forecasts.by_observer import by_observer
-from asyncdp_sim.forecasts.by_runs import half_width
-from asyncdp_sim.forecasts.energy import energy_forecast
+from asyncdp_sim.forecasts.costs import by_observer, energy_forecast
 from asyncdp_sim.forecasts.gains import Asked, gains
-from asyncdp_sim.forecasts.population import Population, population, value_alone
-from asyncdp_sim.forecasts.simulated import simulated
+from asyncdp_sim.forecasts.population import (
+    Population,
+    half_width,
+    population,
+    simulated,
+    value_alone,
+)
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room

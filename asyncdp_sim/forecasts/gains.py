@@ -41,8 +41,7 @@ from asyncdp_sim.decision.cross_validation import FOLDS, rest
 from asyncdp_sim.decision.forecast import Alike, GainForecast, OwnerGain, Reads
 from asyncdp_sim.decision.gain import HALVES, verdict_of
 from asyncdp_sim.decision.predictors import OwnBest
-from asyncdp_sim.forecasts.by_runs import affordable
-from asyncdp_sim.forecasts.population import Population, population, task_with_budgets
+from asyncdp_sim.forecasts.population import Population, affordable, population, task_with_budgets
 from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario

@@ -18,15 +18,16 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import number
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.by_runs import (
+from asyncdp_sim.forecasts.population import (
     FEWEST,
     LIGHT,
+    Population,
     QuickRuns,
+    choosing,
     final_psi,
     half_width,
     work,
 )
-from asyncdp_sim.forecasts.population import Population, choosing
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.replicates import Map
 from asyncdp_sim.scenario import Scenario

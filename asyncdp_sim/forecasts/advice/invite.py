@@ -15,9 +15,8 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
-from asyncdp_sim.forecasts.by_runs import affordable
 from asyncdp_sim.forecasts.gains import Asked
-from asyncdp_sim.forecasts.population import Population, population
+from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.forecast import gaining

@@ -12,8 +12,7 @@ from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Played
-from asyncdp_sim.forecasts.by_runs import affordable, final_psi
-from asyncdp_sim.forecasts.population import Population, population, task_at
+from asyncdp_sim.forecasts.population import Population, affordable, final_psi, population, task_at
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas.market import Demand, Purchase, cheapest

@@ -14,7 +14,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     gained,
     winner,
 )
-from asyncdp_sim.forecasts.by_runs import affordable
+from asyncdp_sim.forecasts.population import affordable
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.banks import banks

@@ -8,7 +8,7 @@ import pytest
 from analysis.exact.assumptions import nonlinear
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.forecasts.by_observer import applying
+from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.learning.clipping import AdaptiveBound
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
