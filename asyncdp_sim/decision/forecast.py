@@ -2,11 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Literal
+
+import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import extent, figure, number
-from asyncdp_sim.decision.gain import BreakEven, Consortium, Gain, Score, Verdict
+from asyncdp_sim.decision.gain import (
+    BreakEven,
+    Consortium,
+    Estimate,
+    Gain,
+    Score,
+    Verdict,
+    break_even,
+    over_halves,
+    verdict_of,
+)
+from asyncdp_sim.decision.rows import scored_by
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.prediction import Prediction
@@ -117,6 +131,94 @@ class GainForecast:
         """Return how many owners have each verdict."""
         verdicts = [str(owner.gain.verdict) for owner in self.owners]
         return {str(verdict): verdicts.count(str(verdict)) for verdict in Verdict}
+
+
+def gain_forecast(
+    scenario: Scenario,
+    mine: Sequence[Gain],
+    means: Sequence[Consortium | None],
+    budgets: Sequence[float],
+    given: int,
+    *,
+    material: float,
+    reads: Reads,
+    judged_on: str,
+    runs: int,
+) -> GainForecast:
+    """Return what gains say of the mean owner; of no owner by name.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    mine : sequence of Gain
+        At the scenario's budgets.
+    means : sequence of Consortium or None
+        With each budget that was tried; ``given`` is the place of the scenario's own.
+    budgets : sequence of float
+        ε of the median owner; without members where nothing is hidden.
+    """
+    own, joint, adapted, guessing = (
+        mean_of(mine, name) for name in ("own", "joint", "adapted", "guessing")
+    )
+    return GainForecast(
+        reads=reads,
+        release=reads == "public",
+        score=scored_by(len(scenario.model.labels)),
+        unit=None if scenario.model.classifies else scenario.data.target_unit,
+        together=means[given],
+        own=own,
+        joint=joint,
+        adapted=adapted,
+        guessing=guessing,
+        material=material,
+        owners=(),
+        budgets=tuple(budgets),
+        break_even=break_even_of(budgets, means, [material * own] * len(means)),
+        judged_on=judged_on,
+        runs=runs,
+        at_least=False,
+        alike=None,
+        count=scenario.owners.count,
+    )
+
+
+def break_even_of(
+    budgets: Sequence[float], gains: Sequence[Gain | Consortium | None], material: Sequence[float]
+) -> BreakEven | None:
+    """Return from which budget on there is a gain; None where a single one was tried."""
+    there = [gain for gain in gains if gain is not None]
+    if len(budgets) < 2 or len(there) < len(gains):
+        return None
+    estimates, verdicts = [gain.gain for gain in there], [gain.verdict for gain in there]
+    return break_even(budgets, estimates, verdicts, material)
+
+
+def consortium_over_halves(
+    halves: Sequence[Sequence[Gain]], material: float, count: int
+) -> Consortium:
+    """Return the mean gain over halves, with the interval of an owner's rows drawn once more."""
+    kinds = list[tuple[Estimate, Verdict]]()
+    for by_records in (False, True):
+        means, own, better = list[float](), list[float](), list[bool]()
+        for half in halves:
+            some = [gain for gain in half if isfinite(gain.gain.value)]
+            weight = [float(gain.records) if by_records else 1.0 for gain in some]
+            means.append(float(np.average([g.gain.value for g in some], weights=weight)))
+            own.append(float(np.average([g.own for g in some], weights=weight)))
+            best = [min(g.joint, g.adapted) - g.guessing for g in some]
+            better.append(float(np.average(best, weights=weight)) < 0)
+        estimate = over_halves(means)
+        counts = material * float(np.mean(own))
+        good = sum(better) > len(better) / 2
+        kinds.append((estimate, verdict_of(estimate, counts, better_than_guessing=good)))
+    (mean, verdict), (weighted, other) = kinds
+    return Consortium(mean, weighted, verdict, other, count)
+
+
+def mean_of(gains: Sequence[Gain], name: str) -> float:
+    """Return the mean of an error over owners that have one; NaN without any."""
+    values = [getattr(gain, name) for gain in gains]
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
 
 @dataclass(frozen=True)

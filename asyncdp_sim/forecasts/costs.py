@@ -4,6 +4,7 @@ from typing import cast
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision.forecast import CostAgainst, EnergyForecast
@@ -40,9 +41,6 @@ def energy_forecast(scenario: Scenario, time: float, half_width: float) -> Energ
         bytes_received=result.received * updates,
         reason="",
     )
-
-
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 def by_observer(known: Population, psi: float, noise_free: float) -> tuple[CostAgainst, ...]:

@@ -305,13 +305,6 @@ def population(
     return Population(scenario, dataset, problem, private, words, runs, asked)
 
 
-def task_with_budgets(known: Population, factor: float) -> Task:
-    """Return what the scenario learns if all budgets are so many times as large."""
-    if factor == 1.0:
-        return known.problem.task
-    return task_at(known, factor * known.scenario.privacy.asked(known.scenario.owners.count))
-
-
 def task_at(known: Population, budgets: Array) -> Task:
     """Return what the scenario learns with budgets ε_i, shape (N,); ∞ is without noise."""
     privacy = known.scenario.privacy.model_copy(update={"epsilon": tuple(budgets.tolist())})
@@ -349,9 +342,6 @@ class Simulated:
         ψ and time at the end of each run; ψ is infinite where learning diverged.
     noise_free : float
         Mean ψ at the end without noise, with the same clipping.
-    noise_cost : float
-        Expected ψ that noise adds. Where models are linear in the noise, it is that of the
-        difference between a run's models with and without noise, which no other chance is in.
     answers : array (N,)
         Mean number of answers that each owner released.
     """
@@ -361,7 +351,6 @@ class Simulated:
     final: Array
     ends: Array
     noise_free: float
-    noise_cost: float
     answers: Array
 
     @property
@@ -370,7 +359,7 @@ class Simulated:
         return float(self.final.mean())
 
 
-def simulated(population: Population, workers: int, progress: Progress | None = None) -> Simulated:
+def simulated(known: Population, workers: int, progress: Progress | None = None) -> Simulated:
     """Run the scenario, and once more without noise, on the population's records.
 
     The runs without noise are over the same networks (unless timing looks at models), and clip
@@ -378,31 +367,22 @@ def simulated(population: Population, workers: int, progress: Progress | None = 
 
     Parameters
     ----------
-    population : Population
+    known : Population
     workers : int
         Processes, ≥ 1.
     progress : Progress, optional
         Receives the progress.
     """
-    scenario, runs, loud = population.scenario, population.quick_runs, population.problem.task
+    scenario, runs, loud = known.scenario, known.quick_runs, known.problem.task
     options: Any = {"whole": True, "workers": workers, "progress": progress}
     silent_task = replace(loud.without_noise(), record_every=scenario.run.updates)
     traces, [noisy, silent] = runs.learned([loud, silent_task], range(1, RUNS + 1), **options)
-    final, noise_free = final_psi(noisy.curve), float(final_psi(silent.curve).mean())
-    noise_cost = float(final.mean()) - noise_free
-    judge = population.judge if population.judge is not None else population.objective
-    if judge is not None and scenario.privacy.clip_bound is None and np.isfinite(final).all():
-        apart = noisy.models - silent.models
-        noise_cost = float(
-            np.einsum("ra,ab,rb->r", apart, judge.hessian, apart).mean() / judge.least
-        )
     return Simulated(
         curve=overflowed(_mean(noisy.curve, "relative_fitness")),
         times=_mean(noisy.curve, "time"),
-        final=final,
+        final=final_psi(noisy.curve),
         ends=last(noisy.curve, "time"),
-        noise_free=noise_free,
-        noise_cost=noise_cost,
+        noise_free=float(final_psi(silent.curve).mean()),
         answers=np.mean([trace.released for trace in traces], axis=0),
     )
 

@@ -129,7 +129,7 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
     found = forecast(scenario())
     assert tuple(owner.name for owner in found.gains.owners) == HOSTILE
     lines = words.lines(found)
-    named = [row[0] for row in words.owners(found.gains)[1:]]
+    named = [row[0] for row in words.owners(words.gains_content(found.gains)["owners"])[1:]]
     assert sorted(named) == sorted(Participants((1, 2, 3), HOSTILE).shown)
     assert not any(ord(c) < 32 for line in lines for c in line)
     printed = words.as_json(found)
