@@ -15,7 +15,7 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
-from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
+from asyncdp_sim.learning.algorithms.schedules import Evening, Initial, OneCentral
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

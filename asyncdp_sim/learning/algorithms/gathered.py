@@ -25,7 +25,7 @@ from asyncdp_sim.core.specification import Count, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
-from asyncdp_sim.learning.algorithms.moments import (
+from asyncdp_sim.learning.algorithms.schedules import (
     AS_PUBLISHED,
     MENDED,
     Initial,

@@ -10,7 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Positive, Variant, about, kind_of, members
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
+from asyncdp_sim.learning.algorithms.schedules import OneCentral, OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     Setting,
