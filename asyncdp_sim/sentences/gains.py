@@ -1,4 +1,4 @@
-"""What owners gain by joining, in words: on every screen, page and picture the same sentence."""
+"""Sentences on what owners gain by joining, the same on every screen, page and picture."""
 
 from collections.abc import Mapping
 from math import isfinite
