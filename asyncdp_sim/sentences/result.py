@@ -47,8 +47,10 @@ from asyncdp_sim.sentences.label import (
 )
 
 
-def result_lines(directory: Path) -> list[str]:
-    """Return the figures that matter most of a result or a sweep directory, a line each.
+def result_lines(directory: Path, *, details: bool = True) -> list[str]:
+    """Return the figures of a result or a sweep directory, a line each.
+
+    Without details, those of the network and those that no decision needs are left out.
 
     Raises
     ------
@@ -60,7 +62,15 @@ def result_lines(directory: Path) -> list[str]:
         return _sweep(directory, manifest)
     rows = figures(manifest)
     width = max(len(name) for name, _ in rows)
-    return [f"{name:<{width}}  {value}" for name, value in rows]
+    kept = (row for row in rows if details or not _is_detail(*row))
+    return [f"{name:<{width}}  {value}" for name, value in kept]
+
+
+def _is_detail(name: str, value: str) -> bool:
+    """Return whether no decision needs a row of a result."""
+    network = [NAMES[key][0] for key in ("throughput", "p_repeat", *_WHERE_THERE_IS_ANY)]
+    further = ("replicates", "gains are of", "weighted by n_i")
+    return name in (*network, *further) or (name, value) == ("timing", "accounted")
 
 
 def notes(directory: Path) -> list[str]:

@@ -232,6 +232,16 @@ def describe(scenario: Scenario) -> list[str]:
     ]
 
 
+def first(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a description that a decision needs.
+
+    Load, and what theory predicts beside throughput and duration, are left out.
+    """
+    kept = ("predicted throughput", "predicted: ")
+    left_out = ("offered load", "predicted", "no formula applies")
+    return [line for line in lines if line.startswith(kept) or not line.startswith(left_out)]
+
+
 def network_findings(scenario: Scenario) -> list[Notice]:
     """Return findings about the network of one cell that a user may want to change."""
     findings = (*NeverOnline.from_scenario(scenario), *TicksMeet.from_scenario(scenario))

@@ -66,7 +66,7 @@ def leftovers(folder: Path) -> list[str]:
 
 
 def test_says_what_matters_and_where_the_result_is(command, here):
-    said = command.done("run", "small.toml", "--out", "result")
+    said = command.done("run", "small.toml", "--out", "result", "--details")
     table = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line)
     assert table["replicates"].strip() == "2"
     assert table["updates"].strip() == "12 per replicate"
@@ -74,7 +74,7 @@ def test_says_what_matters_and_where_the_result_is(command, here):
     assert "theory" not in table["throughput"]  # clocks are gamma
     assert table["private"].strip() == "yes (ε = 1 per owner)"
     poisson = ("--set", "clock.kind=poisson")
-    said_so = command.done("run", "small.toml", "--out", "poisson", *poisson).out
+    said_so = command.done("run", "small.toml", "--out", "poisson", "--details", *poisson).out
     [line] = [line for line in said_so.splitlines() if line.startswith("throughput")]
     assert " (theory " in line
     *_, where, see, what, page, again = said.out.splitlines()
