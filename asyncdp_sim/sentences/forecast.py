@@ -329,13 +329,6 @@ def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
     yield "material", f"{gains.material:.0%} of the own error"
 
 
-def gaining(found: Forecast) -> str:
-    """Return the verdict on the mean owner, and how many owners have each."""
-    if found.gains is None:
-        return NOT_ASKED
-    return verdict(found, found.gains)
-
-
 def time_words(found: Forecast) -> str:
     """Return the expected time of the last update, with its ± and unit."""
     return in_unit(f"{plus_minus(found.time, found.time_half_width)} units", found.time_unit)

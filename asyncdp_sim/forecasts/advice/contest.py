@@ -16,7 +16,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.population import (
     FEWEST,
@@ -75,7 +75,7 @@ class Played:
         """Return the figure and how well it is known."""
         if not np.isfinite(self.psi):
             return f"ψ not finite in {int(np.isinf(self.final).sum())} of {len(self.final)} runs"
-        return f"ψ {number(self.psi)} ± {self.half_width:.2g}"
+        return f"ψ {plus_minus(self.psi, self.half_width)}"
 
     def over(self, other: "Played") -> tuple[float, float]:
         """Return the mean over that of another choice in the same runs, and its ±, as of a mean.
@@ -203,7 +203,7 @@ def gained(gain: tuple[float, float], other: str, this: str) -> str:
     ratio, half = gain
     if not isfinite(ratio):
         return f"not a number: ψ {other} is not finite"
-    text = f"{ratio:.3g} ± {half:.2g} times (ψ {other} over ψ {this}, in the same runs)"
+    text = f"{plus_minus(ratio, half)} times (ψ {other} over ψ {this}, in the same runs)"
     return text if ratio - half > 1 else f"{text}: not shown to pay"
 
 
@@ -212,16 +212,16 @@ def following(others: Sequence[tuple[object, Played]], best: Played) -> list[str
     lines = []
     for choice, simulated in others:
         ratio, half = simulated.over(best)
-        times = f"{ratio:.3g} ± {half:.2g} times" if isfinite(ratio) else "not comparable with"
+        times = f"{plus_minus(ratio, half)} times" if isfinite(ratio) else "not comparable with"
         lines.append(f"next best {choice}; {times} ψ of the best")
     return lines
 
 
-def compared(best: Played, choices: int, of: str) -> str:
-    """Return how choices were compared."""
+def compared(best: Played, others: str) -> str:
+    """Return how choices were compared, and what ``others`` of the runs did."""
     return (
         f"{len(best.final)} of each choice with a ± (longer half of a 95 % interval), networks and "
-        f"noise being the same for all; other runs chose the best of {choices} {of}"
+        f"noise being the same for all; other runs {others}"
     )
 
 

@@ -104,6 +104,12 @@ def test_a_verdict_is_one_sentence_wherever_it_stands(verdict, said):
     assert unknown.endswith(" without privacy: no rows to be judged on")
 
 
+def test_a_broken_promise_is_never_a_detail():
+    assert on_screen._is_detail("timing", "accounted")
+    assert not on_screen._is_detail("timing", "NOT accounted")
+    assert not any(on_screen._is_detail(name, "NO") for name in ("private", "because", "scope"))
+
+
 def test_the_spread_of_psi_by_hand():
     found = spread(np.array([8.0, 0.0, 4.0, 2.0, 6.0]))
     assert found == {"mean": 4.0, "median": 4.0, "q25": 2.0, "q75": 6.0}
