@@ -28,7 +28,7 @@ def check_command(
     """
     from asyncdp_sim.forecasts.step import step_lines
     from asyncdp_sim.runs.problem import require_columns, table_lines
-    from asyncdp_sim.sentences.scenario import describe, first
+    from asyncdp_sim.sentences.scenario import describe, first_screen
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     faulty = []
@@ -38,7 +38,7 @@ def check_command(
                 scenario, text = load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
-                described = describe(scenario) if details else first(describe(scenario))
+                described = describe(scenario) if details else first_screen(describe(scenario))
                 lines = [*described, *step_lines(scenario.base())]
                 require_columns(scenario)
                 lines += table_lines(scenario) if scenario.reads_a_file else []

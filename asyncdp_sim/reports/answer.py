@@ -11,7 +11,7 @@ from asyncdp_sim.comparisons import Comparison
 from asyncdp_sim.core import words
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.core.words import as_float, figure, number, sentence
+from asyncdp_sim.core.words import as_float, extent, figure, number, sentence
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.results import Result, Sweep
@@ -111,19 +111,14 @@ def of_sweep(sweep: Sweep) -> Answer:
     return Answer(
         " ".join([*decisions(sweep), smallest]),
         (
-            KeyFigure("ψ at the end", _range(values), f"over cells, median of each; {PSI}"),
+            KeyFigure("ψ at the end", extent(values), f"over cells, median of each; {PSI}"),
             KeyFigure(
-                "Time", in_unit(f"{_range(times)} time units", unit), "simulated, per replicate"
+                "Time", in_unit(f"{extent(times)} time units", unit), "simulated, per replicate"
             ),
             KeyFigure("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
             KeyFigure("Private as stated", f"{private} of {len(results)} cells", missing),
         ),
     )
-
-
-def _range(values: list[float]) -> str:
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"
 
 
 def of_forecast(found: Mapping[str, Any]) -> Answer:
@@ -254,7 +249,7 @@ def _figure(
         unit="" if column.unit == "none" else column.unit.replace("time unit", time_unit),
         value=shown(value),
         interval=words.interval(low, high),
-        theory="" if isnan(least) else words.extent((least, most)),
+        theory="" if isnan(least) else extent((least, most)),
         inside=(low - slack <= most and least <= high + slack) if sure else None,
         why="" if prediction is None else plain(str(prediction["reason"] or prediction["formula"])),
         first=name in FIRST or _of_use(name) or (value != 0 and (not isnan(least) or low < high)),

@@ -101,8 +101,9 @@ def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
         for text, kind in itertools.zip_longest(manifest["warnings"], kinds, fillvalue="noted")
         if kind not in ("noted", "target-reached") or any(mark in text for mark in _MARKS)
     }
-    further = [text for text in notes(directory) if text not in limits]
-    return [text for text in manifest["warnings"] if text in limits], further
+    made = [_made(part) for part in manifest.get("mixed_versions", [])]
+    first = [text for text in manifest["warnings"] if text in limits]
+    return first + made, [text for text in manifest["warnings"] if text not in limits]
 
 
 def _made(part: Mapping[str, Any]) -> str:

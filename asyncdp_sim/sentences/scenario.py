@@ -232,7 +232,7 @@ def describe(scenario: Scenario) -> list[str]:
     ]
 
 
-def first(lines: Sequence[str]) -> list[str]:
+def first_screen(lines: Sequence[str]) -> list[str]:
     """Return the lines of a description that a decision needs.
 
     Load, and what theory predicts beside throughput and duration, are left out.
