@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.words import extent, figure, number
+from asyncdp_sim.data.surrogates import PublicTable, Unlikeness, unlike
 from asyncdp_sim.decision.gain import (
+    MATERIAL,
     BreakEven,
     Consortium,
     Estimate,
@@ -20,11 +23,14 @@ from asyncdp_sim.decision.gain import (
     over_halves,
     verdict_of,
 )
+from asyncdp_sim.decision.predictors import OwnBest
 from asyncdp_sim.decision.rows import scored_by
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.prediction import Prediction
 
+ENOUGH_PUBLIC = 0.5
+"""Public rows of an owner, over its own, below which differences between owners stay unknown."""
 Reads = Literal["public", "owner", "all"]
 """Whose rows were read."""
 
@@ -69,6 +75,47 @@ class Alike:
     variance: float = 0.0
     half_width: float = 0.0
     rows_per_owner: float = 0.0
+
+
+def alike(table: PublicTable) -> Alike:
+    """Return what public rows that name their owner show of differences between owners."""
+    known = table.known
+    found: Unlikeness = unlike(known.features, known.targets, known.like, len(known.sizes))
+    if len(found.seen) < 2:
+        return Alike("unknown")
+    counts = np.bincount(known.like[known.like >= 0], minlength=len(known.sizes))
+    rows = float(np.median(counts))
+    figures = (found.variance, found.half_width, rows)
+    if found.variance > found.half_width:
+        return Alike("differ", *figures)
+    if rows < ENOUGH_PUBLIC * float(np.median(known.sizes)):
+        return Alike("unknown", *figures)
+    return Alike("no difference shown", *figures)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Options of a forecast of gains.
+
+    Attributes
+    ----------
+    material : float
+        Share of the own error, > 0, from which on a gain counts.
+    own_best : str
+        "linear" leaves boosting out of own models.
+    workers : int
+    progress : Progress, optional
+    """
+
+    material: float = MATERIAL
+    own_best: OwnBest = "any"
+    workers: int = 1
+    progress: Progress | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of simulated runs."""
+        return {"workers": self.workers, "progress": self.progress}
 
 
 @dataclass(frozen=True, eq=False)

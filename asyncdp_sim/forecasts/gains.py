@@ -7,7 +7,7 @@ ones.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -16,14 +16,13 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.progress import counted
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.surrogates import PublicTable, Unlikeness, unlike
+from asyncdp_sim.data.surrogates import PublicTable
 from asyncdp_sim.data.tables.held_out import trained_on
 from asyncdp_sim.decision import (
-    MATERIAL,
     CrossValidation,
     FreshRows,
     Gain,
@@ -33,16 +32,16 @@ from asyncdp_sim.decision import (
 )
 from asyncdp_sim.decision.cross_validation import FOLDS, rest
 from asyncdp_sim.decision.forecast import (
-    Alike,
+    Asked,
     GainForecast,
     OwnerGain,
     Reads,
+    alike,
     break_even_of,
     consortium_over_halves,
     gain_forecast,
 )
 from asyncdp_sim.decision.gain import HALVES
-from asyncdp_sim.decision.predictors import OwnBest
 from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
 from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -60,33 +59,6 @@ MOST_JUDGING = 1_000
 """Rows of a half that judge, at most."""
 MOST_OWNERS = 200
 """Owners that are judged, at most, evenly spaced by number."""
-ENOUGH_PUBLIC = 0.5
-"""Public rows of an owner, over its own, below which differences between owners stay unknown."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Options of a forecast of gains.
-
-    Attributes
-    ----------
-    material : float
-        Share of the own error, > 0, from which on a gain counts.
-    own_best : str
-        "linear" leaves boosting out of own models.
-    workers : int
-    progress : Progress, optional
-    """
-
-    material: float = MATERIAL
-    own_best: OwnBest = "any"
-    workers: int = 1
-    progress: Progress | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of simulated runs."""
-        return {"workers": self.workers, "progress": self.progress}
 
 
 def gains(known: Population, asked: Asked, whose: str | None = None) -> GainForecast | None:
@@ -338,7 +310,7 @@ def _joined(dataset: Dataset) -> Dataset:
 def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForecast:
     """Judge substitutes from one random half of the public rows on the other half, eight times."""
     scenario = known.scenario
-    alike = _alike(table)
+    likeness = alike(table)
     sizes = trained_on(getattr(scenario.data, "held_out", 0.0), table.known.sizes)
     factors, count = _factors(known, HALVES), len(scenario.owners.participants)
     usable = np.flatnonzero(~np.isnan(table.known.targets))
@@ -378,8 +350,8 @@ def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForeca
         runs=HALVES * FEW_RUNS,
     )
     few = int(records.sum()) > (len(usable) + 1) // 2
-    found = replace(found, at_least=few, alike=alike, count=count)
-    return replace(found, together=None, break_even=None) if alike.known == "differ" else found
+    found = replace(found, at_least=few, alike=likeness, count=count)
+    return replace(found, together=None, break_even=None) if likeness.known == "differ" else found
 
 
 def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generator) -> list[Ints]:
@@ -400,22 +372,6 @@ def _some(records: Ints, generator: np.random.Generator) -> list[int]:
     step = len(order) / JUDGED
     start = generator.random() * step
     return [int(order[int(start + at * step)]) for at in range(JUDGED)]
-
-
-def _alike(table: PublicTable) -> Alike:
-    """Return what public rows that name their owner show of differences between owners."""
-    known = table.known
-    found: Unlikeness = unlike(known.features, known.targets, known.like, len(known.sizes))
-    if len(found.seen) < 2:
-        return Alike("unknown")
-    counts = np.bincount(known.like[known.like >= 0], minlength=len(known.sizes))
-    rows = float(np.median(counts))
-    figures = (found.variance, found.half_width, rows)
-    if found.variance > found.half_width:
-        return Alike("differ", *figures)
-    if rows < ENOUGH_PUBLIC * float(np.median(known.sizes)):
-        return Alike("unknown", *figures)
-    return Alike("no difference shown", *figures)
 
 
 # What all ways have in common.
@@ -528,4 +484,4 @@ def _found(
     return replace(found, owners=tuple(owners), release=found.release and not known.private)
 
 
-__all__ = ["Alike", "Asked", "GainForecast", "OwnerGain", "gains"]
+__all__ = ["Asked", "gains"]
