@@ -18,11 +18,11 @@ from asyncdp_sim.core.starting import ready_streams, require_working_directory
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import default_directory, described, digest
-from asyncdp_sim.results.summary import notes, result_lines
 from asyncdp_sim.results.write import require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
+from asyncdp_sim.sentences.result import notes, result_lines
 from asyncdp_sim.sweeps import sweep
 
 

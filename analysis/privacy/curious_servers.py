@@ -12,7 +12,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import THEORY, looks
-from asyncdp_sim.privacy.label import Label
+from asyncdp_sim.sentences.label import Label
 
 NO_GUARANTEE = Label(
     text="POLAR: obfuscated, no differential privacy guarantee for any ε.",

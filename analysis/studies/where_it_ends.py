@@ -87,9 +87,12 @@ def mean_weights(scenario: Scenario) -> Array:
     laws = lateness(scenario.network)
     if isinstance(laws, Unknown):
         raise TypeError(f"no law of staleness is known for {scenario.id}")
-    central = scenario.algorithm.one_central
-    weight = np.ones_like if central is None else central.weight
-    return np.array([float(law @ weight(np.arange(len(law)))) for law in laws])
+    algorithm: Any = scenario.algorithm
+    ages = [np.arange(len(law)) for law in laws]
+    weights = [np.ones_like(age, dtype=float) for age in ages]
+    if getattr(algorithm, "buffer", None) == 1:
+        weights = [algorithm.weight(age) for age in ages]
+    return np.array([float(law @ weight) for law, weight in zip(laws, weights, strict=True)])
 
 
 def weights(scenario: Scenario, records: Array) -> Array:

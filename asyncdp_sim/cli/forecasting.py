@@ -43,11 +43,13 @@ def forecast_command(
     require_address_space(TO_RUN)  # before SciPy is there
     from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.decision import MATERIAL
-    from asyncdp_sim.describe.names import write_beside
-    from asyncdp_sim.forecasts import forecast, words
+    from asyncdp_sim.forecasts import forecast
+    from asyncdp_sim.forecasts.advice.contest import advice_json
     from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import require_new, save_new
+    from asyncdp_sim.sentences import forecast as words
+    from asyncdp_sim.sentences.names import write_beside
 
     advising = inviting or tuning or market is not None
     if market is not None and target is None:
@@ -81,7 +83,7 @@ def forecast_command(
         if as_json:
             if save is not None:
                 write_beside(save)
-            typer.echo(words.advice_json(advice))
+            typer.echo(advice_json(advice))
             note_all(text)
             return
         for item in advice.values():

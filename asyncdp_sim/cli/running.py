@@ -33,6 +33,7 @@ def run_command(
     settings: Sequence[str] = (),
     allow_code: bool = False,
     events: bool = False,
+    details: bool = False,
     plotting: bool = False,
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
@@ -58,7 +59,7 @@ def run_command(
                     scenario, workers=workers, events=events, progress=progress, gains=True
                 )
                 write(outcome, directory)
-        show_result(directory, text, done=done)
+        show_result(directory, text, done=done, details=details)
         if plotting:
             draw(directory)
     further = [] if plotting else [("to draw it", ["plot", directory])]
@@ -80,6 +81,7 @@ def sweep_command(
     address: str | None = None,
     only_status: bool = False,
     mixed_versions: bool = False,
+    details: bool = False,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     settings: Sequence[str] = (),
@@ -138,7 +140,7 @@ def sweep_command(
         if result.done > 0:
             if plotting:
                 decide(place)
-            show_result(place, text, done=not ran)
+            show_result(place, text, done=not ran, details=details)
             if plotting:
                 draw(place, decided=True)
     if result.done > 0:

@@ -12,7 +12,9 @@ from asyncdp_sim.comparisons.quantities import Contrast, Quantity, contrast, pai
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
 from asyncdp_sim.measures import Ratio
-from asyncdp_sim.privacy.label import (
+from asyncdp_sim.results import Result
+from asyncdp_sim.scenario import jsonable
+from asyncdp_sim.sentences.label import (
     epsilons,
     is_at_least,
     is_epsilon_shown,
@@ -22,8 +24,6 @@ from asyncdp_sim.privacy.label import (
     stream,
     true_epsilon,
 )
-from asyncdp_sim.results import Result
-from asyncdp_sim.scenario import jsonable
 
 
 def together(first: Result, second: Result) -> str:

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
-from math import inf, isnan, nan
+from math import floor, inf, isfinite, isnan, log10, nan
 from operator import gt
 from shutil import get_terminal_size
 from typing import Any
@@ -25,6 +25,43 @@ def number(value: float) -> str:
     if value == int(value) and abs(value) < 1e9:
         return f"{int(value):,}"
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def to_digits(value: float, width: float) -> str:
+    """Return a number down to the second digit of how far it may be off, ``width`` > 0."""
+    if not (isfinite(value) and isfinite(width)):
+        return number(value)
+    places = 1 - floor(log10(width))
+    if places > 6 or places < -9:
+        return f"{value:.3g}"
+    return f"{round(value, places) + 0.0:,.{max(0, places)}f}"  # never −0.0
+
+
+def plus_minus(value: float, half: float) -> str:
+    """Return a number with its ±, both to the second digit of the ±; alone where it has none."""
+    if not half > 0:
+        return number(value)
+    return f"{to_digits(value, half)} ± {to_digits(half, half)}"
+
+
+def interval(low: float, high: float) -> str:
+    """Return the ends of an interval, to the second digit of half its width.
+
+    One number where both ends are the same; nothing where one is not known.
+    """
+    half = (high - low) / 2
+    if isnan(low) or isnan(high):
+        return ""
+    return f"{to_digits(low, half)} to {to_digits(high, half)}" if half > 0 else number(low)
+
+
+def estimate(value: float, low: float, high: float, unit: str = "") -> str:
+    """Return a number in its unit with its 95 % interval, to the digits that this allows."""
+    half, of = (high - low) / 2, f" {unit}" if unit else ""
+    if not isfinite(half):
+        return f"{number(value)}{of} (95 % interval unknown)"
+    text = to_digits(value, half) if half > 0 else number(value)
+    return f"{text}{of} (95 % interval {interval(low, high)})"
 
 
 def figure(value: float | str | None) -> str:
@@ -118,6 +155,11 @@ def did_you_mean(asked: str, names: Iterable[str], count: int = 1, cutoff: float
 def agreed(text: str) -> str:
     """Return a text in which a noun after the number 1, and its verb, are in the singular."""
     return _ONE.sub(lambda m: f"1 {m[1]}{_PLURAL[m[2]]}{f' {_VERBS[m[3]]}' if m[3] else ''}", text)
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence: it begins with a capital, and ends with a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def ranges(counts: Sequence[int]) -> str:

@@ -13,8 +13,8 @@ from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
 from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
 from asyncdp_sim.figures.kit.style import THEORY, VERMILION, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
-from asyncdp_sim.privacy.label import bound_moves, gradient_norm
 from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.sentences.label import bound_moves, gradient_norm
 
 EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε

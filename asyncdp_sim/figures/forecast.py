@@ -13,9 +13,9 @@ from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
 from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, plain_text
-from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.sentences.label import Label
 
 OF_OWNERS = {"owner", "records", "gain", "low", "high", "verdict"}
 LOOKS = (

@@ -18,7 +18,7 @@ from asyncdp_sim.comparisons import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.describe import describe
+from asyncdp_sim.core.words import sentence
 from asyncdp_sim.figures import convergence, forecast
 from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.layout import fit
@@ -38,8 +38,11 @@ from asyncdp_sim.results import (
 )
 from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
-from asyncdp_sim.results.summary import warnings_first
 from asyncdp_sim.scenario import data_files, load
+from asyncdp_sim.sentences.forecast import MOST
+from asyncdp_sim.sentences.forecast import owners as forecast_owners
+from asyncdp_sim.sentences.result import warnings_first
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
 BUDGET = 3_000_000
@@ -132,10 +135,6 @@ def _again(result: Result) -> npt.NDArray[np.void] | Unknown:
     return events
 
 
-MOST = 20
-"""Owners that are listed without unfolding."""
-
-
 class PageTable(NamedTuple):
     """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
 
@@ -170,18 +169,7 @@ def of_forecast(file: Path) -> dict[str, Any]:
 
 
 def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
-    rows = [
-        [
-            str(owner["owner"]) + (f" ({owner['name']})" if owner.get("name") is not None else ""),
-            *(shown(owner[key]) for key in ("records", "own", "joint", "adapted")),
-            *(shown(owner[key]) for key in ("gain", "low", "high")),
-            str(owner["verdict"]),
-            shown(None if owner["break_even"] is None else owner["break_even"]["value"]),
-        ]
-        for owner in found["owners"]
-    ]
-    head = ["owner", "records", "own error", "joint", "adapted", "gain", "low", "high"]
-    head += ["verdict", "break-even ε"]
+    head, *rows = forecast_owners(found["owners"])
     if len(rows) > 0:
         yield PageTable("Owners", [head, *rows[:MOST]])
     if len(rows) > MOST:
@@ -217,17 +205,13 @@ def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
     for pair in compared.others:
         name = f"{pair.name} against {compared.name}"
         head, *rows = compared.figures(pair)
-        yield PageTable(name, [["figure", *head[1:]], *rows], _sentence(pair.pairing))
+        yield PageTable(name, [["figure", *head[1:]], *rows], sentence(pair.pairing))
         settings = [["field", compared.name, pair.name], *(s.describe() for s in pair.settings)]
         if len(pair.settings) > 0:
             yield PageTable(f"Settings that differ: {name}", settings)
-        yield PageTable(f"Publishing both: {name}", [], _sentence(pair.together))
+        yield PageTable(f"Publishing both: {name}", [], sentence(pair.together))
     labels = [[name, text] for name, text in compared.labels.items()]
     yield PageTable("Privacy of each result", [["result", "label"], *labels])
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 _ELSEWHERE = ("predicted", "budget")

@@ -8,7 +8,6 @@ from asyncdp_sim.comparisons.differences import between, in_words
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.privacy.accountants.by_losses import spending_columns
-from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.results import SCHEMA, read_manifest
 from asyncdp_sim.results.columns import (
     README,
@@ -32,6 +31,7 @@ from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
 from asyncdp_sim.runs.outcome import RunResult, all_numbers
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.prediction import Prediction
 

@@ -26,9 +26,9 @@ from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.figures.kit.layout import fit, laid_out
 from asyncdp_sim.figures.kit.scales import leaves_frame
 from asyncdp_sim.figures.kit.style import DPI, VERMILION, style
-from asyncdp_sim.privacy import label as labels
-from asyncdp_sim.privacy.label import COLUMNS, Label
 from asyncdp_sim.results import Result
+from asyncdp_sim.sentences import label as labels
+from asyncdp_sim.sentences.label import COLUMNS, Label
 
 POINTS = 7.0
 MOST_LISTED = 4

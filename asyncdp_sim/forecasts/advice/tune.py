@@ -25,8 +25,8 @@ from asyncdp_sim.forecasts.advice.contest import (
     gained,
     longest,
 )
-from asyncdp_sim.forecasts.by_runs import QuickRuns, affordable
-from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.by_runs import QuickRuns
+from asyncdp_sim.forecasts.population import affordable, population
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 

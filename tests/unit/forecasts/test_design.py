@@ -5,6 +5,7 @@ import pytest
 
 from analysis.exact.learning import exact
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.forecasts.advice import tune as module
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
@@ -84,7 +85,7 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     assert ratio == pytest.approx(found.given.simulated.psi / found.best.simulated.psi)
     assert ratio - half > 2
     gain = next(line for line in found.lines() if line.startswith("gain"))
-    assert gain.startswith(f"gain      {ratio:.3g} ± {half:.2g} times")
+    assert gain.startswith(f"gain      {plus_minus(ratio, half)} times")
     assert "not shown" not in gain
 
 

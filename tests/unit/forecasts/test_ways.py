@@ -11,8 +11,8 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.gains import Asked, _on, gains
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.words import ALONE, DIFFER, SHARE, as_json, decide, first_screen
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sentences.forecast import ALONE, DIFFER, SHARE, as_json, decide, first_screen
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
 

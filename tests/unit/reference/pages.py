@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from textwrap import fill
 
-from asyncdp_sim.describe.names import page
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.results.columns import SPREAD, UNITLESS, Column, rows, summary
 from asyncdp_sim.results.columns import tables as tables_of_results
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
+from asyncdp_sim.sentences.names import page
 
 _SCENARIO = """# Fields of scenario files
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.describe.names import RESULTS, labels, page_text, pages, topic, topics
+from asyncdp_sim.sentences.names import RESULTS, labels, page_text, pages, topic, topics
 from tests.together import together
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -16,14 +16,14 @@ from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.kit.picture import Picture, inline
 from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import as_json, decide
-from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
 from asyncdp_sim.reports.answer import owners as owners_of
 from asyncdp_sim.reports.page import _again, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
-from asyncdp_sim.results.summary import warnings_first
+from asyncdp_sim.sentences.forecast import as_json, decide
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sentences.result import warnings_first
 from tests.one_in import one_in
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 

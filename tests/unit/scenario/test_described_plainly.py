@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from asyncdp_sim.describe import describe
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results.columns import summary
+from asyncdp_sim.sentences.scenario import describe
 from scenarios import entry
 
 
@@ -50,8 +50,10 @@ def test_predictions_have_names_and_units_and_no_columns(name):
 
 
 def test_the_load_is_said_in_exchanges():
-    [load] = [line for line in lines("lending-timing") if line.startswith("offered load: ")]
+    [load] = [line for line in lines("channel-load") if line.startswith("offered load: ")]
     assert load.endswith(" exchanges at a time, if every online tick starts one")
+    instant = lines("lending-timing")  # where exchanges take no time, a line would say 0
+    assert not any(line.startswith("offered load") for line in instant)
 
 
 def test_channels_are_named_as_in_pictures():

@@ -14,7 +14,7 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.figures import forecast as drawn_forecast
 from asyncdp_sim.figures import profit, traces
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.forecasts import forecast, words
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
 from asyncdp_sim.forecasts.advice.market import buy
@@ -22,6 +22,7 @@ from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners import LONGEST, places, shown
+from asyncdp_sim.sentences import forecast as words
 from tests import scenes
 
 HOSTILE = (
@@ -128,7 +129,7 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
     found = forecast(scenario())
     assert tuple(owner.name for owner in found.gains.owners) == HOSTILE
     lines = words.lines(found)
-    named = [row[0] for row in words.owners(found.gains)[1:]]
+    named = [row[0] for row in words.owners(words.gains_content(found.gains)["owners"])[1:]]
     assert sorted(named) == sorted(Participants((1, 2, 3), HOSTILE).shown)
     assert not any(ord(c) < 32 for line in lines for c in line)
     printed = words.as_json(found)

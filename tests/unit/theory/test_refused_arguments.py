@@ -5,19 +5,18 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from analysis.exact import per_update, synchronous
-from analysis.exact.given_order import ordered
-from analysis.exact.gossip_map import gossip_map, gossip_map_of
-from analysis.exact.noise_gain import noise_gain
-from analysis.exact.with_budgets import capped_moments
-from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.theory import bounds
-from asyncdp_sim.theory.bounds import (
+from analysis.exact import bounds, per_update, synchronous
+from analysis.exact.bounds import (
     GeometricBound,
     answer_noise,
     step_sizes,
     with_transient,
 )
+from analysis.exact.given_order import ordered
+from analysis.exact.gossip_map import gossip_map, gossip_map_of
+from analysis.exact.noise_gain import noise_gain
+from analysis.exact.with_budgets import capped_moments
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas import channels, dcf
 from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts
 from asyncdp_sim.theory.formulas.gossip import smallest_entry

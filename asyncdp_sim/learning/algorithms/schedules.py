@@ -1,8 +1,4 @@
-"""Algorithms whose exact moments are known, as these see them: their numbers, declared by members.
-
-The moments themselves lie above learning (:mod:`analysis.exact`); an algorithm that
-names its numbers here has them.
-"""
+"""Starts and step sizes of algorithms, and the schedule of steps that some declare."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +6,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import about
 
 Initial = Annotated[
@@ -37,10 +33,6 @@ Evening = Annotated[
     ),
 ]
 
-AS_PUBLISHED = "Theorem 2 of Collab, mended"
-MENDED = "Theorem 2 of Collab, mended, for these steps"
-"""Bounds synchronous steps of any size; the paper has it for those of its Algorithm 1."""
-
 
 @dataclass(frozen=True)
 class OneOnOne:
@@ -62,25 +54,6 @@ class OneOnOne:
     central_step: Literal["proof", "text"]
     initial: Initial
     inverse_rate: bool
-
-
-@dataclass(frozen=True)
-class OneCentral:
-    """A step of the one model for each answer, from the model as it is: θ⁺ = θ − η w(s) Q(θ_τ).
-
-    Attributes
-    ----------
-    step : float
-        η.
-    weight : callable
-        w, of whole numbers s.
-    initial : str
-        Where the model starts.
-    """
-
-    step: float
-    weight: Callable[[Ints], Array]
-    initial: Initial
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,11 +90,8 @@ class StepsInRounds:
         what makes a schedule of it, or of several, and of T.
     initial : str
         Where the model starts.
-    theorem : str
-        Whose bound holds for it.
     """
 
     step: float
     schedule: Callable[[float | Array, int], Schedule]
     initial: Initial
-    theorem: str

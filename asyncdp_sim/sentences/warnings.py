@@ -8,13 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from asyncdp_sim.core.messages import Ends, Listed, Noted, Notice, Number, over, plain
-from asyncdp_sim.data import Dataset
+from asyncdp_sim.core.messages import Ends, Listed, Notice, Number, over, plain
 from asyncdp_sim.network.spec import NOTICED, meeting
-from asyncdp_sim.privacy import Guarantee
-from asyncdp_sim.privacy.label import BROKEN, UNSHOWN
-from asyncdp_sim.runs.problem import Problem
-from asyncdp_sim.runs.replicates import Learned
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 
@@ -225,57 +220,6 @@ class PrivateRecordsRead(Notice):
         "private records were read: fitness, optimum, curves and counts of cells are not for "
         "release"
     )
-
-
-def warnings(
-    scenario: Scenario,
-    dataset: Dataset,
-    problem: Problem,
-    traces: Sequence[Trace],
-    learned: Learned,
-    judged: Guarantee,
-) -> tuple[Notice, ...]:
-    """Return what a reader of the result must know."""
-    mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
-    return (
-        *(replace(item, sentence=f"{mark}{item.sentence}") for item in judged.because),
-        *_of_scenario(scenario),
-        *(() if scenario.run.target is None else _of_target(traces)),
-        *NeverOnline.from_scenario(scenario, traces),
-        *EndedEarly.of_runs(traces, scenario.run.updates),
-        *_of_divergence(traces, learned),
-        *([PrivateRecordsRead()] if dataset.real else []),
-        *map(Noted.from_sentence, (*problem.notes, *dataset.notes)),
-    )
-
-
-def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
-    """Yield what the scenario asks for that a reader may overlook."""
-    privacy = scenario.privacy
-    yield from TicksMeet.from_scenario(scenario)
-    if not privacy.hides and privacy.epsilon is not None:
-        yield EpsilonNotUsed()
-    if not privacy.needs_delta and privacy.delta is not None:
-        yield DeltaNotUsed(privacy.mechanism.kind)
-    if scenario.model.classifies and scenario.data.uncentred is not None:
-        text = "neither centres nor scales columns, so that classes are predicted worse; use pca"
-        yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {text}")
-
-
-def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:
-    """Yield how many runs ended at the target, as they should, and how many never met it."""
-    met = [trace.n_updates for trace in traces if trace.ending is Ending.target]
-    if len(met) > 0:
-        yield TargetReached(len(met), len(traces), Ends(min(met), max(met)))
-    if len(met) < len(traces):
-        yield TargetMissed(len(traces) - len(met), len(traces))
-
-
-def _of_divergence(traces: Sequence[Trace], learned: Learned) -> Iterator[Notice]:
-    curve = learned.curve
-    lost = np.unique(curve["replicate"][~np.isfinite(curve["relative_fitness"])])
-    if len(lost) > 0:
-        yield ModelDiverged(len(lost), len(traces))
 
 
 def _count(traces: Sequence[Trace], outcome: ExchangeOutcome) -> int:

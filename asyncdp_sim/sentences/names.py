@@ -261,6 +261,7 @@ def _column(table: str, column: Column, of: str) -> ReferenceEntry:
     facts = (
         ("unit", column.unit),
         ("domain", column.domain),
+        *([] if table == "summary" else [("type", column.type)]),
         ("null", column.null),
         ("more", RESULTS),
     )

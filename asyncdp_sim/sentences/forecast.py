@@ -1,7 +1,7 @@
 """A forecast on the screen and as JSON; it begins with the decision."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from math import isfinite
 from typing import Any
@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import aligned, figure, number, numbers
-from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain, Verdict
-from asyncdp_sim.forecasts import Forecast
-from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.by_observer import as_rows
-from asyncdp_sim.forecasts.gains import Alike, GainForecast, OwnerGain
-from asyncdp_sim.forecasts.population import RELEASE
-from asyncdp_sim.privacy.label import UNTIMED
+from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus
+from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain
+from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
+from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.owners import shown
+from asyncdp_sim.sentences.gains import AVERAGE, counted, joining, with_ends
 from asyncdp_sim.theory.predict.plain import plain
 
+RELEASE = "uses private data, not for release"
+"""Stands wherever a forecast was made from private records."""
 DIVERGED = 1e3
 """Multiple of ψ at the start, or of 1: a larger ψ without noise means divergence."""
 NOT_ASKED = "not computed"
@@ -37,19 +36,6 @@ SHARE = (
     "share only whether you join. The privacy of the run covers neither this output nor an ε "
     "chosen from it: choose ε from public rows"
 )
-MEAN = {
-    Verdict.GAINS: "the average owner gains by joining",
-    Verdict.WORSE: "the average owner does worse by joining",
-    Verdict.NO_DIFFERENCE: "joining makes no material difference for the average owner",
-    Verdict.UNDECIDED: "undecided for the average owner",
-}
-ONE = {
-    Verdict.GAINS: "{} gains by joining",
-    Verdict.WORSE: "{} does worse by joining",
-    Verdict.NO_DIFFERENCE: "joining makes no material difference for {}",
-    Verdict.UNDECIDED: "undecided for {}",
-}
-"""Verdicts as sentences."""
 
 
 @dataclass(frozen=True)
@@ -88,19 +74,27 @@ class Decision:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return its lines, each with its name; without those that are empty."""
-        every = [
-            ("Decision", self.decision),
-            ("Warning", self.warning),
-            ("Single owners", self.owners),
-            ("Owners alike?", self.alike),
-            ("Break-even ε", self.break_even),
-            ("Mean error", self.errors),
-            ("How soon", self.how_soon),
-            ("At what privacy", self.privacy),
-            ("How sure", self.how_sure),
-            ("Sharing", self.sharing),
-        ]
-        return [(name, text) for name, text in every if text != ""]
+        return rows_of(asdict(self))
+
+
+ROWS = {
+    "decision": "Decision",
+    "warning": "Warning",
+    "owners": "Single owners",
+    "alike": "Owners alike?",
+    "break_even": "Break-even ε",
+    "errors": "Mean error",
+    "how_soon": "How soon",
+    "privacy": "At what privacy",
+    "how_sure": "How sure",
+    "sharing": "Sharing",
+}
+"""Names of the lines of a decision, in their order."""
+
+
+def rows_of(decision: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the lines of a decision, as JSON has it, each with its name; none that is empty."""
+    return [(name, decision[key]) for key, name in ROWS.items() if decision[key] != ""]
 
 
 def decide(found: Forecast) -> Decision:
@@ -122,70 +116,40 @@ def decide(found: Forecast) -> Decision:
 
 def verdict(found: Forecast, gains: GainForecast) -> str:
     """Return the verdict on the mean owner, or on the one that asks, as a sentence."""
+    content, least = gains_content(gains), "at least " if gains.at_least else ""
     if gains.reads == "owner":
         [owner] = gains.owners
-        name, gain = _name(owner), owner.gain
-        start = ONE[gain.verdict].format(name) + f" {_at(found)}"
-        return f"{_guessing(gain.better_than_guessing)}{start}: {_gain(gains, gain.gain, gain.own)}"
-    if gains.together is None:
+        [gain], who = content["owners"], _name(owner)
+        condition = _guessing(owner.gain.better_than_guessing)
+    elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
         return DIFFER if differ else "not known: no owner has rows to be judged on"
-    mean = gains.together
-    condition = ""
-    if gains.alike is not None:
-        condition = "if owners are alike, "
-    better = min(gains.joint, gains.adapted) < gains.guessing
-    text = f"{condition}{MEAN[mean.verdict]} {_at(found)}"
-    return f"{_guessing(better)}{text}: {_gain(gains, mean.gain, gains.own)}"
+    else:
+        gain, who = content["consortium"], AVERAGE
+        condition = _guessing(min(gains.joint, gains.adapted) < gains.guessing)
+        condition += "" if gains.alike is None else "if owners are alike, "
+    least *= gain["low"] > 0
+    return condition + joining(gain, gains.unit, _at(found), who, least)
 
 
 def _guessing(better: bool) -> str:
     return "" if better else "the joint model is no better than guessing; "
 
 
-def _gain(gains: GainForecast, gain: Estimate, own: float) -> str:
-    """Return a gain with its interval, in its unit and as a share of the own error."""
-    if not isfinite(gain.value):
-        return "no rows to be judged on"
-    least = "at least " if gains.at_least and gain.low > 0 else ""
-    percent = round(100 * gain.value / own) if own > 0 else 0
-    share = f", {percent}% of its own error" if percent != 0 else ""
-    return f"gain {least}{number(gain.value)}{_unit(gains)} ({_interval(gain)}){share}"
-
-
-def _interval(gain: Estimate) -> str:
-    if not isfinite(gain.half_width):
-        return "95 % interval unknown"
-    return f"95 % interval {number(gain.low)} to {number(gain.high)}"
-
-
-def _unit(gains: GainForecast) -> str:
-    return f" {gains.unit}" if gains.unit else ""
-
-
 def _single_owners(gains: GainForecast) -> str:
     if gains.reads == "owner":
-        rows = gains.owners[0].gain.rows_to_decide
-        return "" if rows is None else f"about {rows:,} rows would decide (now {_rows(gains)})"
+        mine = gains.owners[0].gain
+        needed = mine.rows_to_decide
+        return "" if needed is None else f"about {needed:,} rows would decide (now {mine.rows:,})"
     if len(gains.owners) == 0:
         return ALONE
-    counts = gains.counts()
     some = "" if len(gains.owners) == gains.count else f" (of {gains.count}, evenly spaced)"
-    return (
-        f"{len(gains.owners)}{some}: {counts['gains']} gain, {counts['does worse']} do worse, "
-        f"{counts['no material difference']} no material difference, "
-        f"{counts['undecided']} undecided"
-    )
-
-
-def _rows(gains: GainForecast) -> str:
-    return f"{gains.owners[0].gain.rows:,}"
+    return counted(gains.counts(), f"{len(gains.owners)}{some}")
 
 
 def _break_even_line(gains: GainForecast) -> str:
     """Return from which ε on the average owner, or the one that asks, gains."""
-    known, budgets = gains.break_even, gains.budgets
-    who = "the average owner"
+    known, budgets, who = gains.break_even, gains.budgets, AVERAGE
     if gains.reads == "owner":
         known, who = gains.owners[0].break_even, _name(gains.owners[0])
     if len(budgets) < 2 or (gains.together is None and gains.reads != "owner"):
@@ -212,7 +176,7 @@ def _alike(alike: Alike) -> str:
     """Return whether owners are alike, in words."""
     if alike.rows_per_owner == 0:
         return "not known: no public row names its owner"
-    figures = f"τ² = {alike.variance:.3g} ± {alike.half_width:.2g} between owners"
+    figures = f"τ² = {plus_minus(alike.variance, alike.half_width)} between owners"
     if alike.known == "differ":
         return f"no: {figures}, from {number(alike.rows_per_owner)} public rows per owner"
     if alike.known == "unknown":
@@ -267,9 +231,9 @@ def first_screen(found: Forecast) -> list[str]:
     """Return the decision, and at most 20 owners, a row each."""
     texts = decision_lines(decide(found))
     if found.gains is not None and len(found.gains.owners) > 1:
-        more = len(found.gains.owners) - MOST
-        texts += ["", *aligned(owners(found.gains))]
-        texts += [f"and {more} more; --json has all of them"] if more > 0 else []
+        header, *rows = owners(gains_content(found.gains)["owners"])
+        texts += ["", *aligned([header, *rows[:MOST]])]
+        texts += [f"and {len(rows) - MOST} more; --json has all of them"] * (len(rows) > MOST)
     return texts
 
 
@@ -286,29 +250,25 @@ def lines(found: Forecast) -> list[str]:
     return texts
 
 
-def owners(gains: GainForecast) -> list[list[str]]:
-    """Return a row for each owner, the largest gain first, as texts; the header first."""
-    budgets = {owner.epsilon for owner in gains.owners}
-    names = shown([owner.name or str(owner.owner) for owner in gains.owners])
-    pairs = zip(gains.owners, names, strict=True)
-    ordered = sorted(pairs, key=lambda pair: -np.nan_to_num(pair[0].gain.gain.value))
-    heads = ["owner", "records", *["ε"] * (len(budgets) > 1), "own error", "joint", "adapted"]
-    levels = len(gains.budgets) > 1
-    table = [[*heads, "gain", "low", "high", "verdict", *["break-even"] * levels]]
-    for owner, name in ordered[:MOST]:
-        gain = owner.gain
-        level = "–" if owner.break_even is None else figure(owner.break_even.value)
-        table.append(
-            [
-                name,
-                str(gain.records),
-                *[figure(owner.epsilon)] * (len(budgets) > 1),
-                *(figure(value) for value in (gain.own, gain.joint, gain.adapted)),
-                *(figure(value) for value in (gain.gain.value, gain.gain.low, gain.gain.high)),
-                str(gain.verdict),
-                *[level] * levels,
-            ]
-        )
+def owners(listed: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row for each owner, the largest gain first, as texts; the header first.
+
+    Parameters
+    ----------
+    listed : sequence of mapping
+        As JSON has them.
+    """
+    names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
+    several = len({owner["epsilon"] for owner in listed}) > 1
+    levels = any(owner["break_even"] is not None for owner in listed)
+    keys = ["records", *["epsilon"] * several, "own", "joint", "adapted", "gain", "low", "high"]
+    heads = ["owner", *({"epsilon": "ε", "own": "own error"}.get(key, key) for key in keys)]
+    table = [[*heads, "verdict", *["break-even"] * levels]]
+    pairs = zip(names, listed, strict=True)
+    for name, owner in sorted(pairs, key=lambda pair: -known(pair[1]["gain"], 0.0)):
+        level = None if owner["break_even"] is None else owner["break_even"]["value"]
+        texts = [name, *(figure(owner[key]) for key in keys), owner["verdict"]]
+        table.append(texts + [figure(level)] * levels)
     return table
 
 
@@ -317,7 +277,7 @@ def figures(found: Forecast) -> list[tuple[str, str]]:
     unit = found.time_unit
     low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
     rows = [
-        ("expected ψ", f"{figure(found.psi)}{_half(found.psi_half_width)}"),
+        ("expected ψ", plus_minus(found.psi, found.psi_half_width)),
         *_divergence(found),
         ("ψ, 5–50–95 %", f"{figure(low)} … {figure(middle)} … {figure(high)}"),
         (
@@ -363,23 +323,15 @@ def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
     if gains is None or gains.together is None:
         return
     mean = gains.together
-    weighted = f"{number(mean.by_records.value)}{_unit(gains)} ({_interval(mean.by_records)})"
+    weighted = with_ends(_ends(mean.by_records), gains.unit)
     yield "weighted by n_i", f"{weighted}: {mean.verdict_by_records}"
     yield "assumes", f"all {gains.count} owners join, with these ε"
     yield "material", f"{gains.material:.0%} of the own error"
 
 
-def gaining(found: Forecast) -> str:
-    """Return the verdict on the mean owner, and how many owners have each."""
-    if found.gains is None:
-        return NOT_ASKED
-    return verdict(found, found.gains)
-
-
 def time_words(found: Forecast) -> str:
     """Return the expected time of the last update, with its ± and unit."""
-    half = f" ± {found.time_half_width:.2g}" if found.time_half_width > 0 else ""
-    return in_unit(f"{number(found.time)}{half} units", found.time_unit)
+    return in_unit(f"{plus_minus(found.time, found.time_half_width)} units", found.time_unit)
 
 
 def divergence(found: Forecast) -> str | None:
@@ -440,7 +392,7 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
 
 def as_json(found: Forecast) -> str:
     """Return the forecast as JSON; infinite is the text "inf"."""
-    raw = _fields(found)
+    raw = fields_of(found)
     for internal in ("scenario", "participants", "gains"):
         del raw[internal]
     raw = {"decision": asdict(decide(found)), **raw, "owners": []}
@@ -458,7 +410,7 @@ def as_json(found: Forecast) -> str:
     raw["cost_of_privacy"] = found.cost_of_privacy
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
-    return _escaped(json.dumps(_plain(raw), ensure_ascii=False, indent=1))
+    return escaped(json.dumps(plain_values(raw), ensure_ascii=False, indent=1))
 
 
 def gains_content(gains: GainForecast) -> dict[str, Any]:
@@ -523,13 +475,7 @@ def _levels(level: BreakEven | None) -> dict[str, float] | None:
     return None if level is None else asdict(level)
 
 
-def advice_json(advice: Mapping[str, Any]) -> str:
-    """Return advice as JSON, by its option: all figures, and the recommended scenario."""
-    by_option = {name: _fields(result) for name, result in advice.items()}
-    return _escaped(json.dumps(_plain(by_option), ensure_ascii=False, indent=1))
-
-
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Return JSON in which control characters in names from a table are escaped."""
     return "".join(
         letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
@@ -537,28 +483,25 @@ def _escaped(text: str) -> str:
     )
 
 
-def _fields(found: Any) -> dict[str, Any]:
-    """Return the fields of a record, and the mean of runs with its interval in their place."""
-    if isinstance(found, Played):
-        return {"psi": found.psi, "half_width": found.half_width, "runs": len(found.final)}
+def fields_of(found: Any) -> dict[str, Any]:
+    """Return the fields of a record, or what it says of itself."""
+    if hasattr(found, "content"):
+        return dict(found.content())
     return {field.name: getattr(found, field.name) for field in fields(found)}
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
+    """Return a value as JSON holds it: infinity is a text, and what is no number null."""
     if isinstance(value, Scenario):
         return value.plain()
     if is_dataclass(value):
-        return _plain(_fields(value))
+        return plain_values(fields_of(value))
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {key: plain_values(inner) for key, inner in value.items()}
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain_values(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain_values(inner) for inner in value]
     if isinstance(value, float) and not isfinite(value):
         return "inf" if value > 0 else None
     return value
-
-
-def _half(width: float) -> str:
-    return f" ± {figure(width)}" if width > 0 else ""

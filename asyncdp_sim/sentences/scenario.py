@@ -15,10 +15,10 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.spec import superposable
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.guarantee import not_vouched_for
-from asyncdp_sim.privacy.label import UNTIMED, composition, stated_participation, stated_unit
-from asyncdp_sim.runs.warnings import NeverOnline, TicksMeet
+from asyncdp_sim.privacy.guarantee import UNTIMED, not_vouched_for
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
+from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.protocols import facts_of
@@ -230,6 +230,16 @@ def describe(scenario: Scenario) -> list[str]:
         *_against_claims(base),
         *_sweep(scenario),
     ]
+
+
+def first_screen(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a description that a decision needs.
+
+    Load, and what theory predicts beside throughput and duration, are left out.
+    """
+    kept = ("predicted throughput", "predicted: ")
+    left_out = ("offered load", "predicted", "no formula applies")
+    return [line for line in lines if line.startswith(kept) or not line.startswith(left_out)]
 
 
 def network_findings(scenario: Scenario) -> list[Notice]:

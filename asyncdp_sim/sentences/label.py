@@ -7,7 +7,8 @@ from math import inf, isclose, isfinite
 from typing import Any
 
 from asyncdp_sim.core.specification import kind_of, member
-from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers
+from asyncdp_sim.core.words import MOST_NUMBERS, agreed, as_float, number, numbers, sentence
+from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism, Mechanism, MechanismKind
 from asyncdp_sim.privacy.observers import Observer, ObserverKind, TranscriptObserver
 from asyncdp_sim.privacy.participation import OwnLearner, Participation
@@ -16,12 +17,6 @@ from asyncdp_sim.privacy.sensitivity import Sensitivity
 Manifest = Mapping[str, Any]
 PLAIN = kind_of(LaplaceMechanism)
 """The kind of mechanism that manifests may omit."""
-BROKEN = "not private: "
-"""Prefix of warnings that state why a result is not private as claimed."""
-UNSHOWN = "not shown: "
-"""Prefix of reasons if some queries were not checked and there is no other reason."""
-UNTIMED = "timing not accounted: "
-"""Prefix of the reason if senders and times reveal something about records."""
 
 
 def reasons(manifest: Manifest) -> list[str]:
@@ -221,6 +216,8 @@ def _after(mark: str, manifest: Manifest) -> list[str]:
     return [warning.partition(mark)[2] for warning in warnings if mark in warning]
 
 
+PRIVATE = {True: "yes", False: "NO", None: "not shown"}
+"""Whether a result is private as claimed, in words."""
 LONGEST = 100  # characters of a reason
 LISTED = 3  # reasons
 EXACT = "Exact: computed from the owners' records without noise, so that no ε covers this file."
@@ -324,7 +321,7 @@ def label(manifests: Sequence[Manifest]) -> Label:
         units = [unit.replace("is an owner:", f"is an owner{where}") for unit in units]
     rule = stated_participation(manifests)
     units += [] if rule is None else [rule]
-    sentences += [f"{unit[0].upper()}{unit[1:]}." for unit in units]
+    sentences += map(sentence, units)
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
         why = list(

@@ -2,20 +2,33 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import inf, isfinite
+from math import inf, isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
 
 from asyncdp_sim.core.units import ROUNDS, counts_rounds, in_unit, unit_of
 from asyncdp_sim.core.validation import show
-from asyncdp_sim.core.words import aligned, figure, known, number, some_of
+from asyncdp_sim.core.words import (
+    aligned,
+    as_float,
+    estimate,
+    extent,
+    figure,
+    known,
+    number,
+    numbers,
+    plus_minus,
+    some_of,
+)
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
-from asyncdp_sim.privacy.label import (
-    BROKEN,
-    UNSHOWN,
-    UNTIMED,
+from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
+from asyncdp_sim.results.manifest import read_manifest
+from asyncdp_sim.scenario import spoken
+from asyncdp_sim.sentences.gains import counted, joining, with_ends
+from asyncdp_sim.sentences.label import (
+    PRIVATE,
     Label,
     claims,
     composition,
@@ -32,12 +45,12 @@ from asyncdp_sim.privacy.label import (
     stated_participation,
     stated_unit,
 )
-from asyncdp_sim.results.manifest import read_manifest
-from asyncdp_sim.scenario import spoken
 
 
-def result_lines(directory: Path) -> list[str]:
-    """Return the figures that matter most of a result or a sweep directory, a line each.
+def result_lines(directory: Path, *, details: bool = True) -> list[str]:
+    """Return the figures of a result or a sweep directory, a line each.
+
+    Without details, those of the network and those that no decision needs are left out.
 
     Raises
     ------
@@ -49,7 +62,15 @@ def result_lines(directory: Path) -> list[str]:
         return _sweep(directory, manifest)
     rows = figures(manifest)
     width = max(len(name) for name, _ in rows)
-    return [f"{name:<{width}}  {value}" for name, value in rows]
+    kept = (row for row in rows if details or not _is_detail(*row))
+    return [f"{name:<{width}}  {value}" for name, value in kept]
+
+
+def _is_detail(name: str, value: str) -> bool:
+    """Return whether no decision needs a row of a result."""
+    network = [NAMES[key][0] for key in ("throughput", "p_repeat", *_WHERE_THERE_IS_ANY)]
+    further = ("replicates", "gains are of", "weighted by n_i")
+    return name in (*network, *further) or (name, value) == ("timing", "accounted")
 
 
 def notes(directory: Path) -> list[str]:
@@ -80,8 +101,9 @@ def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
         for text, kind in itertools.zip_longest(manifest["warnings"], kinds, fillvalue="noted")
         if kind not in ("noted", "target-reached") or any(mark in text for mark in _MARKS)
     }
-    further = [text for text in notes(directory) if text not in limits]
-    return [text for text in manifest["warnings"] if text in limits], further
+    made = [_made(part) for part in manifest.get("mixed_versions", [])]
+    first = [text for text in manifest["warnings"] if text in limits]
+    return first + made, [text for text in manifest["warnings"] if text not in limits]
 
 
 def _made(part: Mapping[str, Any]) -> str:
@@ -93,16 +115,19 @@ def _made(part: Mapping[str, Any]) -> str:
 def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return how good, who gains, how soon, at what privacy; the label; then the network."""
     summary, psi = manifest["summary"], manifest["summary"]["psi_final"]
-    predicted = {item["quantity"]: _theory(item) for item in manifest.get("predictions", [])}
+    predicted = {item["quantity"]: theory(item) for item in manifest.get("predictions", [])}
     intervals = summary.get("intervals", {})
 
-    def measured(key: str, unit: str = "") -> str:
+    def measured(key: str, unit: str) -> str:
         """Return a figure, its 95 % interval, and its predicted value, if any."""
-        interval, theory = intervals.get(key), predicted.get(key)
-        ends = "" if interval is None else ", 95 % {} … {}".format(*map(figure, interval))
-        beside = "" if theory is None else f" (theory {theory})"
-        value = figure(summary.get(key))
-        return f"{value}{unit * (value != '–')}{ends}{beside}"
+        value, ends = as_float(summary.get(key)), intervals.get(key)
+        if value is None:
+            return figure(None)
+        text = (
+            f"{figure(value)} {unit}" if ends is None else estimate(value, ends[0], ends[1], unit)
+        )
+        expected = predicted.get(key, (nan, nan))
+        return text if isnan(expected[0]) else f"{text} (theory {extent(expected)})"
 
     scenario = manifest["scenario"]
     unit = unit_of([scenario])
@@ -127,7 +152,7 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("replicates", str(len(manifest["replicates"]))),
         *_label(manifest),
         *(
-            (NAMES[key][0], in_unit(measured(key, f" {NAMES[key][1]}"), unit))
+            (NAMES[key][0], in_unit(measured(key, NAMES[key][1]), unit))
             for key in ("throughput", *_WHERE_THERE_IS_ANY)
             if key not in _WHERE_THERE_IS_ANY or summary.get(key) not in (None, 0.0)
         ),
@@ -140,19 +165,18 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _theory(prediction: Mapping[str, Any]) -> str | None:
-    """Return the predicted value or range of a figure; None without a prediction."""
-    if prediction["value"] is not None:
-        return figure(prediction["value"])
-    low, high = prediction.get("low"), prediction.get("high")
-    return None if low is None else f"{figure(low)} to {figure(high)}"
+def theory(prediction: Mapping[str, Any]) -> tuple[float, float]:
+    """Return what a figure lies between by theory: twice the one value, or NaN where unknown."""
+    value = as_float(prediction["value"])
+    low, high = (known(prediction.get(end)) for end in ("low", "high"))
+    return (low, high) if value is None else (value, value)
 
 
 def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows of the privacy label: private or not and why, true ε, timing, release."""
     text, unit, alone = label([manifest]), stated_unit(manifest), composition([manifest])
     stated = f", δ = {number(text.delta)}" if text.delta is not None and text.delta > 0 else ""
-    kept = _verdict(text) if claims(manifest) else "nothing is claimed"
+    kept = PRIVATE[text.private] if claims(manifest) else "nothing is claimed"
     true = epsilon_words(manifest)
     if text.private is True:
         sign = "=" if len(set(epsilons(manifest))) == 1 else "≤"
@@ -195,10 +219,6 @@ def _epsilon(said: Label) -> str:
     return f"{'≥ ' if least else ''}{figure(said.epsilon_true)}"
 
 
-def _verdict(said: Label) -> str:
-    return {True: "yes", False: "NO", None: "not shown"}[said.private]
-
-
 def _spent(figures: Mapping[str, Any]) -> str:
     """Return what was charged, which is for answers, and never for when they come."""
     if figures["max_spent_ratio"] is None:
@@ -207,56 +227,50 @@ def _spent(figures: Mapping[str, Any]) -> str:
     return charged if figures["timing_accounted"] else f"{charged}, for the answers alone"
 
 
-VERDICTS = ("gains", "does worse", "no material difference", "undecided")
-"""In the order in which they are counted."""
+def decision(manifest: Mapping[str, Any]) -> str | None:
+    """Return what the average owner of a run gains; None where no run has judged it."""
+    together = manifest.get("consortium")
+    if together is None:
+        return None
+    budgets = [value for value in epsilons(manifest) if isfinite(value)]
+    where = f"at ε = {numbers(budgets)}" if len(budgets) > 0 else "without privacy"
+    return joining(together, manifest.get("unit"), where)
+
+
+def verdicts(manifest: Mapping[str, Any]) -> str:
+    """Return how many owners of a run have each verdict, where it has judged gains."""
+    together = manifest["consortium"]
+    return counted(together["verdicts"], f"of {sum(together['verdicts'].values())} owners")
 
 
 def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows on what owners gain on new cases of their own, or that nobody has judged it."""
-    together = manifest.get("consortium")
-    if together is None:
+    mean = decision(manifest)
+    if mean is None:
         yield "mean gain", "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
         return
-    owners = sum(together["verdicts"].values())
-    guessing = together["no_better_than_guessing"]
-    if guessing > 0:
+    together = manifest["consortium"]
+    yield "mean gain", mean
+    yield "verdicts", f"{verdicts(manifest)} (gains.parquet)"
+    if together["no_better_than_guessing"] > 0:
         yield (
             "worse than guessing",
-            f"{guessing} of {owners} owners: joint and adapted model err as much as one guess for "
-            "all cases",
+            f"{together['no_better_than_guessing']} owners: joint and adapted model err as much as "
+            "one guess for all cases",
         )
-    unit = manifest.get("unit")
     yield (
-        "mean gain",
-        f"{_with_ends(together)}{'' if unit is None else f' {unit}'}, {manifest['score']}: "
-        f"{together['verdict']}, if {together['assumes']}",
+        "gains are of",
+        f"the {manifest['score']} on {together['judged_on']}, if {together['assumes']}",
     )
-    yield (
-        "mean own error",
-        f"{figure(together['own'])}, of owners' best own models, on {together['judged_on']}; "
-        f"a gain counts from 5 % of it on",
-    )
-    weighted = together["by_records"]
-    yield "weighted by n_i", f"mean gain {_with_ends(weighted)}: {weighted['verdict']}"
-    counts = [f"{name} {together['verdicts'].get(name, 0)}" for name in VERDICTS]
-    yield "verdicts", f"{', '.join(counts)}, of {owners} owners (gains.parquet)"
-
-
-def _with_ends(gain: Mapping[str, Any]) -> str:
-    ends = f"{figure(gain['low'])} … {figure(gain['high'])}"
-    return f"{figure(gain['gain'])}, 95 % {ends}"
+    weighted = with_ends(together["by_records"], manifest.get("unit"))
+    yield "weighted by n_i", f"{weighted}: {together['by_records']['verdict']}"
 
 
 def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]]:
     """Yield rows on held-out rows, owners alone, and the parts of ψ, where they were asked for."""
     if "held_out_final" in figures:
-        alone = figures.get("held_out_alone")
-        yield (
-            "held-out loss",
-            f"median {figure(figures['held_out_final']['median'])}, of θ* "
-            f"{figure(figures.get('held_out_optimum'))}"
-            + ("" if alone is None else f", of owners alone {figure(alone)}"),
-        )
+        texts = {name: figures.get(f"held_out_{name}") for name in ("optimum", "alone")}
+        yield "held-out loss", _beside(figures["held_out_final"], **texts)
     if "profits_psi" in figures:
         fits = figures["profits_psi"]
         yield (
@@ -268,9 +282,17 @@ def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]
         names = ("bias", "selection", "transient", "noise")
         by_name = {name: parts.get(name) for name in (*names, "noise_se", "reason")}
         values = [f"{name} {figure(by_name[name])}" for name in names if by_name[name] is not None]
-        noisy = "" if by_name["noise_se"] is None else f" ± {figure(by_name['noise_se'])}"
+        if by_name["noise"] is not None and by_name["noise_se"] is not None:
+            values[-1] = f"noise {plus_minus(by_name['noise'], by_name['noise_se'])}"
         why = [] if by_name["reason"] is None else [f"({by_name['reason']})"]
-        yield "parts of mean ψ", " ".join([", ".join(values) + noisy, *why]).strip()
+        yield "parts of mean ψ", " ".join([", ".join(values), *why]).strip()
+
+
+def _beside(final: Mapping[str, Any], optimum: Any, alone: Any = None, guess: Any = None) -> str:
+    """Return a score of the private models beside those of θ*, owners alone and guessing."""
+    text = f"median {figure(final['median'])}, of θ* {figure(optimum)}"
+    text += "" if alone is None else f", of owners alone {figure(alone)}"
+    return text + ("" if guess is None else f", of guessing {figure(guess)}")
 
 
 def _energy(
@@ -278,13 +300,13 @@ def _energy(
 ) -> Iterator[tuple[str, str]]:
     """Yield rows on joules and bytes, where the summary has them."""
     if "joules" in figures:
-        values = measured("joules_per_update", " J per update")
+        values = measured("joules_per_update", "J per update")
         yield "energy", f"{figure(figures['joules'])} J per replicate, {values}"
     if "bytes_sent" in figures and "bytes_received" in figures:
         sent, heard = (number(round(figures[f"bytes_{way}"])) for way in ("sent", "received"))
         yield "bytes", f"{sent} sent, {heard} received by all owners per replicate"
     if "learner_watts" in figures:
-        yield "learner draws", measured("learner_watts", " W")
+        yield "learner draws", measured("learner_watts", "W")
 
 
 def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str, str]]:
@@ -303,10 +325,7 @@ def _scores(figures: Mapping[str, Any], unit: str | None) -> Iterator[tuple[str,
             (better if ahead > 0 else no_better).append(score.words)
         yield (
             f"held-out {score.words}" + (f" ({unit})" if score.in_units and unit else ""),
-            f"median {figure(final['median'])}, of θ* "
-            f"{figure(figures.get(f'held_out_{score.name}_optimum'))}"
-            + ("" if alone is None else f", of owners alone {figure(alone)}")
-            + ("" if guess is None else f", of guessing {figure(guess)}"),
+            _beside(final, figures.get(f"held_out_{score.name}_optimum"), alone, guess),
         )
     if len(no_better) > 0:
         complete = "by every score" if len(better) == 0 else f"by {', '.join(no_better)}"
@@ -342,7 +361,7 @@ def _sweep(directory: Path, manifest: Mapping[str, Any]) -> list[str]:
                 *grid[int(place)],
                 *(figure(psi[part]) for part in ("median", "q25", "q75")),
                 figure(cell["summary"]["simulated_time"]),
-                _verdict(text) if claims(cell) else "no claim",
+                PRIVATE[text.private] if claims(cell) else "no claim",
                 _epsilon(text),
                 figure(text.delta or 0),
             ]

@@ -10,7 +10,7 @@ so that σ_L = σ/2 and σ_i = σ/(2N). An update with owner i averages x_L and 
 
 :func:`with_transient` is the paper's bound with its corrections; what the paper prints is none.
 The bound to use on smooth losses
-is :mod:`~asyncdp_sim.theory.bounds`: it needs neither bounded gradients nor gossip's
+is :mod:`~analysis.exact.bounds`: it needs neither bounded gradients nor gossip's
 spectrum.
 
 Assumed are owners i_k independent with probabilities π_i, answers at staleness 0, independent noise
@@ -19,7 +19,7 @@ convex g.
 
 Algorithm 1 moves θ⁺ = θ − ρ_k (∇f(θ) + w), ρ_k = ρ/(T²k), w = Σ (n_i/n) w_i the noise of a round
 that all owners answer, E‖w‖² = Σ ν_i²
-(:func:`~asyncdp_sim.theory.bounds.answer_noise`). f is L-strongly convex with
+(:func:`~analysis.exact.bounds.answer_noise`). f is L-strongly convex with
 λ-Lipschitz gradient, Θ is the whole space. Of Theorem 3 only the shape is known.
 """
 
@@ -30,10 +30,6 @@ from math import expm1, log1p, sqrt
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.learning.algorithms import OneOnOne
-from asyncdp_sim.learning.answers import AnswerNoise
-from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.theory.formulas.arguments import (
     count,
     finite,
@@ -400,41 +396,6 @@ def sharpened(
         root = bias + sqrt(bias**2 + push * gain)
         loss, push = bias * gain / root, push + bias * root / gain
     return GeometricBound(nonnegative("start", start), 1 - gain + loss, push)
-
-
-def psi_bound(
-    algorithm: OneOnOne, objective: Quadratic, noise: AnswerNoise, updates: int, chosen: Array
-) -> float | None:
-    """Return a bound on E ψ(θ_L,T), Theorem 2 (Async) mended and for smooth losses.
-
-    None where its assumptions fail: steps too large for the curvature, or θ* on the bound of Θ.
-
-    Parameters
-    ----------
-    algorithm, objective, noise
-        Of the scenario.
-    updates : int
-        T.
-    chosen : array (N,)
-        π_i.
-    """
-    n_owners, sigma = objective.n_owners, objective.sigma
-    start = {"zeros": 0.0, "ones": 1.0, "uniform": 0.5}[algorithm.initial]
-    apart = float(np.sum(np.square(start - objective.optimum)))
-    if algorithm.initial == "uniform":
-        apart += objective.n_features / 12
-    try:
-        steps = step_sizes(
-            n_owners, sigma, rho=algorithm.rho(n_owners, updates, sigma), updates=updates,
-            central_step=algorithm.central_step, probability=chosen,
-            inverse_rate=algorithm.inverse_rate,
-        )  # fmt: skip
-        loud = answer_noise(objective.weights, noise.variance, objective.n_features)
-        slopes = quadratic_slopes(objective.gram, objective.moment, objective.weights, sigma)
-        bound = sharpened(steps, loud, slopes=slopes, start=(n_owners + 1) * apart)
-    except SpecError:
-        return None
-    return excess_bound(bound.after(updates), objective.smoothness) / objective.least
 
 
 def collab_transient(

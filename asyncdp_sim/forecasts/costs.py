@@ -1,53 +1,46 @@
-"""Costs of a scenario's owners against each observer that applies, side by side."""
+"""Costs beside ψ: the energy of owners, and what each observer that applies learns of a record."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.core.words import figure
+from asyncdp_sim.decision.forecast import CostAgainst, EnergyForecast
 from asyncdp_sim.forecasts.population import Population, value_alone
+from asyncdp_sim.measures.energy import expected
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.prediction import Unknown
 
-Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
+def energy_forecast(scenario: Scenario, time: float, half_width: float) -> EnergyForecast | None:
+    """Return the energy of a run of this expected duration; None where none is specified.
 
-@dataclass(frozen=True, eq=False)
-class CostAgainst:
-    """The cost to owners' records against one observer, by one simulated network.
-
-    Attributes
+    Parameters
     ----------
-    name, observer : str
-        What it is called in a table, and who it is.
-    epsilon : float
-        The largest ε over owners, at the noise of the scenario.
-    least : float or None
-        The largest ε of a pair of datasets, below which no claim is true; None where none is
-        known.
-    quieter : float
-        The share of the noise, of answers that are heard, at which some owner's ε against it would
-        be its whole budget.
-    psi : float or None
-        Expected ψ with so much noise, which is affine in the noise variances; None where
-        gradients are clipped, or the loss is not quadratic.
-    psi_alone_above : int or None
-        Owners whose own model has a larger ψ than that.
+    scenario : Scenario
+        Without a sweep.
+    time, half_width : float
+        Until the last update (time units), and of its 95 % interval.
     """
-
-    name: str
-    observer: str
-    epsilon: float
-    least: float | None
-    quieter: float
-    psi: float | None
-    psi_alone_above: int | None
+    if scenario.energy is None:
+        return None
+    result = expected(scenario.energy, scenario.network)
+    if isinstance(result, Unknown):
+        return EnergyForecast(None, 0.0, (), None, None, result.reason)
+    per_unit, updates = float(result.watts.sum()) * scenario.energy.seconds, result.updates * time
+    return EnergyForecast(
+        joules=per_unit * time,
+        joules_half_width=per_unit * half_width,
+        watts=tuple(result.watts.tolist()),
+        bytes_sent=result.sent * updates,
+        bytes_received=result.received * updates,
+        reason="",
+    )
 
 
 def by_observer(known: Population, psi: float, noise_free: float) -> tuple[CostAgainst, ...]:
@@ -127,14 +120,3 @@ def _quieter(budgets: Array, learned: Array, delta: float) -> float:
 def _with(scenario: Scenario, changed: dict[str, object]) -> Scenario:
     privacy = scenario.privacy.model_copy(update=changed)
     return scenario.model_copy(update={"privacy": privacy})
-
-
-def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
-    """Return a table of texts, its header first."""
-    header = ["ε against", "at most", "at least", "noise", "ψ then", "ψ alone above"]
-    figures = ("epsilon", "least", "quieter", "psi", "psi_alone_above")
-    rows = [[cost.name, *(figure(getattr(cost, name)) for name in figures)] for cost in found]
-    return [header, *rows]
-
-
-__all__ = ["CostAgainst", "applying", "as_rows", "by_observer"]
