@@ -25,8 +25,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     gained,
     longest,
 )
-from asyncdp_sim.forecasts.by_runs import QuickRuns
-from asyncdp_sim.forecasts.population import affordable, population
+from asyncdp_sim.forecasts.population import QuickRuns, affordable, population
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 
