@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = ("simpy.md", "kinds/README.md")
+PAGES = ("recipes.md", "kinds/README.md")
 
 
 @pytest.mark.parametrize("name", PAGES)

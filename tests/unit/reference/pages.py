@@ -18,6 +18,37 @@ Each table of a scenario file has its kinds and their fields, on this page and o
 field without "of" belongs to all kinds. One time unit is the mean time between two ticks of a clock
 with rate one. Wherever a field takes a duration, it takes a law: a table of `compute`. `asyncdp
 describe PATH` prints one field or kind, and editors complete a file by `asyncdp schema`.
+
+A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
+public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
+
+```toml
+schema = 1
+id = "stays"
+[run]
+seed = 1
+replicates = 20
+updates = 60
+[data]
+kind = "table"
+path = "stays.csv"
+target = "days"
+split = { column = "site" }
+public_records = 300
+preprocessing = "pca"
+features = 2
+[model]
+kind = "ridge"
+regularisation = 1e-3
+[algorithm]
+kind = "async-gossip"
+rho = 1.0
+[privacy]
+epsilon = 10.0
+mechanism = "laplace"
+sensitivity = { kind = "clip", bound = 6.0 }
+budget = { kind = "per-owner-cap", answers = 30 }
+```
 """
 PARTS = {
     "owners-and-data": ("Owners and data", ("owners", "data")),

@@ -37,7 +37,7 @@ def test_a_section_ends_where_the_next_one_begins():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("glosary", "docs: given 'glosary'; did you mean glossary or topology? asyncdp docs "),
+        ("glosary", "docs: given 'glosary'; did you mean glossary? asyncdp docs "),
         ("semantics#clock", "semantics#clocks"),
         ("????", "given '????'; asyncdp docs prints all topics"),
     ],
