@@ -18,9 +18,8 @@ _SCENARIO = """# Fields of scenario files
 Each table of a scenario file has its kinds and their fields, on this page and on those below. A
 field without "of" belongs to all kinds. One time unit is the mean time between two ticks of a clock
 with rate one. Wherever a field takes a duration, it takes a law: a table of `compute`. A field
-without a default may be absent, unless it is **required**. [Parts](../parts/README.md) describe
-kinds. `asyncdp describe PATH` prints one field or kind; editors complete a file by `asyncdp
-schema`.
+without a default may be absent, unless it is **required**. `asyncdp describe KIND` prints more of a
+kind, [parts](../parts/README.md) all; editors complete a file by `asyncdp schema`.
 
 A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
 public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
@@ -65,9 +64,6 @@ PARTS = {
     "privacy": ("Privacy", ("privacy",)),
 }  # fmt: skip
 """Pages below that of the top of a scenario file: title, and tables."""
-ELSEWHERE = ("clock", "compute", "availability", "channel", "privacy.mechanism", "protocol",
-             "algorithm")  # fmt: skip
-"""Tables whose kinds ``docs/parts`` describes."""
 _RESULTS = """# Tables and figures of results
 
 The columns of every table that `asyncdp run` and `asyncdp sweep` write. Times are in time units; a
@@ -179,9 +175,10 @@ def _named() -> frozenset[str]:
 
 
 def _kind(table: TableEntry, kind: KindEntry) -> str:
-    """Return a row; a family with a page of its own has the rest of a kind's meaning there."""
-    meaning = kind.meaning if table.path in ELSEWHERE else f"{kind.meaning} {kind.more}".strip()
-    return _row(f"`{kind.kind}`", " ".join(meaning.split()), f"`{kind.example}`")
+    """Return a row: ``asyncdp describe`` says more, and so do pages of parts and of privacy."""
+    bare = f'{table.path} = {{ kind = "{kind.kind}" }}'
+    example = "" if kind.example == bare else f"`{kind.example}`"
+    return _row(f"`{kind.kind}`", kind.meaning, example)
 
 
 def _field(table: TableEntry, field: Field) -> str:
