@@ -3,8 +3,8 @@
 FILE is ``docs/benchmarks.md`` by default, and the rows that ``docs/how-long.md`` has of it are then
 written there too; or it is another file with the two markers. ``--peers`` times published peers
 instead, each in an environment of its own that is made in ``.peers`` and kept there, and rewrites
-their table. Exit 0 done; 1 where a ratio is lower than asked (the table says so) or a benchmark broke
-(the table is left as it was); 2 the file has no place for a table.
+their table. Exit 0 done; 1 where a ratio is lower than asked (the table says so) or a benchmark
+broke (the table is left as it was); 2 the file has no place for a table.
 """
 
 import sys

@@ -17,7 +17,7 @@ from tests.nightly.reports import ROOT
 pytestmark = pytest.mark.no_evidence
 
 DIFFERENT = re.compile(r"^\| `(test_\w+)` \| [^|]+\. \|$", flags=re.MULTILINE)
-"""A row of the table in ``docs/recipes.md``: a test of SimPy's that fails on the kernel, and why."""
+"""A row of ``docs/recipes.md``: a test of SimPy's that fails on the kernel, and why."""
 LEFT_OUT = ("test_rt.py", "test_benchmark.py")
 """Tests of the environment in real time, and of speed, which need a plugin."""
 ON_THE_KERNEL = """

@@ -1,5 +1,6 @@
 """The generated pages of the reference: fields of scenarios, and columns of results."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -190,8 +191,7 @@ def _values(field: Field) -> str:
     if field.path in _named():
         domain = f"[a table](#{field.path.replace('.', '')})"
     else:
-        domain = field.domain.replace("numbers > 0 and ≤ 1000000000", "numbers > 0, ≤ 10⁹")
-        domain = domain.replace("numbers ≥ 0 and ≤ 1000000000", "numbers ≥ 0, ≤ 10⁹")
+        domain = re.sub(r" and ≤ 1000000000\b", ", ≤ 10⁹", field.domain)
     unit = "" if field.unit in ("", "none") else f" ({field.unit})"
     known = {"required": "; **required**", "absent": ""}
     return f"{domain}{unit}{known.get(field.default, f'; default `{field.default}`')}"

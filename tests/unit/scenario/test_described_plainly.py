@@ -50,8 +50,9 @@ def test_predictions_have_names_and_units_and_no_columns(name):
 
 
 def test_the_load_is_said_in_exchanges():
-    [load] = [line for line in lines("lending-timing") if line.startswith("offered load: ")]
-    assert load.endswith(" exchanges at a time, if every online tick starts one")
+    [load] = [line for line in lines("vary-owners") if line.startswith("offered load: ")]
+    assert load.endswith(" simultaneous exchanges, if every online tick starts one)")
+    assert "offered load" not in "\n".join(lines("lending-timing"))  # exchanges take no time
 
 
 def test_channels_are_named_as_in_pictures():
