@@ -19,6 +19,8 @@ PAGES = {
     "algorithm": "algorithms.md",
 }
 """Families with a page of all their members."""
+SHOWN = 2
+"""Oracles that a section names, those of the fewest kinds; the page of oracles has all."""
 BLOCK = re.compile(
     r"(?<=<!-- oracles )([\w-]+)\.([\w-]+) -->\n(.*?)(?=<!-- end of oracles -->)", re.S
 )
@@ -74,12 +76,11 @@ def _oracles(family: str, member: type[Variant]) -> str:
         return f"Basis: **{basis.words}**. No test compares its numbers with anything independent."
     found = oracles_of(member)
     named = {each.__name__ for each in members(FAMILIES[family])}
-    own = [_plain(oracle.statistic) for oracle in found if oracle.kinds[0] in named]
+    close = sorted((each for each in found if each.kinds[0] in named), key=lambda o: len(o.kinds))
+    own = [_plain(oracle.statistic) for oracle in close[:SHOWN]]
     others = len(found) - len(own)
-    first = "; ".join(own) if len(own) > 0 else ""
-    noun = "oracle" if others == 1 else "oracles"
-    more = f"{others} [{noun}](../verification/oracles.md) of other parts" if others > 0 else ""
-    return f"Basis: **{basis.words}**. Checked: {'; '.join(filter(None, (first, more)))}."
+    more = f"{others} [more](../verification/oracles.md)" if others > 0 else ""
+    return f"Basis: **{basis.words}**. Checked: {'; '.join(filter(None, (*own, more)))}."
 
 
 def _plain(text: str) -> str:

@@ -17,8 +17,9 @@ _SHOWN = {
 _HEAD = """# Python
 
 `import asyncdp_sim as ad` provides the names below; `help(ad.run)` adds examples, which tests
-execute. Tables are pandas frames: `frame.attrs["units"]` has the unit of each column,
-`frame.attrs["meanings"]` its meaning. Pictures are matplotlib axes:
+execute, and what each raises of the [errors](#errors). Tables are pandas frames:
+`frame.attrs["units"]` has the unit of each column, `frame.attrs["meanings"]` its meaning.
+Pictures are matplotlib axes:
 `axes.figure.savefig("picture.png")` saves one. Notebooks display scenarios, results, sweeps,
 forecasts, traces, audits and comparisons. In a script, call functions with `workers` below
 `if __name__ == "__main__":`.
@@ -74,9 +75,9 @@ def _sections(docstring: str) -> Iterator[str]:
     text, *rest = re.split(r"^(\w[\w ]*)\n-{3,}\n", docstring, flags=re.M)
     yield f"{_markdown(text.strip())}\n"
     for title, body in zip(rest[::2], rest[1::2], strict=True):
-        if title == "Examples":
+        if title in ("Examples", "Raises"):
             continue
-        if title in ("Raises", "Returns", "Yields"):
+        if title in ("Returns", "Yields"):
             yield "".join(f"{title} {_markdown(line)}\n" for line in _entries(body))
             continue
         rows = (f"- {_markdown(line)}" for line in _entries(body))
