@@ -282,7 +282,7 @@ def whole(
         ε of every owner.
     folder : Path
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
     timing : Timing
         How soon; absent, rounds of answers.
 

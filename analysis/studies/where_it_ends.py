@@ -1,7 +1,7 @@
 """The objective that is learned: where the models of each variant end, and each owner's optimum.
 
 For small steps the mean model settles where Σ w_i ℓ_i + (σ/2)‖θ‖² is least
-(docs/stale-steps.md).
+(docs/recipes.md).
 """
 
 from collections.abc import Sequence

@@ -183,7 +183,7 @@ def audit(
     workers : int
         Number of processes, ≥ 1. Results do not depend on it.
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def run(
         A ``map`` over so many processes that are there already; see
         :func:`~asyncdp_sim.runs.replicates.processes`.
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
     gains : bool
         Whether to judge what owners gain, where rows are apart from training.
 
@@ -113,7 +113,7 @@ def run_together(
     traces : sequence of Trace
         One per replicate, of all replicates.
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
 
     Yields
     ------
@@ -157,7 +157,7 @@ def reproduce(
     on_note : callable
         Told what it was made with, where that is not what is here.
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
 
     Raises
     ------

@@ -38,14 +38,13 @@ def pages() -> dict[str, Path]:
 
 
 def topics() -> list[str]:
-    """Return a line for each page: its topic, and the title where that says more."""
+    """Return a line for each page: its topic and its title."""
     titles = {
         name: file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         for name, file in pages().items()
     }
     width = max(map(len, titles))
-    rows = ((name, "" if title == name.split("/")[-1] else title) for name, title in titles.items())
-    return [f"{name:<{width}}  {title}".rstrip() for name, title in rows]
+    return [f"{name:<{width}}  {title}" for name, title in titles.items()]
 
 
 def page_text(name: str) -> str:
