@@ -38,7 +38,6 @@ from asyncdp_sim.figures.kit.picture import (
 from asyncdp_sim.figures.kit.style import style_sheet
 from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
-from asyncdp_sim.figures.studies import IN_CLONE, STUDIES
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep, open_directory
 
@@ -56,16 +55,22 @@ OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
 
 Studies = Mapping[str, SweepFigure[Any]]
 """By the name of an entry of the catalogue: the picture of its own question."""
+IN_CLONE = (
+    "async-06", "async-10", "bias-of-absence", "collab-06", "collab-11", "correlated-noise",
+    "hide-the-owner", "owner-learner-collude", "privacy-over-distance", "steps-against-staleness",
+    "whom-to-ask", "wifi-contention",
+)  # fmt: skip
+"""Entries whose picture stands in ``analysis.studies``, which is not installed."""
 
 
-def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[LazyFigure], list[str]]:
+def plan(opened: Result | Sweep, studies: Studies | None = None) -> tuple[list[LazyFigure], list[str]]:
     """Return all pictures that a result or a sweep has, and notes on those that it lacks.
 
     Parameters
     ----------
     opened : Result or Sweep
-    more : mapping, optional
-        Pictures of entries beyond those of this package.
+    studies : mapping, optional
+        Pictures of single entries.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[Lazy
         reasons = [figure.why_not(opened) for figure in changes.ALL]
         if None not in reasons:
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        entries += of_entry(opened, name, notes, STUDIES if more is None else {**STUDIES, **more})
+        entries += of_entry(opened, name, notes, studies or {})
     if shown:
         entries += networks.pictures(traces.ALL, shown, notes)
     else:
@@ -106,7 +111,7 @@ def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[Lazy
 
 
 def of_entry(
-    sweep: Sweep, name: str, notes: list[str], studies: Studies = STUDIES
+    sweep: Sweep, name: str, notes: list[str], studies: Studies
 ) -> list[LazyFigure]:
     """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
 
@@ -270,7 +275,7 @@ def draw_all(
     paper : Paper
         Format of the files, and the width at which they are printed.
     studies : mapping, optional
-        Pictures of entries of the catalogue beyond those of this package.
+        Pictures of entries of the catalogue, by the entry's name.
 
     Raises
     ------

@@ -1,15 +1,11 @@
-"""Pictures that answer a single entry's own question, beyond the common ones."""
+"""Mean ψ over ε or the number of owners, as single entries ask for it."""
 
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.figures.collusion import FIGURE as COLLUSION
 from asyncdp_sim.figures.psi_lines import PsiSeries, lines, series_of
 from asyncdp_sim.figures.references import HOSPITAL, LENDING, Reference
-from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
@@ -40,18 +36,3 @@ CORRELATED_NOISE = lines("correlated-noise", by_noise)
 HIDE_THE_OWNER = lines(
     "hide-the-owner", partial(series_of, x=OWNERS, by=VARIANT, references=(OWN,))
 )
-
-
-STUDIES: Mapping[str, SweepFigure[Any]] = {
-    "async-06": ASYNC_06,
-    "async-10": ASYNC_10,
-    "correlated-noise": CORRELATED_NOISE,
-    "hide-the-owner": HIDE_THE_OWNER,
-    "owner-learner-collude": COLLUSION,
-}
-"""By the entry's name."""
-IN_CLONE = (
-    "bias-of-absence", "collab-06", "collab-11", "privacy-over-distance", "steps-against-staleness",
-    "whom-to-ask", "wifi-contention",
-)  # fmt: skip
-"""Entries whose picture stands in ``analysis.studies``, which is not installed."""
