@@ -12,8 +12,7 @@ from matplotlib.axes import Axes
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS
-from asyncdp_sim.figures.kit.style import canvas, sheet, style
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, canvas, sheet, style
 from asyncdp_sim.figures.traces import first_with_updates, window
 from asyncdp_sim.results import Result
 

@@ -4,8 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from asyncdp_sim.figures.psi_lines import PsiSeries, lines, series_of
-from asyncdp_sim.figures.references import HOSPITAL, LENDING, Reference
+from asyncdp_sim.figures.psi_lines import HOSPITAL, LENDING, PsiSeries, Reference, lines, series_of
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 

@@ -18,9 +18,8 @@ from asyncdp_sim.figures.kit.drawer import (
     wrapped,
 )
 from asyncdp_sim.figures.kit.outcomes import FIGURES, psi_at_end
-from asyncdp_sim.figures.kit.scales import MOST as DIVERGED
-from asyncdp_sim.figures.kit.scales import WIDE, is_wide
-from asyncdp_sim.figures.kit.style import BLUE, looks
+from asyncdp_sim.figures.kit.style import BLUE, WIDE, is_wide, looks
+from asyncdp_sim.figures.kit.style import MOST as DIVERGED
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, is_number
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis

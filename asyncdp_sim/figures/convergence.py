@@ -22,8 +22,7 @@ from asyncdp_sim.figures.kit.drawer import (
     draw,
 )
 from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, row_labels, save, write
-from asyncdp_sim.figures.kit.scales import WIDE, time_axis
-from asyncdp_sim.figures.kit.style import BLUE, GRAY, THEORY, looks, plain_text
+from asyncdp_sim.figures.kit.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.labels import words

@@ -37,7 +37,7 @@ from asyncdp_sim.figures.kit.picture import (
 )
 from asyncdp_sim.figures.kit.style import style_sheet
 from asyncdp_sim.figures.networks import DrawnNetwork
-from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
+from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep, open_directory
 
@@ -63,7 +63,9 @@ IN_CLONE = (
 """Entries whose picture stands in ``analysis.studies``, which is not installed."""
 
 
-def plan(opened: Result | Sweep, studies: Studies | None = None) -> tuple[list[LazyFigure], list[str]]:
+def plan(
+    opened: Result | Sweep, studies: Studies | None = None
+) -> tuple[list[LazyFigure], list[str]]:
     """Return all pictures that a result or a sweep has, and notes on those that it lacks.
 
     Parameters
@@ -110,9 +112,7 @@ def plan(opened: Result | Sweep, studies: Studies | None = None) -> tuple[list[L
     return planned + [picture.of(name) for picture in entries], notes
 
 
-def of_entry(
-    sweep: Sweep, name: str, notes: list[str], studies: Studies
-) -> list[LazyFigure]:
+def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[LazyFigure]:
     """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
 
     Parameters

@@ -11,8 +11,7 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.scales import is_wide
-from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.kit.style import THEORY, is_wide, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 

@@ -11,8 +11,15 @@ from asyncdp_sim.core.words import as_float, known, numbers
 from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.outcomes import owner_table
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
-from asyncdp_sim.figures.kit.style import BAND, BLUE, THEORY, VERMILION, plain_text
+from asyncdp_sim.figures.kit.style import (
+    BAND,
+    BLUE,
+    FEW_OWNERS,
+    THEORY,
+    VERMILION,
+    plain_text,
+    time_axis,
+)
 from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants

@@ -14,8 +14,7 @@ from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured, wrapped
 from asyncdp_sim.figures.kit.outcomes import mean_of, mean_psi_at_end, owner_table
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS
-from asyncdp_sim.figures.kit.style import THEORY, looks, plain_text
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, THEORY, looks, plain_text
 from asyncdp_sim.measures.scores import SCORES, Score
 
 ASIDE = 0.4  # from the first line's marker to the last, in owners

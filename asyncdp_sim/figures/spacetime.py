@@ -22,8 +22,7 @@ from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
-from asyncdp_sim.figures.kit.style import OKABE_ITO, plain_text, sheet, style
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, OKABE_ITO, plain_text, sheet, style, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind

@@ -10,8 +10,16 @@ from asyncdp_sim.core.units import to_units, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.drawer import Layer, Panel, Side
 from asyncdp_sim.figures.kit.outcomes import owner_table
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
-from asyncdp_sim.figures.kit.style import BAND, BLUE, DARK_BLUE, LIGHT_BLUE, THEORY, VERMILION
+from asyncdp_sim.figures.kit.style import (
+    BAND,
+    BLUE,
+    DARK_BLUE,
+    FEW_OWNERS,
+    LIGHT_BLUE,
+    THEORY,
+    VERMILION,
+    time_axis,
+)
 from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result

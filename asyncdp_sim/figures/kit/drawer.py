@@ -21,17 +21,20 @@ from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
-from asyncdp_sim.figures.kit.scales import (
+from asyncdp_sim.figures.kit.style import (
     AT_END,
     MOST,
+    THEORY,
     WIDE,
+    legible,
     log_axis,
     number_ticks,
     owner_ticks,
     per_cent,
     plain_numbers,
+    sheet,
+    style,
 )
-from asyncdp_sim.figures.kit.style import THEORY, legible, sheet, style
 from asyncdp_sim.scenario import Participants
 
 Kind = Literal[

@@ -24,8 +24,7 @@ from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
 from asyncdp_sim.figures.kit.layout import fit, laid_out
-from asyncdp_sim.figures.kit.scales import leaves_frame
-from asyncdp_sim.figures.kit.style import DPI, VERMILION, style
+from asyncdp_sim.figures.kit.style import DPI, VERMILION, leaves_frame, style
 from asyncdp_sim.privacy import label as labels
 from asyncdp_sim.privacy.label import COLUMNS, Label
 from asyncdp_sim.results import Result

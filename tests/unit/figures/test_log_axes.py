@@ -12,8 +12,7 @@ from asyncdp_sim.figures.kit import picture as pictures
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import save
-from asyncdp_sim.figures.kit.scales import AT_END, MOST, leaves_frame, log_axis
-from asyncdp_sim.figures.kit.style import canvas
+from asyncdp_sim.figures.kit.style import AT_END, MOST, canvas, leaves_frame, log_axis
 from tests.unit.figures.made import curve, finished, made
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,7 +8,7 @@ import pytest
 from analysis.studies import studies
 from asyncdp_sim.figures import changes
 from asyncdp_sim.figures.draw import IN_CLONE, of_entry
-from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
+from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from tests.unit.figures.made import curve, finished, made
 
