@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours
 from asyncdp_sim.results import Result
@@ -59,7 +59,7 @@ def long_absence(
                   Layer("level", y=each.exact, name=said, look=dashed)]  # fmt: skip
     across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
-    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 3.0), columns=2))
+    said = Declaration([Panel(marks, across, side)], (6.5, 3.0))
     caption = (
         "Mean ψ late in the run against the mean length of one owner's cycles of presence and "
         "absence. Its share of time online is constant. Curve: predicted; dots: measured. Dashed: "
@@ -72,4 +72,4 @@ def long_absence(
         "two_standard_errors": np.concatenate([about, [each.about for each in flat]]),
         "predicted": np.concatenate([np.interp(x, lengths, curve), [e.exact for e in flat]]),
     }
-    return Picture(name, figure, table, caption, label(list(results)))
+    return Picture(name, said, table, caption, label(list(results)))

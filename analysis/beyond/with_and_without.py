@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.results import Result
@@ -39,7 +39,7 @@ def with_and_without(
     marks.append(Layer("line", name="predicted", look=dashed))
     across = Side("$\\gamma$: how much chances of presence swing", ticks=degrees.tolist())
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
-    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 2.8), columns=2))
+    said = Declaration([Panel(marks, across, side)], (6.5, 2.8))
     caption = (
         "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
         "or with the mean of this probability at all times. Dashed: predicted."
@@ -49,4 +49,4 @@ def with_and_without(
         for column in ("psi", "about", "exact")
     }
     table["kind"] = np.repeat([pair.name for pair in pairs], len(degrees))
-    return Picture(name, figure, table, caption, label(list(results)))
+    return Picture(name, said, table, caption, label(list(results)))

@@ -76,7 +76,7 @@ def declared(found: Sequence[Colluded], rows: Sequence[Columns]) -> Declaration:
             Panel(_errors(found, rows, *columns), across, Side(named, log=True, grid=True))
             for *columns, named in PANELS
         ],
-        (7.2, 3.5), shared="y", columns=2,
+        (7.2, 3.5), shared="y",
     )  # fmt: skip
 
 

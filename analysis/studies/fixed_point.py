@@ -83,7 +83,7 @@ def _fixed_point(found: Sequence[Series], rows: Sequence[Columns]) -> Declaratio
     places = [owners for line in found for owners in line.at]
     across = Side("owners that always have an answer, $N$", log=True, ticks=places)
     panel = Panel(marks, across, Side("fixed point too high by (%)", grid=True))
-    return Declaration([panel], (6.5, 2.8), columns=2)
+    return Declaration([panel], (6.5, 2.8))
 
 
 FIGURE = SweepFigure(

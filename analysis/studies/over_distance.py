@@ -161,7 +161,7 @@ def declared(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Declaration:
     marks.append(Layer("level", y=all_heard, name="observer of every answer", look=HEARD))
     named = f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}"
     side = Side(named, limits=(-0.03 * all_heard, 1.12 * all_heard), grid=True)
-    return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2), columns=3)
+    return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2))
 
 
 def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:

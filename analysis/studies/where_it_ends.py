@@ -155,7 +155,7 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
                        look=under | {"gid": MAY_GO})]  # fmt: skip
     labels = [*(each.name for each in found), "owners alone"]
     side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
-    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7), columns=2)
+    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7))
 
 
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:

@@ -97,7 +97,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
                Layer("level", y=TARGET, name="target", look=dashed)]  # fmt: skip
     named = f"mean $\\psi$ after {found[0].results[0].updates} updates\n{BETTER}"
     several.append(Panel(curves, across, Side(named, log=True, grid=True)))
-    return Declaration(several, (7.6, 3.4), across=len(several), columns=3)
+    return Declaration(several, (7.6, 3.4), across=len(several))
 
 
 def _price(

@@ -15,9 +15,8 @@ from asyncdp_sim.figures import (
     changes,
     convergence,
     fairness,
-    forecast,
+    gains,
     networks,
-    profit,
     psi_lines,
     spacetime,
     throughput,
@@ -225,7 +224,7 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]
     planned = []
     for name, key, figure, able, why in (
         ("held-out", "held_out_final", convergence.held_out, moved, "nothing was updated"),
-        ("profit", "profits_psi", profit.by_owner, same, "one owner, other owners, or ψ infinite"),
+        ("profit", "profits_psi", gains.by_owner, same, "one owner, other owners, or ψ infinite"),
     ):
         asked = [line for line in lines if key in line.result.summary]
         drawable = [line for line in able if key in line.result.summary]
@@ -353,5 +352,5 @@ def draw_forecast(file: Path, paper: Paper = SCREEN) -> list[Path]:
     ResultError
         If the file is no forecast, or nothing can be written.
     """
-    drawn = forecast.pictures(forecast.read(file))
+    drawn = gains.pictures(gains.read(file))
     return [save(picture.of(file.stem), file.with_suffix(""), paper) for picture in drawn]

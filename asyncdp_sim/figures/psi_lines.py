@@ -22,7 +22,7 @@ from asyncdp_sim.figures.kit.drawer import (
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import GRAY, RAISED, THEORY, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
 from asyncdp_sim.scenario.labels import symbol
@@ -317,7 +317,7 @@ def beside(found: Sequence[PsiSeries], x: str, y: str) -> list[Reference]:
     return laws
 
 
-def _declared(found: Sequence[PsiSeries], _: Sequence[Columns]) -> Declaration:
+def _declared(found: Sequence[PsiSeries], rows: Sequence[Columns]) -> Declaration:
     drawn = looks(len(found), markersize=5, linestyle="none")
     if len(found) == 1:
         drawn[0]["color"] = THEORY
@@ -346,7 +346,23 @@ def _declared(found: Sequence[PsiSeries], _: Sequence[Columns]) -> Declaration:
     ticks = sorted(places) if len(places) <= MOST_NUMBERS else None
     across = Side(axis_name(found[0].path), log=True, ticks=ticks)
     side = Side(f"{PSI}\n{BETTER}", log=True, grid=True)
-    return Declaration([Panel(marks, across, side)], (6.5, 3.9))
+    title = least(rows, "psi_final_mean", "mean ψ at the end", found[0].named, found[0].path)
+    title += beside_law(rows)
+    return Declaration([Panel(marks, across, side)], (6.5, 3.9), title)
+
+
+def beside_law(rows: Sequence[Columns]) -> str:
+    """Return by which factors measured ψ differs from the law beside it, if there is one."""
+    if "law" not in rows[0]:
+        return ""
+    psi, law, share = (
+        np.concatenate([table[name] for table in rows])
+        for name in ("psi_final_mean", "law", "projected")
+    )
+    ratio = measured_over(psi[share <= PROJECTED], law[share <= PROJECTED])
+    if len(ratio) == 0:
+        return ""
+    return f"; measured ψ is {number(ratio.min())} to {number(ratio.max())} times the line"
 
 
 def _rows(each: PsiSeries) -> Columns:

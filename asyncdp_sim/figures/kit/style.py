@@ -29,7 +29,7 @@ from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import file_bytes, unreadable
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.layout import Layout
+from asyncdp_sim.figures.kit.layout import LEAST_POINTS, Layout
 from asyncdp_sim.scenario import Participants
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -42,6 +42,16 @@ BAND = "#999999"
 GRAY = "#666666"
 """Of keys that stand for lines of any colour."""
 
+SIZES = {
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "axes.titlesize": 7.5,
+    "legend.title_fontsize": 9,
+    "legend.fontsize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+}
+"""Of letters, in points, at the width of a page."""
 DPI = 180
 LEGIBLE = 4.5  # contrast of small text
 
@@ -90,17 +100,17 @@ def _settings(file: Path) -> dict[Any, Any]:
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """Apply the style of all figures, and a style sheet that was chosen; restore all afterwards."""
+def style(share: float = 1.0) -> Iterator[None]:
+    """Apply the style of all figures, and a style sheet that was chosen; restore all afterwards.
+
+    Letters are as large as on a page of ``share`` its width, and legible.
+    """
     settings: dict[Any, Any] = {
         key: value for key, value in mpl.rcParamsDefault.items() if not key.startswith(_LEFT_ALONE)
     }
+    settings |= {name: max(LEAST_POINTS, share * size) for name, size in SIZES.items()}
     settings |= {
-        "font.size": 9,
-        "axes.labelsize": 9,
-        "legend.fontsize": 8,
-        "xtick.labelsize": 8,
-        "ytick.labelsize": 8,
+        "lines.markersize": 6 * share**0.25,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.linewidth": 0.8,
