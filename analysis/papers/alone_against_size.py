@@ -75,7 +75,9 @@ def by_size(
             marks.append(Layer("note", x, y, name=str(name), look=beside))
     side = Side(rf"relative fitness $\psi$ {BETTER}", log=True)
     panel = Panel(marks, Side("records $n_i$ of an owner", log=True), side)
-    said = Declaration([panel], (6.5, 4.2))
+    fits = [f"{np.count_nonzero(row)}{at(line)}" for line, row in zip(lines, gains, strict=True)]
+    title = f"The joint model fits all records better than {', '.join(fits)} of {len(alone)} own "
+    said = Declaration([panel], (6.5, 4.2), f"{title}models")
     table = {
         "line": np.repeat([line.name for line in lines], len(alone)),
         "owner": np.tile(np.arange(1, len(alone) + 1), len(lines)),

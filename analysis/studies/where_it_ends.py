@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.style import THEORY, colours, per_cent
@@ -155,7 +156,18 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
                        look=under | {"gid": MAY_GO})]  # fmt: skip
     labels = [*(each.name for each in found), "owners alone"]
     side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
-    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7))
+    title = nearest(found[0].best, rows)
+    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7), title)
+
+
+def nearest(best: float, rows: Sequence[Columns]) -> str:
+    """Return which setting ends nearest to θ*, and which farthest from it."""
+    ends = {str(table["end"][0]): float(table["mean"][0]) for table in rows}
+    near, *_, far = sorted(ends, key=lambda name: abs(ends[name] - best))
+    return (
+        f"The model ends nearest to θ* = {number(best)} for {near} ({number(ends[near])}), "
+        f"farthest for {far} ({number(ends[far])})"
+    )
 
 
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:

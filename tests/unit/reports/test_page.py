@@ -13,8 +13,8 @@ from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture, inline
-from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.words import as_json, decide
 from asyncdp_sim.privacy.label import label
@@ -243,13 +243,11 @@ def test_columns_are_those_of_the_tables_that_are_there(of_run):
 
 @pytest.mark.long
 def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result):
-    with style():
-        figure, axes = canvas()
-        points = np.random.default_rng(1).normal(size=(2, 2500))
-        axes.plot(*points, "o")
-        axes.set_xlabel("said in letters")
+    points = np.random.default_rng(1).normal(size=(2, 2500))
+    dots = Layer("line", *points, look={"marker": "o", "linestyle": "none"})
+    said = Declaration([Panel([dots], Side("said in letters"), Side())])
     manifest = label([read_manifest(result)])
-    picture = Picture("many", figure, {"x": points[0]}, "Many points.", manifest)
+    picture = Picture("many", said, {"x": points[0]}, "Many points.", manifest)
     large, _ = inline(picture, "a", 10**7)
     small, size = inline(picture, "a", 50_000)
     assert "data:image/png;base64," in small
