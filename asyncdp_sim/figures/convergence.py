@@ -309,16 +309,6 @@ def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
     return max(min(earliest), min(ends) / 1e3)
 
 
-REFERENCES = {
-    "held_out_optimum": ("θ*: all records, without privacy", "--"),
-    "held_out_alone": (r"$\theta_i^*$: each owner alone", ":"),
-}
-"""Figures of the summary that stay as they are: how they are named and drawn."""
-SETTLED = 0.5
-"""The axis of losses holds the bands of this last share of all updates, and what is before may lie
-above it."""
-
-
 def held_out(lines: Sequence[CurveLine]) -> Picture:
     """Draw the mean loss on held-out rows against k, with that of θ* and of owners alone.
 
@@ -339,25 +329,35 @@ def held_out(lines: Sequence[CurveLine]) -> Picture:
     unseen = [quartiles(line.result, "k", of="held_out_loss") for line in lines]
     results = [line.result for line in lines]
     table = quartile_rows(lines, "k", relative_fitness=trained, held_out=unseen)
-    for name in REFERENCES:
+    for name in ("held_out_optimum", "held_out_alone"):
         values = [known(result.summary.get(name)) for result in results]
         table[name] = np.repeat(values, [len(grid) for grid, _ in trained])
-    references, levels = _references(results, looks)
-    settled = np.concatenate(
-        [levels, *(values[:, int(SETTLED * len(grid)) :].ravel() for grid, values in unseen)]
-    )
-    limits: tuple[float | None, float | None] = (None, None)
-    if np.isfinite(settled).all():
-        room = 0.15 * float(np.ptp(settled))
-        limits = (float(settled.min()) - room, float(settled.max()) + room)
+    optimum = [known(result.summary.get("held_out_optimum"), 0.0) for result in results]
+    above = [(grid, values - best) for (grid, values), best in zip(unseen, optimum, strict=True)]
+    marks, dots = quartile_marks(above, names, looks), {"linestyle": ":", "linewidth": 1.4}
+    alone = [known(result.summary.get("held_out_alone")) for result in results]
+    apart = {level - best: look for level, best, look in zip(alone, optimum, looks, strict=True)}
+    for level, look in apart.items():
+        tone = {"color": THEORY if len(apart) == 1 else look["color"]}
+        marks.append(Layer("level", y=level, look=dots | tone))
+    marks.append(Layer("line", name="each owner alone", look=dots | {"color": THEORY}))
+    late = np.concatenate([values[:, len(grid) // 2 :].ravel() for grid, values in above])
+    late = np.concatenate([late, [level for level in apart if np.isfinite(level)]])
+    log = bool(late.min() > 0)
+    low, high = (float(late.min()), float(late.max())) if np.isfinite(late).all() else (0.0, 0.0)
+    room = 0.15 * (high - low)
+    limits = (None, None) if log or high == low else (low - room, high + room)
+    if not log:
+        level = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+        marks.append(Layer("level", y=0.0, name="θ*: all records, without privacy", look=level))
     across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
-    loss = Side(f"mean loss, held-out rows\n{BETTER}", limits=limits, grid=True)
-    panel = Panel(quartile_marks(unseen, names, looks) + references, across, loss)
+    loss = Side(f"mean held-out loss above θ*'s\n{BETTER}", log, limits, grid=True)
+    panel = Panel(marks, across, loss)
     said = Declaration([panel], (6.5, 3.8), beside_alone(table))
     caption = (
         f"{medians(unseen)} over replicates of the mean loss on all held-out rows after update k, "
-        "without the regulariser. Dashed: θ*. Dotted: each owner's own optimum on its own rows. "
-        "The first values may lie above the frame."
+        "without the regulariser, above the loss of θ*, all records without privacy. Dotted: each "
+        "owner's own optimum on its own rows."
     )
     return Picture("held-out", said, table, caption, label(results))
 
@@ -371,26 +371,6 @@ def beside_alone(table: Columns) -> str:
     if len(best) == 1 and np.isfinite(best[0]):
         text += f"; θ*, without privacy, {number(best[0])}"
     return text
-
-
-def _references(
-    results: Sequence[Result], looks: Sequence[Look]
-) -> tuple[list[Layer], list[float]]:
-    """Return what does not change with k, once where it is the same for all, and its values."""
-    marks: list[Layer] = []
-    values: list[float] = []
-    for name, (said, dashes) in REFERENCES.items():
-        levels = [known(result.summary.get(name)) for result in results]
-        named = {
-            value: look for value, look in zip(levels, looks, strict=True) if np.isfinite(value)
-        }
-        line: dict[str, Any] = {"linestyle": dashes, "linewidth": 1.2}
-        for value, look in named.items():
-            tone = {"color": THEORY if len(named) == 1 else look["color"]}
-            marks.append(Layer("level", y=value, look=line | tone))
-        marks += [Layer("line", name=said, look=line | {"color": THEORY})] if named else []
-        values += named
-    return marks, values
 
 
 FEW = 2  # settings that are a result's name

@@ -81,8 +81,8 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         columns, better = _scored(lines, score)
         table |= columns
         in_units = f" ({unit})" if score.in_units and unit else ""
-        up = Side(f"{score.words}{in_units} on own held-out rows:\nbetter by", grid=True)
-        said = f"{score.words} on own held-out rows is better"
+        up = Side(f"{score.words}: better by{in_units}", grid=True)
+        said = f"{score.words} on own held-out rows: the joint model is "
         shown = f"by how much the {score.words} on an owner's own held-out rows is better with it"
     else:
         even = 1.0  # an interval of ψ that reaches 0 leaves the ratio without an upper end
@@ -91,7 +91,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
                 (alone / mean, alone / high, alone / np.maximum(low, 0)) for mean, low, high in psi
             ]
         up = Side("$\\psi$ of own model\nover that of the joint one", log=True, grid=True)
-        said = "ψ of all records is smaller"
+        said = "ψ of all records: the joint model is "
         shown = "ψ of an owner's own model over that of the joint one"
     verdicts = [judged(each, even) for each in better]
     if all(result.has("gains") for result in results):
@@ -106,17 +106,18 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
     ends = np.concatenate([np.array(each) for each in better], axis=1)
     table |= dict(zip(("difference", "difference_low", "difference_high"), ends, strict=True))
     table["verdict"] = np.concatenate(verdicts)
-    panels = []
+    panels, title = list[Panel](), ""
     for line, each, verdict in list(zip(lines, better, verdicts, strict=True))[:MOST]:
-        answer = counted(verdict, said)
-        title = f"{line.name}: {answer}" if line.name and len(lines) > 1 else answer
+        title = counted(verdict, said)
         marks, order = in_order(each, verdict, names, even)
-        panels.append(Panel(marks, _people(participants, records, order), up, title))
+        name = f"{line.name}: {title.removeprefix(said)}" if len(lines) > 1 else ""
+        panels.append(Panel(marks, _people(participants, records, order), up, name))
     size = (6.5, 3.4) if len(panels) == 1 else (7.2, 2.6 * -(-len(panels) // 2))
-    declared = Declaration(panels, size, shared="y")
-    if len(panels) == 1:
-        panel = panels[0]
-        declared = Declaration([Panel(panel.marks, panel.x, panel.y)], size, panel.title)
+    if len(panels) > 1:
+        better_for = [int(np.sum(verdict == "gains")) for verdict in verdicts]
+        title = f"{said or 'Joining: '}better for {', '.join(map(str, better_for))} of {n_owners} "
+        title += f"owners ({'; '.join(line.name for line in lines)})"
+    declared = Declaration(panels, size, title)
     caption = (
         f"For each owner, in order: {shown}, with 95 % intervals. By ψ, the joint model fits all "
         f"records better than own models of {', '.join(map(str, fits))} of {n_owners} owners."
@@ -137,10 +138,8 @@ def counted(verdicts: Any, said: str = "") -> str:
     gains, worse, same, open_ = (int(np.sum(verdicts == name)) for name in LOOKS)
     total = len(verdicts)
     if said:
-        return (
-            f"{said} with the joint model for {gains} of {total} owners, worse for {worse}"
-            f"{f', undecided for {open_}' if open_ else ''}"
-        )
+        text = f"{said}better for {gains} of {total} owners, worse for {worse}"
+        return f"{text}, undecided for {open_}" if open_ else text
     text = f"{gains} of {total} owners gain by joining, {worse} do worse"
     text += f", {same} have no material difference" if same else ""
     return f"{text}, {open_} are undecided" if open_ else text

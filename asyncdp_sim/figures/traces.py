@@ -418,7 +418,7 @@ def _shares(result: Result, *, small: bool) -> Drawn:
     reach = 1.4 * max(float((high - even)[0]), float(np.abs(share - even).max()))
     limits = (max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
     across = Side("owner $i$", limits=(0.5, n_owners + 0.5), owners=result.participants)
-    side = Side("share of the updates", limits=limits, manner="share", grid=True)
+    side = Side("share of the updates", limits=limits, grid=True)
     text = f"{total:,} updates; {standing}"
     return table, Panel(marks, across, side, who_speaks(table)), text
 

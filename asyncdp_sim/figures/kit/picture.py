@@ -178,8 +178,10 @@ def save(picture: Picture, folder: Path, paper: Paper = SCREEN) -> Path:
     """
     drawn = io.BytesIO()
     picture = picture if paper.width is None else replace(picture, width=paper.width)
+    options = UNDATED[paper.format]
+    named = options["metadata"] | {"Title": picture.said.title or picture.name}
     with style(), mpl.rc_context({"svg.hashsalt": picture.name}), laid_out(picture.figure, DPI):
-        picture.figure.savefig(drawn, format=paper.format, **UNDATED[paper.format])
+        picture.figure.savefig(drawn, format=paper.format, **(options | {"metadata": named}))
     write(folder / f"{picture.name}.csv", as_csv(picture.labelled()).encode())
     path = folder / f"{picture.name}.{paper.format}"
     write(path, drawn.getvalue())

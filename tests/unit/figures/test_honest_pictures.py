@@ -82,8 +82,8 @@ def test_errors_are_in_the_targets_unit(lines):
         known = line.result.manifest | {"target_unit": "days"}
         named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
     picture = gains.by_owner(named)
-    assert "RMSE (days) on own held-out rows:\nbetter by" in texts(picture)
-    assert "RMSE on own held-out rows:\nbetter by" in texts(gains.by_owner(lines))
+    assert "RMSE: better by (days)" in texts(picture)
+    assert "RMSE: better by" in texts(gains.by_owner(lines))
     table = picture.table
     for line in lines:
         owners = read_table(line.result.directory, "owners").groupby("owner")

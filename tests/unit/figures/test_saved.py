@@ -35,10 +35,11 @@ def drawings(monkeypatch):
     return drawn
 
 
-def by_matplotlib(figure: Figure) -> bytes:
+def by_matplotlib(picture: Picture) -> bytes:
     drawn = io.BytesIO()
+    metadata = UNDATED["png"]["metadata"] | {"Title": picture.said.title}
     with style():
-        figure.savefig(drawn, format="png", **UNDATED["png"])
+        picture.figure.savefig(drawn, format="png", **(UNDATED["png"] | {"metadata": metadata}))
     return drawn.getvalue()
 
 
@@ -54,7 +55,7 @@ def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
     name, drawn_result, tmp_path, drawings
 ):
     result = Result.read(drawn_result)
-    expected = by_matplotlib(PICTURES[name](result).figure)
+    expected = by_matplotlib(PICTURES[name](result))
     assert len(drawings) == 2
     drawings.clear()
     picture = PICTURES[name](result)

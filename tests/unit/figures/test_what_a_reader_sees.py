@@ -163,7 +163,7 @@ def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axi
     ratio = np.linspace(2, 0.2, n_owners)  # the largest first
     np.testing.assert_allclose(bars.lines[0].get_ydata(), ratio)  # type: ignore[attr-defined]
     assert picture.said.title == (
-        f"ψ of all records is smaller with the joint model for 0 of {n_owners} owners, "
+        f"ψ of all records: the joint model is better for 0 of {n_owners} owners, "
         f"worse for 0, undecided for {n_owners}"
     )
 
