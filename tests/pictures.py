@@ -46,7 +46,7 @@ def drawn(name: str, folder: Path) -> Picture:
         made = next(each for each in (one.make() for one in planned) if each.name == wanted)
     else:
         [figure] = [each for each in RESULTS if each.name == OF_RESULTS[name]]
-        sweep(figure.scenario(next(iter(figure.variants))), folder, workers=1)
+        sweep(figure.scenario(next(iter(figure.variants)), full=False), folder, workers=1)
         [made] = figure.pictures(Sweep.read(folder))
     return replace(made, name=name)
 

@@ -93,9 +93,8 @@ def served(rows: Sequence[Columns]) -> str:
     for table in rows:
         least = int(np.argmin(table["online"]))
         loss, error = table["relative_loss"][least], table["relative_loss_se"][least]
-        spread = f" ± {number(2 * error)}" if error > 0 else ""
-        parts.append(f"{number(loss)}{spread} ({table['line'][least]})" if len(rows) > 1
-                     else f"{number(loss)}{spread}")  # fmt: skip
+        spread = f" ± {2 * error:.2f}" if error > 0 else ""
+        parts.append(f"{loss:.2f}{spread} with {table['line'][least]}".removesuffix(" with "))
     share = per_cent(float(rows[0]["online"].min()))
     return f"The owner online {share} of the time has this many times the loss of θ*: " + ", ".join(
         parts

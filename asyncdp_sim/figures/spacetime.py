@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Columns, Ints
 from asyncdp_sim.core.units import TICKS_PER_UNIT, in_unit, to_ticks, to_units, unit_of
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import agreed, number
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.picture import Picture, label
@@ -513,7 +513,7 @@ def happenings(table: Columns, ticks: int) -> str:
     lost = sum(each in fails for each in what)
     text = f"{number(float(to_units(ticks)))} units: {sum(each in MESSAGES for each in what)} "
     text += f"messages, {what.count(UPDATE)} updates"
-    return f"{text}; {lost} messages failed or were refused" if lost else text
+    return agreed(f"{text}; {lost} messages are lost or refused" if lost else text)
 
 
 def _as_table(found: Sequence[DrawnMark]) -> Columns:

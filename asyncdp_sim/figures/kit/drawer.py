@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -446,17 +447,16 @@ def wrapped(text: str, width: int, most: int = 2) -> str:
 
 def legend_lines(names: Sequence[str], columns: int) -> int:
     """Return the lines of text of a legend, which is filled column by column."""
-    rows = -(-len(names) // columns)
-    return sum(1 + max(name.count("\n") for name in names[row::rows]) for row in range(rows))
+    parts = [[name.count("\n") for name in part] for part in np.array_split(names, columns)]
+    return sum(1 + max(row) for row in zip_longest(*parts, fillvalue=0))
 
 
 def legend_columns(names: Sequence[str], inches: float) -> int:
     """Return in how many columns of a legend of this width the names fit, five at most."""
     letters = [max(map(len, _SIGNS.sub("", name).split("\n"))) for name in names]
     for columns in range(min(len(names), 5), 1, -1):
-        rows = -(-len(names) // columns)
-        widths = [max(letters[place : place + rows]) for place in range(0, len(names), rows)]
-        if sum(widths) + KEY_LETTERS * len(widths) <= LETTERS * inches:
+        widths = [max(part) for part in np.array_split(letters, columns)]
+        if sum(widths) + KEY_LETTERS * columns <= LETTERS * inches:
             return columns
     return 1
 
