@@ -147,9 +147,10 @@ def best_fit(rows: Sequence[Columns]) -> str:
         last = table["epsilon"] == table["epsilon"].max()
         better = int(table["gains"][last].sum())
         name = f" ({table['line'][0]})" if len(rows) > 1 else ""
-        parts.append(f"{better} of {np.count_nonzero(last)} own models{name}")
+        parts.append(f"{better} of {np.count_nonzero(last)} owners{name}")
     at = number(float(rows[0]["epsilon"].max()))
-    return f"At ε = {at}, the joint model fits all records better than {', '.join(parts)}"
+    text = f"At ε = {at}, the joint model fits all records better than the own model of "
+    return text + ", ".join(parts)
 
 
 def rows(line: JointSeries) -> Columns:
@@ -199,12 +200,12 @@ def decision(found: list[JointSeries]) -> str:
     [joint] = found
     low, high = (int((joint.alone > psi).sum()) for psi in joint.psi[0][[0, -1]])
     counts = (
-        f"At ε = {number(joint.at[0])}, the joint model fits all records better than {low} of "
-        f"{len(joint.alone)} own models; at ε = {number(joint.at[-1])}, better than {high}."
+        f"At ε = {number(joint.at[0])}, the joint model fits all records better than the own model "
+        f"of {low} of {len(joint.alone)} owners; at ε = {number(joint.at[-1])}, of {high}."
     )
     if joint.half == np.inf:
-        return f"{counts} At no ε shown is it better than half of them."
-    return f"{counts} From ε = {joint.half:.2g} on it is better than half of them."
+        return f"{counts} At no ε shown does it fit better than half of them."
+    return f"{counts} From ε = {joint.half:.2g} on it fits better than half of them."
 
 
 def decisions(opened: Result | Sweep) -> tuple[str, ...]:

@@ -249,7 +249,7 @@ class Drawing:
     notes : tuple of str
         What was not drawn, and why.
     decisions : tuple of str
-        Whether to join, where a picture answers it.
+        How the joint model fits beside own models, where a picture shows it.
     """
 
     pictures: tuple[Path, ...]
@@ -291,7 +291,7 @@ def draw_all(
 
 
 def decided_by(directory: Path) -> tuple[str, ...]:
-    """Return whether to join, where a figure of the directory answers it, without drawing."""
+    """Return how the joint model fits beside own models, where a figure shows it, undrawn."""
     return decisions(open_directory(directory))
 
 

@@ -67,8 +67,8 @@ def test_break_even_is_told_for_each_budget(tmp_path):
         "all: the joint model fits better than half of the own models at no ε shown."
     )
     assert said in picture.caption
-    title = "At ε = 3, the joint model fits all records better than 2 of 3 own models (cap), "
-    assert picture.said.title == title + "1 of 3 own models (all)"
+    title = "At ε = 3, the joint model fits all records better than the own model of "
+    assert picture.said.title == title + "2 of 3 owners (cap), 1 of 3 owners (all)"
     assert any("ε-DP, pure, Laplace noise" in said for said in texts(picture))
 
 
@@ -106,11 +106,11 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     np.testing.assert_allclose(table["break_even_epsilon"], [1.0, 2.0, np.inf] * 2)
     assert table["gains"].tolist() == [1, 0, 0, 1, 1, 0]
     said = (
-        "At ε = 1, the joint model fits all records better than 1 of 3 own models; at ε = 4, "
-        "better than 2. From ε = 2 on it is better than half of them."
+        "At ε = 1, the joint model fits all records better than the own model of 1 of 3 owners; "
+        "at ε = 4, of 2. From ε = 2 on it fits better than half of them."
     )
     assert picture.caption.endswith(said)
-    title = "At ε = 4, the joint model fits all records better than 2 of 3 own models"
+    title = "At ε = 4, the joint model fits all records better than the own model of 2 of 3 owners"
     assert picture.said.title == title
     assert not re.search(r"\bgain|\bjoin\b", " ".join(texts(picture)))  # ψ is the fit, no gain
     levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
@@ -119,7 +119,7 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
 
 def test_where_most_own_models_fit_better_it_is_said(tmp_path):
     picture = break_even.FIGURE.picture(of_epsilon(tmp_path, (90.0, 9.0)))
-    assert picture.caption.endswith("At no ε shown is it better than half of them.")
+    assert picture.caption.endswith("At no ε shown does it fit better than half of them.")
 
 
 def test_owners_with_names_are_called_by_them(tmp_path):
