@@ -71,8 +71,8 @@ def draw(floors: Sequence[Sequence[str]]) -> Figure:
                 axes.add_patch(box)
                 middle = corner[0] + (step - 0.08) / 2
                 axes.text(middle, y, room, ha="center", va="center", fontsize=7.5)
-        ends = {"xy": (0.15, 0.15), "xytext": (0.15, height - 0.35)}
-        axes.annotate("", **ends, arrowprops={"arrowstyle": "-|>", "color": "#44617b"})
+        down = {"arrowstyle": "-|>", "color": "#44617b"}
+        axes.annotate("", (0.15, 0.15), xytext=(0.15, height - 0.35), arrowprops=down)
         axes.text(0.08, height - 0.3, "imports go down, never up", va="bottom", fontsize=9)
     return figure
 

@@ -348,8 +348,8 @@ def held_out(lines: Sequence[CurveLine]) -> Picture:
     room = 0.15 * (high - low)
     limits = (None, None) if log or high == low else (low - room, high + room)
     if not log:
-        level = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
-        marks.append(Layer("level", y=0.0, name="θ*: all records, without privacy", look=level))
+        dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+        marks.append(Layer("level", y=0.0, name="θ*: all records, without privacy", look=dashed))
     across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
     loss = Side(f"mean held-out loss above θ*'s\n{BETTER}", log, limits, grid=True)
     panel = Panel(marks, across, loss)

@@ -394,7 +394,7 @@ class Scene:
 
     def _numbers(self, updates: Sequence[DrawnMark], first_k: int) -> Iterator[Layer]:
         """Yield k above updates, as many as have room."""
-        free = to_units(self.window[0]) - self.room
+        free = float(to_units(self.window[0])) - self.room
         look = {"xytext": (0, 0), "ha": "center", "va": "bottom", "gid": MAY_GO}
         for k, mark in enumerate(updates, start=first_k):
             x = float(to_units(mark.start))
@@ -495,11 +495,11 @@ def diagram(
     people = Side("owner $i$", limits=(len(shown) + 0.5, -0.7), labels=labels,
                   ticks=range(len(labels)))  # fmt: skip
     panel = Panel(scene.layers(rows, before + 1), across, people)
-    table = _as_table(rows)
+    drawn = _as_table(rows)
     size = (width, 1.9 + 0.36 * (len(shown) + 1))
-    said = Declaration([panel], size, in_unit(happenings(table, last - first), unit))
+    said = Declaration([panel], size, in_unit(happenings(drawn, last - first), unit))
     caption = _caption(result, chosen, (first, last), shown, learner=learner)
-    return Picture("space-time", said, table, caption, label([result]), exact=False)
+    return Picture("space-time", said, drawn, caption, label([result]), exact=False)
 
 
 def _sent(found: Sequence[DrawnMark]) -> int:

@@ -329,7 +329,7 @@ def _legend(said: Declaration, wide: float, *, at_ends: bool) -> list[Line2D | P
     """Return the keys of a legend so wide, each look and name once."""
     inches = AXES * wide * LEAST_POINTS / mpl.rcParams["legend.fontsize"]
     most = 2 if wide > NARROW * 2 else 4  # lines of a name
-    keys = []
+    keys = list[Line2D | Patch]()
     for mark in (mark for panel in said.panels for mark in panel.marks if mark.kind != "note"):
         look = {part: value for part, value in mark.look.items() if part not in NOT_IN_KEY}
         area = mark.kind in ("band", "span", "bars", "boxes")
@@ -390,10 +390,10 @@ _DRAWN: Mapping[Kind, Callable[[Axes, Layer], object]] = {
         headaxislength=6.5, minlength=0, **m.look,
     ),
     "segments": lambda axes, m: axes.add_collection(
-        LineCollection(np.stack([m.x, m.y], axis=2), **m.look), autolim=False
+        LineCollection(list(np.stack([m.x, m.y], axis=2)), **m.look), autolim=False
     ),
     "boxes": lambda axes, m: axes.add_collection(
-        PolyCollection(np.stack([m.x, m.y], axis=2), **m.look), autolim=False
+        PolyCollection(list(np.stack([m.x, m.y], axis=2)), **m.look), autolim=False
     ),
 }  # fmt: skip
 NOT_IN_KEY = ("markevery", "clip_on", "zorder", "width", "elinewidth", "capsize")
