@@ -163,10 +163,11 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
 def nearest(best: float, rows: Sequence[Columns]) -> str:
     """Return which setting ends nearest to θ*, and which farthest from it."""
     ends = {str(table["end"][0]): float(table["mean"][0]) for table in rows}
-    near, *_, far = sorted(ends, key=lambda name: abs(ends[name] - best))
+    order = sorted(ends, key=lambda name: abs(ends[name] - best))
+    near, far = order[0], order[-1]
     return (
-        f"The model ends nearest to θ* = {number(best)} for {near} ({number(ends[near])}), "
-        f"farthest for {far} ({number(ends[far])})"
+        f"The model ends nearest to θ* = {number(best)} if “{near}” ({number(ends[near])}), "
+        f"farthest if “{far}” ({number(ends[far])})"
     )
 
 

@@ -148,8 +148,6 @@ class Declaration:
         What is seen, in a sentence.
     across : int
         Panels side by side.
-    heights : sequence of float
-        Relative, of panels below one another that share their x; empty of others.
     shared : str
         Sides with the same limits in all panels; a linear one only unless a panel would be small.
     """
@@ -158,7 +156,6 @@ class Declaration:
     size: tuple[float, float] = (6.5, 3.6)
     title: str = ""
     across: int = 2
-    heights: Sequence[float] = ()
     shared: str = ""
 
 
@@ -184,12 +181,12 @@ def draw(
     """
     wide = said.size[0] if width is None else width
     share, across = min(1.0, wide / said.size[0]), min(said.across, len(said.panels))
-    rows = len(said.heights) or -(-len(said.panels) // across)
-    if width is not None and wide < NARROW * across and not (said.heights or said.panels[0].bare):
+    rows = -(-len(said.panels) // across)
+    if width is not None and wide < NARROW * across and not said.panels[0].bare:
         across = 1
     said = replace(said, across=across, panels=[_smaller(panel, share) for panel in said.panels])
-    now = len(said.heights) or -(-len(said.panels) // across)
-    at_ends = len(said.heights) > 0 or len(said.panels) == 1
+    now = -(-len(said.panels) // across)
+    at_ends = len(said.panels) == 1
     at_ends &= all(len(m.end) <= LONGEST_AT_END for panel in said.panels for m in panel.marks)
     with style(share):
         keys = _legend(said, wide, at_ends=at_ends)
@@ -204,7 +201,7 @@ def draw(
         more = 1.2 * LEAST_POINTS / 72 * (below[1].count("\n") - below[0].count("\n"))
         height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
         figure = sheet(wide, height + KEY * max(0, lines - 1) + more)
-        several = _axes(figure, said)
+        several = [figure.add_subplot(now, across, n + 1) for n in range(len(said.panels))]
         for axes, panel in zip(several, said.panels, strict=True):
             _draw(axes, panel, AXES * wide / across, AXES * height / now)
         _share(several, said)
@@ -234,14 +231,6 @@ def _smaller(panel: Panel, share: float) -> Panel:
             look["fontsize"] = max(LEAST_POINTS, share * look["fontsize"])
     marks = [replace(mark, look=look) for mark, look in zip(panel.marks, looks, strict=True)]
     return replace(panel, marks=marks)
-
-
-def _axes(figure: Figure, said: Declaration) -> list[Axes]:
-    count, across = len(said.panels), said.across
-    if said.heights:
-        shape: dict[str, Any] = {"sharex": True, "height_ratios": said.heights}
-        return list(figure.subplots(count, squeeze=False, **shape)[:, 0])
-    return [figure.add_subplot(-(-count // across), across, n + 1) for n in range(count)]
 
 
 def _draw(axes: Axes, panel: Panel, inches: float, upward: float) -> None:
@@ -291,16 +280,15 @@ def _share(several: Sequence[Axes], said: Declaration) -> None:
         if log or high <= WIDE * limits[:, 1].min():
             for axes in several:
                 axes.set(**{f"{side}lim": (low, high)})
-    if not said.heights:
-        names = [panel.y.name for panel in said.panels]
-        for place, axes in enumerate(several):
-            below = place + said.across
-            if below < len(several) and said.panels[below].x.name == said.panels[place].x.name:
-                axes.set_xlabel("")
-            if place % said.across > 0 and names[place] == names[place - 1]:
-                axes.set_ylabel("")
-            if place % said.across > 0 and said.panels[place].y.labels is not None:
-                axes.tick_params(labelleft=False)
+    names = [panel.y.name for panel in said.panels]
+    for place, axes in enumerate(several):
+        below = place + said.across
+        if below < len(several) and said.panels[below].x.name == said.panels[place].x.name:
+            axes.set_xlabel("")
+        if place % said.across > 0 and names[place] == names[place - 1]:
+            axes.set_ylabel("")
+        if place % said.across > 0 and said.panels[place].y.labels is not None:
+            axes.tick_params(labelleft=False)
 
 
 def _finish(axes: Axes, panel: Panel, *, at_ends: bool) -> None:

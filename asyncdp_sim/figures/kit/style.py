@@ -138,12 +138,6 @@ def sheet(width: float, height: float) -> Figure:
     return figure
 
 
-def canvas(width: float = 6.5, height: float = 3.6) -> tuple[Figure, Axes]:
-    """Return a figure with one pair of axes (sizes in inches)."""
-    figure = sheet(width, height)
-    return figure, figure.add_subplot()
-
-
 def colours(count: int) -> Sequence[str]:
     """Return colours that the colour-blind can tell apart; many come in viridis' order.
 

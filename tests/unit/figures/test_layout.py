@@ -1,7 +1,7 @@
 """The check that every picture is held to sees cut-off text and overlaps."""
 
 from asyncdp_sim.figures.kit.layout import broken
-from asyncdp_sim.figures.kit.style import canvas, sheet
+from asyncdp_sim.figures.kit.style import sheet
 from tests.unit.figures.looks import faults
 
 
@@ -19,7 +19,8 @@ def test_faults_are_seen():
 
 
 def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go():
-    figure, axes = canvas(height=1.4)
+    figure = sheet(6.5, 1.4)
+    axes = figure.add_subplot()
     axes.set_yticks(range(30), ["a name", *map(str, range(1, 30))])
     figure.draw_without_rendering()
     names, *numbers = (tick.label1 for tick in axes.yaxis.get_major_ticks())
