@@ -268,8 +268,11 @@ def ending(table: Columns, axis: str, called: str, of: str = "relative_fitness")
     after = f"After {reached} updates" if axis == "k" else f"After {reached} units"
     if len(last) == 1:
         low, high = (float(table[f"{of}_{end}"][ends[best]]) for end in ("q25", "q75"))
-        spread = f" (half of the runs: {number(low)} to {number(high)})" if low < high else ""
-        return f"{after} the median {called} is {number(last[best])}{spread}"
+        if low == high:
+            the = "" if called == "ψ" else "the "
+            return f"{after} {the}{called} is {number(last[best])}"
+        spread = f"half of the runs: {number(low)} to {number(high)}"
+        return f"{after} the median {called} is {number(last[best])} ({spread})"
     if last[best] == last[worst]:
         return f"{after} the median {called} is {number(last[best])} for all lines"
     text = f"The median {called} ends lowest for {best}, at {number(last[best])}"

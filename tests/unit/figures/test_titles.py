@@ -58,7 +58,7 @@ def test_curves_and_ratios_are_told(tmp_path):
     assert by_update(lines).said.title.startswith("The median ψ ends lowest for b, at 2, and")
     ratio = psi_ratio(lines)
     assert ratio is not None
-    assert ratio.said.title == "After 9 updates the median ratio to ψ of a is 0.5"
+    assert ratio.said.title == "After 9 updates the ratio to ψ of a is 0.5"
 
 
 def test_gaps_staleness_and_shares_are_held_against_their_law():
