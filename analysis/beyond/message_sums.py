@@ -54,7 +54,8 @@ def message_sums(
     panel = Panel(marks, over_hops(tables), Side("exact loss / published sum", True, grid=True))
     above = max(float(one["median"].max()) for one in tables)
     below = min(float(one["median"].min()) for one in tables)
-    title = f"Half of the pairs lose {number(below)} to {number(above)} times the published sum"
+    title = f"By distance, the median exact loss is {number(below)} to {number(above)} times the "
+    title += "published sum"
     said = Declaration([panel], (6.5, 3.2), title)
     caption = (
         "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
