@@ -1,4 +1,4 @@
-"""Who gains by joining, with intervals: owners of a run, or of a forecast; and the expected ψ.
+"""Gains of owners by joining, with intervals, in a run or a forecast; and the expected ψ.
 
 Owners stand in the order of their gains. Where a result has none, it is drawn by how much the score
 on own held-out rows differs, or else how well models fit all records by ψ, which is no gain.
