@@ -86,7 +86,7 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     with one_thread():
         drawing = draw_all(directory, studies=studies(scenario.id))
     say(
-        *(f"decision: {text}" for text in drawing.decisions),
+        *(f"fit: {text}" for text in drawing.decisions),
         f"result in {directory}",
         *(f"  {path.relative_to(directory)}" for path in drawing.pictures),
         *(f"  not drawn: {note}" for note in drawing.notes),

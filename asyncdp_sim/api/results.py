@@ -173,15 +173,15 @@ class ForecastPlots(Named):
 
     def convergence(self) -> "Axes":
         """Draw the expected ψ against time."""
-        from asyncdp_sim.figures import forecast
+        from asyncdp_sim.figures import gains
 
-        return _axes(forecast.over_time(self._content))[0]
+        return _axes(gains.over_time(self._content))[0]
 
     def owners(self) -> "Axes":
         """Draw the gain of each owner from joining."""
-        from asyncdp_sim.figures import forecast
+        from asyncdp_sim.figures import gains
 
-        return _axes(forecast.owners(self._content))[0]
+        return _axes(gains.owners(self._content))[0]
 
 
 def _by_update(by: By) -> bool:

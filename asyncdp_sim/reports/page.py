@@ -3,6 +3,7 @@
 import shlex
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -19,11 +20,9 @@ from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import sentence
-from asyncdp_sim.figures import convergence, forecast
+from asyncdp_sim.figures import convergence, gains
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.layout import fit
 from asyncdp_sim.figures.kit.picture import Picture, inline, write
-from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer
@@ -64,10 +63,8 @@ def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], li
 def in_columns(pictures: Sequence[Picture]) -> list[DrawnFigure]:
     """Return pictures at the width of a phone, which is that of a column of the page."""
     share = BUDGET // max(1, len(pictures))
-    for picture in pictures:
-        with style():
-            fit(picture.figure, WIDTH)
-    return [drawn(picture, number, share) for number, picture in enumerate(pictures, start=1)]
+    narrow = [replace(picture, width=WIDTH) for picture in pictures]
+    return [drawn(picture, number, share) for number, picture in enumerate(narrow, start=1)]
 
 
 def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
@@ -81,8 +78,8 @@ def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -
         "width": width,
         "height": height,
         "box": f"0 0 {width:g} {height:g}",
-        "alt": picture.caption,
-        "caption": f"Figure {number}. {picture.caption}",
+        "alt": picture.text,
+        "caption": f"Figure {number}. {picture.text}",
     }
 
 
@@ -152,12 +149,12 @@ def of_forecast(file: Path) -> dict[str, Any]:
     ResultError
         If the file is none.
     """
-    found = forecast.read(file)
+    found = gains.read(file)
     if not isinstance(found.get("decision"), dict) or "sharing" not in found["decision"]:
         raise not_a_result(
             file, "a forecast of an older version; run asyncdp forecast --json again"
         )
-    drawn = forecast.pictures(found)
+    drawn = gains.pictures(found)
     tone = "withheld" if found["not_for_release"] else "kept"
     return {
         "title": f"Forecast: {file.stem}",

@@ -88,13 +88,13 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     assert asked == ["sweep", "twenty-small-banks", "--plot"]
     monkeypatch.chdir(tmp_path)
     screen = command.done(*asked, "--out", "twenty").out
-    assert screen.startswith("decision: ")  # above the table and the names of figures
+    assert screen.startswith("fit: ")  # above the table and the names of figures
     assert screen.index("result in twenty") < screen.index("figures/break-even.png")
     page = (tmp_path / "twenty" / "figures" / "captions.md").read_text(encoding="utf-8")
-    [decided] = re.findall(r"^decision: (At ε = 0.1, .* Join if .*gain\.)$", screen, re.M)
+    [decided] = re.findall(r"^fit: (At ε = 0.1, .* half of them\.)$", screen, re.M)
     assert f" {decided} " in page
     assert scenarios.main(["twenty-small-banks", "--out", "twenty"]) == 0
-    assert f"decision: {decided}\n" in capsys.readouterr().out
+    assert f"fit: {decided}\n" in capsys.readouterr().out
     [none, most] = re.findall(r"own model of (\d+) of\s20 owners; at ε = 10, of (\d+)\.", README)[0]
     drawn = pd.read_csv(tmp_path / "twenty" / "figures" / "break-even.csv", comment="#")
     gains = drawn.groupby("epsilon").gains.sum()

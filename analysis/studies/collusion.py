@@ -76,8 +76,20 @@ def declared(found: Sequence[Colluded], rows: Sequence[Columns]) -> Declaration:
             Panel(_errors(found, rows, *columns), across, Side(named, log=True, grid=True))
             for *columns, named in PANELS
         ],
-        (7.2, 3.5), shared="y", columns=2,
+        (7.2, 3.5), learned_best(rows), shared="y",
     )  # fmt: skip
+
+
+def learned_best(rows: Sequence[Columns]) -> str:
+    """Return at which finite ε, and under which settings, a run's mean gradient is known best."""
+    known = np.concatenate([table["mean"] for table in rows])
+    epsilon, name = (np.concatenate([table[of] for table in rows]) for of in ("epsilon", "name"))
+    finite = np.isfinite(epsilon) & np.isfinite(known)
+    if not finite.any():
+        return "Without noise colluding owners know every gradient but for rounding"
+    best = int(np.argmin(np.where(finite, known, np.inf)))
+    text = f"Colluding owners know the mean gradient within {100 * known[best]:.2g} % at best"
+    return f"{text}, at ε = {number(float(epsilon[best]))} ({name[best]})"
 
 
 def _errors(
