@@ -30,9 +30,9 @@ from asyncdp_sim.figures.kit.style import (
     time_axis,
 )
 from asyncdp_sim.measures.scores import SCORES, Score
-from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.sentences.label import Label
 
 LOOKS: Mapping[str, dict[str, Any]] = {
     "gains": {"color": BLUE, "marker": "^"},
