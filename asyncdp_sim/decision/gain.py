@@ -347,5 +347,21 @@ def of_rows(differences: Array, persons: Ints, overlap: float) -> tuple[float, f
     return variance * overlap, groups - 1.0
 
 
+def of_choices(gains: Array) -> float:
+    """Return the variance of a gain that is left by the choice of models.
+
+    Folds of nearly the same rows choose nearly the same models, so that their differences do not
+    show what other rows would choose: an adapted model that is the own one in each fold has a gain
+    of exactly 0 in all of them.
+
+    Parameters
+    ----------
+    gains : array (B,)
+        The gain of the models that the rows choose, and of those that other weights of them choose.
+    """
+    variance = _variance(gains) if len(gains) > 1 else 0.0
+    return inf if np.isnan(variance) else variance
+
+
 Score = Literal["absolute error", "log loss"]
 """What errors are measured by."""

@@ -23,10 +23,6 @@ from tests.verification.decision_laws import SIGMA, Law, met, on_fresh_rows, tru
 
 pytestmark = pytest.mark.oracle("gain of an owner and its interval")
 
-NEGLIGIBLE = 0.01
-"""Share of the own error by which a truth may lie beside an interval of no width: where adapting is
-to use the own model, the gain of these rows is exactly 0, and that of new ones a little more."""
-
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread():
@@ -49,12 +45,9 @@ def by_folds(law: Law, seed: int, count: int, repeats: int):
 
 def require_honest(gains, true: float, error: float) -> None:
     """Coverage within the binomial band of 95 %, and hardly any verdict wrong."""
-    covered = sum(
-        gain.gain.low - 2 * error <= true <= gain.gain.high + 2 * error
-        or (gain.gain.half_width == 0 and abs(true) <= NEGLIGIBLE * gain.own)
-        for gain in gains
-    )
+    covered = sum(gain.gain.low - 2 * error <= true <= gain.gain.high + 2 * error for gain in gains)
     assert covered >= binom.ppf(1e-3, len(gains), 0.95)
+    assert all(gain.gain.half_width > 0 for gain in gains)
     signs = {Verdict.GAINS: 1, Verdict.WORSE: -1}
     wrong = [
         gain

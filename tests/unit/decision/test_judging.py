@@ -52,6 +52,22 @@ def test_the_interval_is_as_wide_as_nadeau_and_bengio_say():
         assert degrees == 39
 
 
+def test_the_interval_holds_what_other_rows_would_choose():
+    """The joint model is random: own rows keep it at a distance, and the gain is exactly 0."""
+    law, widths = Law(away=0.6, noise=0.05), []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        rows, others = law.rows(generator, 60), law.rows(generator, 30)
+        joint = law.joint(generator, 3)
+        arguments = (rows, met(rows, joint), others, joint.scores(others.columns), 1e-3, generator)
+        gain = judge_fresh(*arguments, own_best="linear")
+        if gain.gain.value == 0:
+            widths.append(gain.gain.half_width / gain.own)
+    assert len(widths) > 0
+    assert min(widths) > 1e-4
+    assert max(widths) < 0.2
+
+
 def test_on_fresh_rows_the_training_rows_are_one_draw_too():
     law, generator = Law(), np.random.default_rng(2)
     rows, others, joint = law.rows(generator, 40), law.rows(generator, 400), law.joint(generator, 3)
