@@ -76,6 +76,8 @@ class OwnRows:
         return errors(z, self.targets, self.classes)
 
 
+TINY = 1e-12
+"""Share of a target by which a prediction may miss it without an error: rounding."""
 FEW = 10
 """Rows below which no model is fitted: there is the constant, and the joint model as it is."""
 
@@ -86,10 +88,14 @@ def scored_by(classes: int) -> Score:
 
 
 def errors(z: Array, targets: Array, classes: int) -> Array:
-    """Return |y − z|, or −ln p_y with p spread by :data:`SPREAD`; of no number the worst."""
+    """Return |y − z|, 0 where it is rounding, or −ln p_y with p spread by :data:`SPREAD`.
+
+    Of a prediction that is no number the error is the worst.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         if classes == 0:
             distance = np.abs(z[..., 0] - targets)
+            distance[distance <= TINY * np.abs(targets)] = 0.0
             return np.where(np.isnan(distance), np.inf, distance)
         chances = probabilities(z)
     places = np.broadcast_to(targets.astype(np.int64)[:, None], (*chances.shape[:-1], 1))
