@@ -22,7 +22,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.threads import one_thread
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.table_profile import look
-from asyncdp_sim.decision import Estimate, FreshRows, JointModels
+from asyncdp_sim.decision import Estimate, FreshRows, JointModels, Judging
 from asyncdp_sim.forecasts.gains import Asked, gains
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.proposals import whole
@@ -46,6 +46,9 @@ HELD_OUT = 0.2
 """Share of rows held out in ``run``, which gets so many more rows that as many are trained on."""
 DRAWS, RUNS, UNSEEN = 8, 4, 1_500
 """Of the truth: draws of training rows, private runs of each, and unseen rows that judge."""
+JUDGED = Judging(own_best="linear")
+ASKED = Asked(own_best="linear", break_even=False)
+"""Own models without boosting, and no other budgets: both would take most of the time."""
 WAYS = ("public", "owner", "all", "run")
 """Whose rows are read: ``forecast``, ``forecast --as``, ``forecast --private`` and ``run``."""
 
@@ -288,7 +291,9 @@ class Case:
         first = self.scenarios[BUDGETS[0]]
         rows, design, _ = known_rows(first, kept(data, owner))
         unseen, there, _ = known_rows(first, kept(apart, owner))
-        judge = FreshRows.apart(rows, unseen, first.model.sigma, generator)
+        judge = FreshRows.apart(
+            rows, unseen, first.model.sigma, generator, own_best=JUDGED.own_best
+        )
         for epsilon, thetas in models.items():
             model = self.scenarios[epsilon].model
             linear = linear_models(model, data.projection, thetas)
@@ -304,7 +309,7 @@ class Case:
         truths = self.truths()
         for epsilon, scenario in self.scenarios.items():
             truth = {name: truths[epsilon, name] for name in self.cut.sizes}
-            known, asked = population(scenario, private=False), Asked()
+            known, asked = population(scenario, private=False), ASKED
             yield from self._told("public", epsilon, truth, partial(gains, known, asked))
             names = sorted(self.cut.sizes, key=lambda name: (self.cut.sizes[name], name))
             for place in np.linspace(0, len(names) - 1, ALONE).astype(int):
@@ -315,7 +320,7 @@ class Case:
             yield from self._told("all", epsilon, truth, partial(gains, everybody, asked))
             more = self.cut.draw(0, 1 / (1 - HELD_OUT))
             ran = self._with(scenario, more, "held-out.csv").replace(data={"held_out": HELD_OUT})
-            yield from self._told("run", epsilon, truth, partial(run, ran, gains=True))
+            yield from self._told("run", epsilon, truth, partial(run, ran, gains=JUDGED))
 
     def _told(
         self, way: str, epsilon: float, truth: dict[str, Array], ask: Callable[[], Any]
@@ -347,7 +352,7 @@ class Case:
             mean, verdict = together.together.gain, str(together.together.verdict)
         yield Answer(
             *common, "", sum(self.cut.sizes.values()), own, mean.value, mean.low, mean.high,
-            Asked().material * own, verdict, float(drawn.mean()), _error(drawn), seconds,
+            ASKED.material * own, verdict, float(drawn.mean()), _error(drawn), seconds,
         )  # fmt: skip
 
 

@@ -12,11 +12,12 @@ from asyncdp_sim.decision.gain import (
     ROUNDING,
     Estimate,
     Gain,
+    OwnBest,
     of_choices,
     of_rows,
     of_runs,
 )
-from asyncdp_sim.decision.predictors import FINITE, OwnBest, OwnModels, Uses, boosts, least
+from asyncdp_sim.decision.predictors import FINITE, OwnModels, Uses, boosts, least
 from asyncdp_sim.decision.rows import OwnRows
 
 FOLDS = 5

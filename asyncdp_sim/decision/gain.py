@@ -14,8 +14,26 @@ MATERIAL = 0.05
 """Share of the own error from which on a gain is material, unless the owner says otherwise."""
 ROUNDING = 1e-9
 """Share of the own error below which a difference is none."""
+OwnBest = Literal["any", "linear"]
+"""Which own models compete: all, or those without boosting."""
 HALVES = 8
 """Halves of public rows that :func:`over_halves` is of."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Options of judging gains.
+
+    Attributes
+    ----------
+    material : float
+        Share of the own error, > 0, from which on a gain counts.
+    own_best : str
+        "linear" leaves boosting out of own models.
+    """
+
+    material: float = MATERIAL
+    own_best: OwnBest = "any"
 
 
 class Verdict(StrEnum):

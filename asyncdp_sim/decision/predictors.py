@@ -3,16 +3,15 @@
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.decision.adapted import STRENGTHS, JointModels, LinearModels, Path, pulled
+from asyncdp_sim.decision.gain import OwnBest
 from asyncdp_sim.decision.rows import OwnRows
 
-OwnBest = Literal["any", "linear"]
-"""Which own models compete: all, or those without boosting."""
 BOOSTED_FROM = 100
 """Rows of an owner from which on boosting is among its own models."""
 FINITE = STRENGTHS[:-1]

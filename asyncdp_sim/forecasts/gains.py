@@ -22,7 +22,6 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.surrogates import PublicTable, Unlikeness, unlike
 from asyncdp_sim.data.tables.held_out import trained_on
 from asyncdp_sim.decision import (
-    MATERIAL,
     BreakEven,
     Consortium,
     CrossValidation,
@@ -30,6 +29,7 @@ from asyncdp_sim.decision import (
     FreshRows,
     Gain,
     JointModels,
+    Judging,
     OwnRows,
     Verdict,
     break_even,
@@ -39,7 +39,6 @@ from asyncdp_sim.decision import (
 )
 from asyncdp_sim.decision.cross_validation import FOLDS, rest
 from asyncdp_sim.decision.gain import HALVES, Score, verdict_of
-from asyncdp_sim.decision.predictors import OwnBest
 from asyncdp_sim.forecasts.by_runs import affordable
 from asyncdp_sim.forecasts.population import Population, population, task_with_budgets
 from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
@@ -130,7 +129,7 @@ class GainForecast:
     budgets : tuple of float
         ε of the median owner that were tried; without members where nothing is hidden.
     break_even : BreakEven or None
-        Of the mean owner.
+        Of the mean owner, or of the one that asks.
     judged_on : str
     runs : int
         Simulated runs that judge, of all joint models of one budget.
@@ -141,6 +140,9 @@ class GainForecast:
         None where private rows were read, or records are synthetic.
     count : int
         Owners that join.
+    remaining : GainForecast or None
+        The same if those alone join that gain; None where all or fewer than two of them do, or
+        where not all rows were read.
     """
 
     reads: Reads
@@ -161,6 +163,7 @@ class GainForecast:
     at_least: bool
     alike: Alike | None
     count: int
+    remaining: "GainForecast | None" = None
 
     def counts(self) -> dict[str, int]:
         """Return how many owners have each verdict."""
@@ -169,23 +172,20 @@ class GainForecast:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Options of a forecast of gains.
+class Asked(Judging):
+    """Options of a forecast of gains, besides those of judging them.
 
     Attributes
     ----------
-    material : float
-        Share of the own error, > 0, from which on a gain counts.
-    own_best : str
-        "linear" leaves boosting out of own models.
     workers : int
     progress : Progress, optional
+    break_even : bool
+        Whether other budgets are tried, too, which takes several times as long.
     """
 
-    material: float = MATERIAL
-    own_best: OwnBest = "any"
     workers: int = 1
     progress: Progress | None = None
+    break_even: bool = True
 
     @property
     def options(self) -> dict[str, Any]:
@@ -208,7 +208,8 @@ def gains(known: Population, asked: Asked, whose: str | None = None) -> GainFore
         if whose is not None:
             return at_the_owner(known, asked, whose)
         if known.private:
-            return by_folds(_with_all_rows(known), asked, "all")
+            found = by_folds(_with_all_rows(known), asked, "all")
+            return replace(found, remaining=_if_others_left(known, asked, found))
         if scenario.data.uncertain is not None:
             options = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
             table = scenario.read_data.public_table(*options)
@@ -243,7 +244,7 @@ def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
         _without(known.dataset, _left_out_of(divided, places, fold))
         for fold in range(max(len(cv.divisions[0]) for cv in divided))
     ]
-    factors, n = _factors(known, len(folds)), known.noise_records
+    factors, n = _factors(known, asked, len(folds)), known.noise_records
     n = np.array(known.dataset.records) if n is None else n
     tasks = [task for data in folds for task in _tasks(_on(known, data, n), factors)]
     _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
@@ -265,6 +266,16 @@ def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
     return _found(known, asked, chosen, by_owner, factors, reads, judged_on, RUNS)
+
+
+def _if_others_left(known: Population, asked: Asked, found: GainForecast) -> GainForecast | None:
+    """Judge once more, with those owners alone that gain."""
+    gaining = [owner.owner for owner in found.owners if owner.gain.verdict is Verdict.GAINS]
+    if not 1 < len(gaining) < len(known.participants.numbers) == len(found.owners):
+        return None
+    scenario = known.asked.replace(owners={"only": gaining}).base()
+    left = _with_all_rows(population(scenario, private=True))
+    return by_folds(left, replace(asked, break_even=False), "all")
 
 
 def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows, Array, Ints]:
@@ -344,7 +355,7 @@ def _with_all_rows(known: Population) -> Population:
 def on_fresh_rows(known: Population, asked: Asked) -> GainForecast:
     """Judge on fresh rows of each owner's law."""
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
-    factors = _factors(known, 1)
+    factors = _factors(known, asked, 1)
     tasks = _tasks(known, factors)
     _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
     wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
@@ -390,7 +401,7 @@ def at_the_owner(known: Population, asked: Asked, whose: str) -> GainForecast:
     if own.held_out_rows:
         own = _joined(own)
     rows, design, _ = _rows_of(scenario, own, at)
-    factors = _factors(known, HALVES)
+    factors = _factors(known, asked, HALVES)
     models, redraw = list[Array](), list[int]()
     options = (scenario.owners.whole, scenario.all_records, streams.afresh())
     advance = counted(asked.progress, "substitutes: redraws", HALVES)
@@ -416,7 +427,8 @@ def at_the_owner(known: Population, asked: Asked, whose: str) -> GainForecast:
     found = _found(
         known, asked, [place], [by_factor], factors, "owner", judged_on, HALVES * FEW_RUNS
     )
-    return replace(found, together=None, break_even=None, release=False)
+    level = found.owners[0].break_even
+    return replace(found, together=None, break_even=level, release=False)
 
 
 def _place(known: Population, whose: str) -> int:
@@ -457,7 +469,7 @@ def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForeca
     scenario = known.scenario
     alike = _alike(table)
     sizes = trained_on(getattr(scenario.data, "held_out", 0.0), table.known.sizes)
-    factors, count = _factors(known, HALVES), len(scenario.owners.participants)
+    factors, count = _factors(known, asked, HALVES), len(scenario.owners.participants)
     usable = np.flatnonzero(~np.isnan(table.known.targets))
     streams = Streams(scenario.run.seed)
     halves, records = list[list[list[Gain]]](), np.zeros(0, dtype=np.int64)
@@ -587,8 +599,10 @@ def _spaced(count: int) -> list[int]:
     return [int(place) for place in np.rint(chosen)]
 
 
-def _factors(known: Population, times: int) -> tuple[float, ...]:
+def _factors(known: Population, asked: Asked, times: int) -> tuple[float, ...]:
     """Return the factors of budgets that are tried: 1 alone where more would take long."""
+    if not asked.break_even:
+        return (1.0,)
     finite = np.isfinite(np.asarray(known.problem.accountant.epsilon, dtype=float)).any()
     updates = times * len(FACTORS) * known.scenario.run.updates
     light = affordable(known.scenario, known.dataset, updates, 11) > 10

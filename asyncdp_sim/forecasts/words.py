@@ -29,6 +29,7 @@ ALONE = (
     'asyncdp forecast FILE --as "NAME"'
 )
 """What public rows say of single owners."""
+OTHERS = " (other owners' gains are not known: their rows were not read)"
 DIFFER = (
     "no verdict: the public rows show that owners differ, so that the mean of substitutes is not "
     "the owners' mean"
@@ -62,6 +63,8 @@ class Decision:
         The verdict, with the gain and its 95 % interval.
     owners : str
         How many owners have each verdict, or why nobody's is known.
+    remaining : str
+        What those owners gain that gain now, if the others left; "" where that is not computed.
     break_even : str
         From which ε on.
     errors : str
@@ -77,6 +80,7 @@ class Decision:
 
     decision: str
     owners: str
+    remaining: str
     break_even: str
     errors: str
     alike: str
@@ -92,6 +96,7 @@ class Decision:
             ("Decision", self.decision),
             ("Warning", self.warning),
             ("Single owners", self.owners),
+            ("If others left", self.remaining),
             ("Owners alike?", self.alike),
             ("Break-even ε", self.break_even),
             ("Mean error", self.errors),
@@ -109,6 +114,7 @@ def decide(found: Forecast) -> Decision:
     return Decision(
         decision=NOT_ASKED if gains is None else verdict(found, gains),
         owners="" if gains is None else _single_owners(gains),
+        remaining="" if gains is None or gains.remaining is None else _remaining(gains.remaining),
         break_even="" if gains is None else _break_even_line(gains),
         errors="" if gains is None else _errors(gains),
         alike="" if gains is None or gains.alike is None else _alike(gains.alike),
@@ -165,21 +171,31 @@ def _unit(gains: GainForecast) -> str:
 
 def _single_owners(gains: GainForecast) -> str:
     if gains.reads == "owner":
-        rows = gains.owners[0].gain.rows_to_decide
-        return "" if rows is None else f"about {rows:,} rows would decide (now {_rows(gains)})"
+        gain = gains.owners[0].gain
+        rows = gain.rows_to_decide
+        text = f"gains in {gain.better_in} of {len(gain.by_run)} simulated runs{OTHERS}"
+        return (
+            text if rows is None else f"{text}; about {rows:,} rows would decide, not {gain.rows}"
+        )
     if len(gains.owners) == 0:
         return ALONE
-    counts = gains.counts()
     some = "" if len(gains.owners) == gains.count else f" (of {gains.count}, evenly spaced)"
+    return f"{len(gains.owners)}{some}: {_counts(gains)}"
+
+
+def _counts(gains: GainForecast) -> str:
+    counts = gains.counts()
     return (
-        f"{len(gains.owners)}{some}: {counts['gains']} gain, {counts['does worse']} do worse, "
+        f"{counts['gains']} gain, {counts['does worse']} do worse, "
         f"{counts['no material difference']} no material difference, "
         f"{counts['undecided']} undecided"
     )
 
 
-def _rows(gains: GainForecast) -> str:
-    return f"{gains.owners[0].gain.rows:,}"
+def _remaining(gains: GainForecast) -> str:
+    """Return what owners gain if they alone join."""
+    mean = "" if gains.together is None else _gain(gains, gains.together.gain, gains.own)
+    return f"{gains.count} owners that gain, by themselves: mean {mean}; {_counts(gains)}"
 
 
 def _break_even_line(gains: GainForecast) -> str:
@@ -474,6 +490,7 @@ def gains_content(gains: GainForecast) -> dict[str, Any]:
         "alike": None if gains.alike is None else asdict(gains.alike),
         "judged_on": gains.judged_on,
         "material": gains.material,
+        "remaining": None if gains.remaining is None else gains_content(gains.remaining),
     }
 
 
@@ -511,6 +528,8 @@ def _owner(owner: OwnerGain) -> dict[str, Any]:
         "joint_gain_high": joint["high"],
         "verdict": str(gain.verdict),
         "rows_to_decide": gain.rows_to_decide,
+        "better_in": gain.better_in,
+        "runs": len(gain.by_run),
         "break_even": _levels(owner.break_even),
     }
 

@@ -226,6 +226,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             "all cases",
         )
     unit = manifest.get("unit")
+    material = manifest.get("judging", {"material": 0.05})["material"]  # as of older versions
     yield (
         "mean gain",
         f"{_with_ends(together)}{'' if unit is None else f' {unit}'}, {manifest['score']}: "
@@ -234,7 +235,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield (
         "mean own error",
         f"{figure(together['own'])}, of owners' best own models, on {together['judged_on']}; "
-        f"a gain counts from 5 % of it on",
+        f"a gain counts from {100 * material:g} % of it on",
     )
     weighted = together["by_records"]
     yield "weighted by n_i", f"mean gain {_with_ends(weighted)}: {weighted['verdict']}"
