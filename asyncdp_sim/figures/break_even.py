@@ -48,7 +48,7 @@ class JointSeries(Series):
 
     @property
     def half(self) -> float:
-        """The ε from which on half of the owners gain."""
+        """The ε from which on the joint model fits better for half of the owners."""
         return float(np.median(self.break_even))
 
     @property
@@ -123,7 +123,7 @@ def declared(found: list[JointSeries], own: Array | None) -> Declaration:
         marks += [Layer("level", y=level, look=thin) for level in own]
         marks += [Layer("line", name=named, look=OWN), *gained]
     if gained:
-        on = "from this $\\epsilon$ on, half of the owners gain"
+        on = "from this $\\epsilon$ on, it fits better than half of the own models"
         marks.append(Layer("line", name=on, look=half))
     places = [epsilon for line in found for epsilon in line.at]
     across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
@@ -147,7 +147,7 @@ def rows_of_owners(line: JointSeries) -> Columns:
     shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
     shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
-    table["gains"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
+    table["fits_better"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
     return table | row_labels([[result] for result in line.results], owners)
 
 
@@ -160,32 +160,32 @@ _CAPTION = (
 def caption(found: list[JointSeries]) -> str:
     """Return what is said below a picture with own models."""
     return (
-        f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; an "
-        "owner gains where the joint model is below its line, as it then fits all records better. "
+        f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; a "
+        "joint model below that line fits all records better, which is no gain by itself. "
         f"{decision(found)}"
     )
 
 
 def decision(found: list[JointSeries]) -> str:
-    """Return how many owners gain, and from which ε on half of them do."""
+    """Return for how many owners the joint model fits better, and from which ε on for half."""
     if len(found) > 1:
         places = [
             "at no ε shown" if line.half == np.inf else f"from ε = {line.half:.2g} on"
             for line in found
         ]
         return " ".join(
-            f"{line.name}: half of the owners gain by joining {place}."
+            f"{line.name}: {place} the joint model fits better than half of the own models."
             for line, place in zip(found, places, strict=True)
         )
     [joint] = found
     low, high = (int((joint.alone > psi).sum()) for psi in joint.psi[0][[0, -1]])
     counts = (
-        f"At ε = {number(joint.at[0])}, {low} of {len(joint.alone)} owners gain by joining; "
-        f"at ε = {number(joint.at[-1])}, {high} do."
+        f"At ε = {number(joint.at[0])} the joint model fits all records better than {low} of "
+        f"{len(joint.alone)} own models; at ε = {number(joint.at[-1])}, than {high}."
     )
     if joint.half == np.inf:
-        return f"{counts} Do not join at these ε: fewer than half of the owners gain."
-    return f"{counts} Join if ε may be {joint.half:.2g} or more: then half of the owners gain."
+        return f"{counts} At no ε shown does it fit better than half of them."
+    return f"{counts} From ε = {joint.half:.2g} on, it fits better than half of them."
 
 
 def decisions(opened: Result | Sweep) -> tuple[str, ...]:
