@@ -265,6 +265,7 @@ class CrossValidation:
             [_joined(found[block], places[block]) for block in blocks],
             [rows.persons[np.concatenate(places[block])] for block in blocks],
             factor, redraw, len(rows), records, material,
+            rows.seldom if not ordered else rows.take(parts[0][0]).seldom,
         )  # fmt: skip
 
 
@@ -357,7 +358,7 @@ class FreshRows:
         scored = _score(self.models, joint, none, self.inner, fresh, as_is)
         return _gain(
             [scored], [fresh.persons], 1 + len(fresh) / len(rows), joint.redraw,
-            len(rows), len(rows), material,
+            len(rows), len(rows), material, fresh.seldom,
         )  # fmt: skip
 
 
@@ -414,6 +415,7 @@ def _gain(
     rows: int,
     records: int | None,
     material: float,
+    seldom: int,
 ) -> Gain:
     """Return the gain by paired differences of errors, a division of the rows each."""
     own, guess, joint, adapted = (
@@ -444,7 +446,11 @@ def _gain(
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
         if variance <= (ROUNDING * own) ** 2:
             variance = 0.0
-        parts = (*(((variance, degrees),) if variance > 0 else ()), *of_runs(by_run, redraw))
+        few = min(degrees, seldom - 1.0)  # rows of one class show nothing of the others
+        parts = (
+            *(((variance, few),) if variance > 0 or few <= 0 else ()),
+            *of_runs(by_run, redraw),
+        )
         estimates.append(Estimate(value, parts))
         kept.append((variance, degrees, by_run))
     names = [item.best for item in divisions]

@@ -61,6 +61,17 @@ class OwnRows:
         enough = len(self) >= FEW
         return enough and (self.classes == 0 or len(np.unique(self.targets)) > 1)
 
+    @property
+    def seldom(self) -> int:
+        """Persons with another class than the commonest one; of numbers all persons.
+
+        Their few losses are most of what varies in a mean log loss.
+        """
+        if self.classes == 0 or len(self) == 0:
+            return len(np.unique(self.persons))
+        commonest = np.bincount(self.targets.astype(np.int64)).argmax()
+        return len(np.unique(self.persons[self.targets != commonest]))
+
     def constant(self) -> Array:
         """Return the best guess (S,) for all cases: the median, or the smoothed shares' log-odds.
 

@@ -509,7 +509,8 @@ def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForeca
              for at in range(len(factors))]  # fmt: skip
     given = factors.index(1.0)
     mine = [gain[given] for half in halves for gain in half]
-    errors = {name: _mean(mine, name) for name in ("own", "joint", "adapted", "guessing")}
+    names = ("own", "joint", "adapted", "guessing")
+    own, joint, adapted, guessing = (_mean(mine, name) for name in names)
     budgets = _budgets(known, factors)
     differ = alike.known == "differ"
     few = int(records.sum()) > (len(usable) + 1) // 2
@@ -519,13 +520,16 @@ def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForeca
         score=scored_by(len(scenario.model.labels)),
         unit=_unit(scenario),
         together=None if differ else means[given],
-        **errors,
+        own=own,
+        joint=joint,
+        adapted=adapted,
+        guessing=guessing,
         material=asked.material,
         owners=(),
         budgets=budgets,
         break_even=None
         if differ or len(budgets) < 2
-        else _consortium_break_even(budgets, means, asked.material * errors["own"]),
+        else _consortium_break_even(budgets, means, asked.material * own),
         judged_on=f"{HALVES} random halves of {len(usable):,} public rows",
         runs=HALVES * FEW_RUNS,
         at_least=few,
@@ -676,18 +680,22 @@ def _found(
         )
     mine = [owner.gain for owner in owners]
     means = [consortium([several[at] for several in by_owner]) for at in range(len(factors))]
-    errors = {name: _mean(mine, name) for name in ("own", "joint", "adapted", "guessing")}
+    names = ("own", "joint", "adapted", "guessing")
+    own, joint, adapted, guessing = (_mean(mine, name) for name in names)
     budgets = _budgets(known, factors)
     level = None
     if len(budgets) > 1:
-        level = _consortium_break_even(budgets, means, asked.material * errors["own"])
+        level = _consortium_break_even(budgets, means, asked.material * own)
     return GainForecast(
         reads=reads,
         release=not known.private and reads == "public",
         score=scored_by(len(scenario.model.labels)),
         unit=_unit(scenario),
         together=means[given],
-        **errors,
+        own=own,
+        joint=joint,
+        adapted=adapted,
+        guessing=guessing,
         material=asked.material,
         owners=tuple(owners),
         budgets=budgets,

@@ -74,7 +74,7 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     assert screen.startswith("decision: ")  # above the table and the names of figures
     assert screen.index("result in twenty") < screen.index("figures/break-even.png")
     page = (tmp_path / "twenty" / "figures" / "captions.md").read_text(encoding="utf-8")
-    [decided] = re.findall(r"^decision: (At ε = 0.1 the joint model .* half of them\.)$", screen, re.M)
+    [decided] = re.findall(r"^decision: (At ε = 0.1 the .* half of them\.)$", screen, re.M)
     assert f" {decided} " in page
     assert scenarios.main(["twenty-small-banks", "--out", "twenty"]) == 0
     assert f"decision: {decided}\n" in capsys.readouterr().out

@@ -104,8 +104,8 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     np.testing.assert_allclose(table["break_even_epsilon"], [1.0, 2.0, np.inf] * 2)
     assert table["fits_better"].tolist() == [1, 0, 0, 1, 1, 0]
     said = (
-        "At ε = 1 the joint model fits all records better than 1 of 3 own models; at ε = 4, than 2. "
-        "From ε = 2 on, it fits better than half of them."
+        "At ε = 1 the joint model fits all records better than 1 of 3 own models; at ε = 4, "
+        "than 2. From ε = 2 on, it fits better than half of them."
     )
     assert picture.caption.endswith(said)
     assert said.replace(". ", ".\n", 1) in texts(picture)
