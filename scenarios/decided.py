@@ -1,4 +1,4 @@
-"""How the benchmark of decisions came out: tables for a page, and a picture."""
+"""Tables for the page of the benchmark of decisions, and its picture."""
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
