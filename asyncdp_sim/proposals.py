@@ -6,6 +6,7 @@ public ones (:mod:`~asyncdp_sim.data.surrogates`): every owner has as many as it
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -301,6 +302,39 @@ def whole(
             raise SpecError([Fault("--owner", f"{look.rows} rows", rule)], look.path)
     lines = partial(_lines, look, epsilon, sizes, timing)
     return lines(folder, _chosen(look, sizes, lines, progress))
+
+
+def sheets(lines: Sequence[str], look: TableLook) -> dict[str, list[str]]:
+    """Return the lines of a scenario for each owner's own machine, by the name of its file.
+
+    Every sheet has the rows of each owner in number, so that no other private row is needed there.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Of :func:`whole`, for the folder of the sheets.
+    look : TableLook
+        With owners, and public rows in a file of their own.
+    """
+    sizes = {name: n for name, n in look.owners.items() if n >= look.least}
+    table = ["", "[data.sizes]", *(f"{key_of(name)} = {n}" for name, n in sizes.items())]
+    found = dict[str, list[str]]()
+    for name in sizes:
+        stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "owner"
+        stem = stem if stem not in found else f"{stem}-{len(found) + 1}"
+        own = commented(
+            (f"path = {text(f'{stem}.csv')}", "not read"),
+            (f"own_path = {text(f'{stem}.csv')}", f"the rows of {name!r}"),
+        )
+        begin = {"path = ": own, "split = ": [f"owner_column = {text(look.owner)}"]}
+        changed = list[str]()
+        for line in lines:
+            start = next((key for key in begin if line.startswith(key)), None)
+            changed += [line] if start is None else begin[start]
+        command = shlex.join(["asyncdp", "forecast", f"{stem}.toml", "--as", name])
+        head = f"# Save your rows as {stem}.csv beside this file and the public rows, and type"
+        found[stem] = [changed[0], head, f"# {command}", *changed[1:], *table]
+    return found
 
 
 def _lines(

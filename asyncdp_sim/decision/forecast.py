@@ -12,18 +12,17 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.words import extent, figure, number
 from asyncdp_sim.data.surrogates import PublicTable, Unlikeness, unlike
 from asyncdp_sim.decision.gain import (
-    MATERIAL,
     BreakEven,
     Consortium,
     Estimate,
     Gain,
+    Judging,
     Score,
     Verdict,
     break_even,
     over_halves,
     verdict_of,
 )
-from asyncdp_sim.decision.predictors import OwnBest
 from asyncdp_sim.decision.rows import scored_by
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.predict.plain import plain
@@ -94,23 +93,20 @@ def alike(table: PublicTable) -> Alike:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Options of a forecast of gains.
+class Asked(Judging):
+    """Options of a forecast of gains, besides those of judging them.
 
     Attributes
     ----------
-    material : float
-        Share of the own error, > 0, from which on a gain counts.
-    own_best : str
-        "linear" leaves boosting out of own models.
     workers : int
     progress : Progress, optional
+    break_even : bool
+        Whether other budgets are tried, too, which takes several times as long.
     """
 
-    material: float = MATERIAL
-    own_best: OwnBest = "any"
     workers: int = 1
     progress: Progress | None = None
+    break_even: bool = True
 
     @property
     def options(self) -> dict[str, Any]:
@@ -142,7 +138,7 @@ class GainForecast:
     budgets : tuple of float
         ε of the median owner that were tried; without members where nothing is hidden.
     break_even : BreakEven or None
-        Of the mean owner.
+        Of the mean owner, or of the one that asks.
     judged_on : str
     runs : int
         Simulated runs that judge, of all joint models of one budget.
@@ -153,6 +149,9 @@ class GainForecast:
         None where private rows were read, or records are synthetic.
     count : int
         Owners that join.
+    remaining : GainForecast or None
+        The same if those alone join that gain; None where all or fewer than two of them do, or
+        where not all rows were read.
     """
 
     reads: Reads
@@ -173,6 +172,7 @@ class GainForecast:
     at_least: bool
     alike: Alike | None
     count: int
+    remaining: "GainForecast | None" = None
 
     def counts(self) -> dict[str, int]:
         """Return how many owners have each verdict."""

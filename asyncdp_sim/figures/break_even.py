@@ -167,7 +167,7 @@ def rows_of_owners(line: JointSeries) -> Columns:
     shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
     shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
-    table["gains"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
+    table["fits_better"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
     return table | row_labels([[result] for result in line.results], owners)
 
 

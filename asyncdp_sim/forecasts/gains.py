@@ -28,6 +28,7 @@ from asyncdp_sim.decision import (
     Gain,
     JointModels,
     OwnRows,
+    Verdict,
     consortium,
 )
 from asyncdp_sim.decision.cross_validation import FOLDS, rest
@@ -76,7 +77,8 @@ def gains(known: Population, asked: Asked, whose: str | None = None) -> GainFore
         if whose is not None:
             return at_the_owner(known, asked, whose)
         if known.private:
-            return by_folds(_with_all_rows(known), asked, "all")
+            found = by_folds(_with_all_rows(known), asked, "all")
+            return replace(found, remaining=_if_others_left(known, asked, found))
         if scenario.data.uncertain is not None:
             options = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
             table = scenario.read_data.public_table(*options)
@@ -111,7 +113,7 @@ def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
         _without(known.dataset, _left_out_of(divided, places, fold))
         for fold in range(max(len(cv.divisions[0]) for cv in divided))
     ]
-    factors, n = _factors(known, len(folds)), known.noise_records
+    factors, n = _factors(known, asked, len(folds)), known.noise_records
     n = np.array(known.dataset.records) if n is None else n
     tasks = [task for data in folds for task in _tasks(_on(known, data, n), factors)]
     _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
@@ -133,6 +135,16 @@ def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
     return _found(known, asked, chosen, by_owner, factors, reads, judged_on, RUNS)
+
+
+def _if_others_left(known: Population, asked: Asked, found: GainForecast) -> GainForecast | None:
+    """Judge once more, with those owners alone that gain."""
+    gaining = [owner.owner for owner in found.owners if owner.gain.verdict is Verdict.GAINS]
+    if not 1 < len(gaining) < len(known.participants.numbers) == len(found.owners):
+        return None
+    scenario = known.asked.replace(owners={"only": gaining}).base()
+    left = _with_all_rows(population(scenario, private=True))
+    return by_folds(left, replace(asked, break_even=False), "all")
 
 
 def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows, Array, Ints]:
@@ -212,7 +224,7 @@ def _with_all_rows(known: Population) -> Population:
 def on_fresh_rows(known: Population, asked: Asked) -> GainForecast:
     """Judge on fresh rows of each owner's law."""
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
-    factors = _factors(known, 1)
+    factors = _factors(known, asked, 1)
     tasks = _tasks(known, factors)
     _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
     wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
@@ -245,7 +257,7 @@ def at_the_owner(known: Population, asked: Asked, whose: str) -> GainForecast:
     if own.held_out_rows:
         own = _joined(own)
     rows, design, _ = _rows_of(scenario, own, at)
-    factors = _factors(known, HALVES)
+    factors = _factors(known, asked, HALVES)
     models, redraw = list[Array](), list[int]()
     options = (scenario.owners.whole, scenario.all_records, streams.afresh())
     advance = counted(asked.progress, "substitutes: redraws", HALVES)
@@ -271,7 +283,8 @@ def at_the_owner(known: Population, asked: Asked, whose: str) -> GainForecast:
     found = _found(
         known, asked, [place], [by_factor], factors, "owner", judged_on, HALVES * FEW_RUNS
     )
-    return replace(found, together=None, break_even=None, release=False)
+    level = found.owners[0].break_even
+    return replace(found, together=None, break_even=level, release=False)
 
 
 def _place(known: Population, whose: str) -> int:
@@ -312,7 +325,7 @@ def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForeca
     scenario = known.scenario
     likeness = alike(table)
     sizes = trained_on(getattr(scenario.data, "held_out", 0.0), table.known.sizes)
-    factors, count = _factors(known, HALVES), len(scenario.owners.participants)
+    factors, count = _factors(known, asked, HALVES), len(scenario.owners.participants)
     usable = np.flatnonzero(~np.isnan(table.known.targets))
     streams = Streams(scenario.run.seed)
     halves, records = list[list[list[Gain]]](), np.zeros(0, dtype=np.int64)
@@ -383,8 +396,10 @@ def _spaced(count: int) -> list[int]:
     return [int(place) for place in np.rint(chosen)]
 
 
-def _factors(known: Population, times: int) -> tuple[float, ...]:
+def _factors(known: Population, asked: Asked, times: int) -> tuple[float, ...]:
     """Return the factors of budgets that are tried: 1 alone where more would take long."""
+    if not asked.break_even:
+        return (1.0,)
     finite = np.isfinite(np.asarray(known.problem.accountant.epsilon, dtype=float)).any()
     updates = times * len(FACTORS) * known.scenario.run.updates
     light = affordable(known.scenario, known.dataset, updates, 11) > 10

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus
+from asyncdp_sim.core.words import aligned, estimate, figure, known, number, numbers, plus_minus
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
@@ -28,6 +28,7 @@ ALONE = (
     'asyncdp forecast FILE --as "NAME"'
 )
 """What public rows say of single owners."""
+OTHERS = " (other owners' gains are not known: their rows were not read)"
 DIFFER = (
     "no verdict: the public rows show that owners differ, so that the mean of substitutes is not "
     "the owners' mean"
@@ -48,6 +49,8 @@ class Decision:
         The verdict, with the gain and its 95 % interval.
     owners : str
         How many owners have each verdict, or why nobody's is known.
+    remaining : str
+        What those owners gain that gain now, if the others left; "" where that is not computed.
     break_even : str
         From which ε on.
     errors : str
@@ -63,6 +66,7 @@ class Decision:
 
     decision: str
     owners: str
+    remaining: str
     break_even: str
     errors: str
     alike: str
@@ -81,6 +85,7 @@ ROWS = {
     "decision": "Decision",
     "warning": "Warning",
     "owners": "Single owners",
+    "remaining": "If others left",
     "alike": "Owners alike?",
     "break_even": "Break-even ε",
     "errors": "Mean error",
@@ -94,7 +99,7 @@ ROWS = {
 
 def rows_of(decision: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the lines of a decision, as JSON has it, each with its name; none that is empty."""
-    return [(name, decision[key]) for key, name in ROWS.items() if decision[key] != ""]
+    return [(name, decision.get(key, "")) for key, name in ROWS.items() if decision.get(key)]
 
 
 def decide(found: Forecast) -> Decision:
@@ -103,6 +108,7 @@ def decide(found: Forecast) -> Decision:
     return Decision(
         decision=NOT_ASKED if gains is None else verdict(found, gains),
         owners="" if gains is None else _single_owners(gains),
+        remaining="" if gains is None or gains.remaining is None else _remaining(gains.remaining),
         break_even="" if gains is None else _break_even_line(gains),
         errors="" if gains is None else _errors(gains),
         alike="" if gains is None or gains.alike is None else _alike(gains.alike),
@@ -139,12 +145,24 @@ def _guessing(better: bool) -> str:
 def _single_owners(gains: GainForecast) -> str:
     if gains.reads == "owner":
         mine = gains.owners[0].gain
-        needed = mine.rows_to_decide
-        return "" if needed is None else f"about {needed:,} rows would decide (now {mine.rows:,})"
+        rows = mine.rows_to_decide
+        text = f"gains in {mine.better_in} of {len(mine.by_run)} simulated runs{OTHERS}"
+        return (
+            text if rows is None else f"{text}; about {rows:,} rows would decide, not {mine.rows:,}"
+        )
     if len(gains.owners) == 0:
         return ALONE
     some = "" if len(gains.owners) == gains.count else f" (of {gains.count}, evenly spaced)"
     return counted(gains.counts(), f"{len(gains.owners)}{some}")
+
+
+def _remaining(gains: GainForecast) -> str:
+    """Return what owners gain if they alone join."""
+    alone = counted(gains.counts(), f"{gains.count} that gain, by themselves")
+    if gains.together is None:
+        return alone
+    mean = gains.together.gain
+    return f"{alone}; mean gain {estimate(mean.value, mean.low, mean.high, gains.unit or '')}"
 
 
 def _break_even_line(gains: GainForecast) -> str:
@@ -426,6 +444,7 @@ def gains_content(gains: GainForecast) -> dict[str, Any]:
         "alike": None if gains.alike is None else asdict(gains.alike),
         "judged_on": gains.judged_on,
         "material": gains.material,
+        "remaining": None if gains.remaining is None else gains_content(gains.remaining),
     }
 
 
@@ -463,6 +482,8 @@ def _owner(owner: OwnerGain) -> dict[str, Any]:
         "joint_gain_high": joint["high"],
         "verdict": str(gain.verdict),
         "rows_to_decide": gain.rows_to_decide,
+        "better_in": gain.better_in,
+        "runs": len(gain.by_run),
         "break_even": _levels(owner.break_even),
     }
 

@@ -262,6 +262,9 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         "gains are of",
         f"the {manifest['score']} on {together['judged_on']}, if {together['assumes']}",
     )
+    material = manifest.get("judging", {"material": 0.05})["material"]  # as of older versions
+    own = f"{figure(together['own'])}, of owners' best own models"
+    yield "mean own error", f"{own}; a gain counts from {100 * material:g} % of it on"
     weighted = with_ends(together["by_records"], manifest.get("unit"))
     yield "weighted by n_i", f"{weighted}: {together['by_records']['verdict']}"
 

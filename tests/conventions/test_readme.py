@@ -97,7 +97,7 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     assert f"fit: {decided}\n" in capsys.readouterr().out
     [none, most] = re.findall(r"own model of (\d+) of\s20 owners; at ε = 10, of (\d+)\.", README)[0]
     drawn = pd.read_csv(tmp_path / "twenty" / "figures" / "break-even.csv", comment="#")
-    gains = drawn.groupby("epsilon").gains.sum()
+    gains = drawn.groupby("epsilon").fits_better.sum()
     assert gains.to_dict() == {0.1: int(none), 0.3: 0, 1.0: 0, 3.0: 7, 10.0: int(most)}
     [best, middle] = re.findall(r"ψ is ([\d.]+) for the luckiest bank, and ([\d.]+)", HOME)[0]
     own = drawn[drawn.epsilon == 10].psi_alone
@@ -122,7 +122,7 @@ def test_other_loans_give_the_same_answer(tmp_path: Path) -> None:
         scenario = entry("twenty-small-banks").scenario((f"run.seed={seed}",))
         sweep(scenario, tmp_path / str(seed))
         drawn = break_even.FIGURE.picture(Sweep.read(tmp_path / str(seed))).table
-        at = [drawn["gains"][drawn["epsilon"] == epsilon].sum() for epsilon in (0.1, 10.0)]
+        at = [drawn["fits_better"][drawn["epsilon"] == epsilon].sum() for epsilon in (0.1, 10.0)]
         assert at[0] == 0
         gains.append(at[1])
     assert (min(gains), max(gains)) == (int(low), int(high))

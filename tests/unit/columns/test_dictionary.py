@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.results.columns import Column, column, summary, tables
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.sweeps import sweep
@@ -88,7 +89,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     values.types = defaultdict(set)
     for place, changes in enumerate(RUNS.values()):
         directory = root / str(place)
-        write(run(scenario(**SHORT | changes), events=True, gains=True), directory)
+        write(run(scenario(**SHORT | changes), events=True, gains=Judging()), directory)
         gather(directory, "", values)
     swept = {"algorithm.rho": [1.0, 1e200], "privacy.epsilon": [1.0, 2.0]}
     sweep(scenario(**SHORT, sweep=swept, energy=ENERGY), root / "sweep")

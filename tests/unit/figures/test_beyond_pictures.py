@@ -61,7 +61,7 @@ def test_break_even_is_told_for_each_budget(tmp_path):
     table = picture.table
     assert table["line"].tolist() == ["cap"] * 6 + ["all"] * 6
     assert table["epsilon"].tolist() == [1, 1, 1, 3, 3, 3] * 2
-    assert table["gains"].tolist() == [1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]
+    assert table["fits_better"].tolist() == [1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]
     said = (
         "cap: the joint model fits better than half of the own models from ε = 1.6 on. "
         "all: the joint model fits better than half of the own models at no ε shown."
@@ -104,7 +104,7 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
     table = picture.table
     np.testing.assert_allclose(table["break_even_epsilon"], [1.0, 2.0, np.inf] * 2)
-    assert table["gains"].tolist() == [1, 0, 0, 1, 1, 0]
+    assert table["fits_better"].tolist() == [1, 0, 0, 1, 1, 0]
     said = (
         "At ε = 1, the joint model fits all records better than the own model of 1 of 3 owners; "
         "at ε = 4, of 2. From ε = 2 on it fits better than half of them."

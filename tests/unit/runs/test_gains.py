@@ -114,6 +114,23 @@ def test_manifest_and_screen_say_the_mean_with_its_interval(found):
     assert "owners that gain" not in lines
 
 
+def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path):
+    from asyncdp_sim import runs
+    from asyncdp_sim.decision import Judging
+
+    scenario, strict = scenario_of(tmp_path), Judging(10.0, "linear")
+    runs.write(runs.run(scenario, gains=strict), tmp_path / "strict")
+    result = ad.open(tmp_path / "strict")
+    assert result.manifest["judging"] == {"material": 10.0, "own_best": "linear"}
+    assert set(result.gains["verdict"]) == {"no material difference"}
+    assert "a gain counts from 1000 % of it on" in "\n".join(result_lines(tmp_path / "strict"))
+    runs.reproduce(tmp_path / "strict")
+    there = {"events": False, "judging": Judging()}
+    assert runs.finished(scenario, found.directory, **there)
+    with pytest.raises(ad.ResultError, match="judged with --material 10 --own-best linear"):
+        runs.finished(scenario, tmp_path / "strict", **there)
+
+
 def test_gains_come_again(found):
     """Within a tolerance; a verdict that was changed is a difference."""
     from asyncdp_sim import runs
