@@ -4,6 +4,9 @@ A result that an earlier version made with such a name is still opened; a scenar
 option that is given one is refused in one line.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 KINDS = {
     "staircase": "allowed is laplace",
     "fitted": "allowed is public-rows",
@@ -52,6 +55,48 @@ OPTIONS = {
     "--schedule": "sweep privacy.budget.growth to compare parts of budgets",
 }
 """Options of any command, or of one: ``forecast --sweep``."""
+
+EARLIER: dict[str, tuple[str, str]] = {
+    "dcf": ("counting", "bianchi"),
+}
+"""Kind → a field that earlier versions did not have, and the value for what they did.
+
+A new file that leaves the field out gets its default. A result's ``scenario.toml`` names the field,
+unless an earlier version wrote it. Digests leave this value out, as they did.
+"""
+
+
+def _tables(raw: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Yield tables whose kind has such a field, with the field's key, dotted in a sweep."""
+    values = raw.values() if isinstance(raw, dict) else raw
+    for inner in values if isinstance(raw, dict | list | tuple) else ():
+        yield from _tables(inner)
+    for key, kind in list(raw.items()) if isinstance(raw, dict) else ():
+        table, named, last = key.rpartition("kind")
+        if named != "" and last == "" and isinstance(kind, str) and kind in EARLIER:
+            name, value = EARLIER[kind]
+            yield raw, table + name, value
+
+
+def as_earlier(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of a result's ``scenario.toml``, changed to name fields of later versions.
+
+    Parameters
+    ----------
+    raw : dict
+        Tables and lists, as TOML reads them.
+    """
+    for table, name, value in _tables(raw):
+        table.setdefault(name, value)
+    return raw
+
+
+def unnamed(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return tables, changed to leave out what earlier versions could not name, for a digest."""
+    for table, name, value in _tables(raw):
+        if table.get(name) == value:
+            del table[name]
+    return raw
 
 
 def instead_of_field(path: str) -> str | None:

@@ -182,6 +182,10 @@ class ChannelTheory:
         """Return what gets through of a load that is not in doubt."""
         raise NoFormulaError("no formula is known for this variant of the channel")
 
+    def approximate(self, load: Load) -> RandomAccess:  # noqa: ARG002
+        """Return about how much gets through of a load that is not in doubt."""
+        raise NoFormulaError("no approximation is known for this channel")
+
     def mean_staleness(self, load: Load) -> float | None:  # noqa: ARG002
         """Return the mean staleness of what gets through; None where no formula has it."""
         return None
@@ -302,6 +306,10 @@ class DcfTheory(ChannelTheory):
     def doubt(self, load: Load) -> str:
         if load.overlap or not load.saturated:
             return "the chain is of owners that always have an answer (a saturated clock)"
+        if self.channel.others_after_collision is not None:
+            return "after a collision, others resume counting at a time of their own"
+        if self.channel.counting == "frozen" and self.channel.window == 1:
+            return "with a window of 1 slot, an owner that succeeds keeps the channel"
         most = min(self.channel.after_success, self.channel.after_collision)
         late = load.job is None or load.job > most
         pause = f"owners are not ready again within the {most:g} after a transmission"
@@ -314,13 +322,17 @@ class DcfTheory(ChannelTheory):
         channel = self.channel
         asked = load.n_owners, channel.window, channel.doublings
         if dcf.states(*asked) > LARGEST:
-            about = approximation(channel, load.n_owners, load.airtime)
+            about = self.approximate(load).success_rate
             no_formula_if(f"of so many states only Bianchi's approximation is known, {about:.3g}")
         times = channel.slot, load.airtime, channel.after_success, channel.after_collision
-        result = dcf.exact(*asked).access(*times)
+        result = dcf.exact(*asked, frozen=channel.counting == "frozen").access(*times)
         if load.attempts > 1 and (1 - result.success_probability) ** load.attempts > SURE:
             no_formula_if(f"answers may be given up after {load.attempts} attempts")
         return result
+
+    @override
+    def approximate(self, load: Load) -> RandomAccess:
+        return approximation(self.channel, load.n_owners, load.airtime)
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -328,14 +340,15 @@ class DcfTheory(ChannelTheory):
         return None if load.attempts == 1 else load.n_owners - 1.0
 
 
-def approximation(channel: Dcf, n_owners: int, airtime: float) -> float:
-    """Return the answers that survive per time unit by Bianchi's fixed point.
+def approximation(channel: Dcf, n_owners: int, airtime: float) -> RandomAccess:
+    """Return how much gets through by Bianchi's fixed point.
 
     Of so many owners that always have one, taken to be independent of each other.
     """
     times = channel.slot, airtime, channel.after_success, channel.after_collision
-    result = dcf.fixed_point(n_owners, channel.window, channel.doublings).access(*times)
-    return result.success_rate
+    frozen = channel.counting == "frozen"
+    point = dcf.fixed_point(n_owners, channel.window, channel.doublings, frozen=frozen)
+    return point.access(*times)
 
 
 class TdmaTheory(ChannelTheory):
@@ -480,6 +493,13 @@ def unspent(facts: Facts) -> RandomAccess:
     if channel.contended is not None and not protocol.always_served:
         no_formula_if(f"the formula is for protocol push, not {protocol.kind}")
     return theory_of(channel).access(load_of(facts))
+
+
+def approximated(facts: Facts) -> RandomAccess:
+    """Return about what gets through a shared channel where :func:`unspent` has no formula."""
+    theory, load = theory_of(facts.network.channel), load_of(facts)
+    no_formula_if(NOT_SHARED if facts.network.airtime is None else theory.doubt(load))
+    return theory.approximate(load)
 
 
 @dataclass(frozen=True)
