@@ -56,13 +56,13 @@ OPTIONS = {
 }
 """Options of any command, or of one: ``forecast --sweep``."""
 
-EARLIER: dict[str, tuple[str, str]] = {
-    "dcf": ("counting", "bianchi"),
+EARLIER: dict[str, tuple[str, str, str]] = {
+    "dcf": ("counting", "bianchi", "frozen"),
 }
-"""Kind → a field that earlier versions did not have, and the value for what they did.
+"""Kind → a field that earlier versions did not have, the value for what they did, and its default.
 
-A new file that leaves the field out gets its default. A result's ``scenario.toml`` names the field,
-unless an earlier version wrote it. Digests leave this value out, as they did.
+A result's ``scenario.toml`` names the field, in its sweep too, unless an earlier version wrote it.
+Digests leave the first value out, as they did.
 """
 
 
@@ -74,8 +74,7 @@ def _tables(raw: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
     for key, kind in list(raw.items()) if isinstance(raw, dict) else ():
         table, named, last = key.rpartition("kind")
         if named != "" and last == "" and isinstance(kind, str) and kind in EARLIER:
-            name, value = EARLIER[kind]
-            yield raw, table + name, value
+            yield raw, table + EARLIER[kind][0], kind
 
 
 def as_earlier(raw: dict[str, Any]) -> dict[str, Any]:
@@ -86,15 +85,22 @@ def as_earlier(raw: dict[str, Any]) -> dict[str, Any]:
     raw : dict
         Tables and lists, as TOML reads them.
     """
-    for table, name, value in _tables(raw):
-        table.setdefault(name, value)
+    for table, name, kind in _tables(raw):
+        table.setdefault(name, EARLIER[kind][1])
+    return raw
+
+
+def as_now(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return tables of a new file, changed to name such fields where its sweep leaves them out."""
+    for table, name, kind in _tables(raw.get("sweep")):
+        table.setdefault(name, EARLIER[kind][2])
     return raw
 
 
 def unnamed(raw: dict[str, Any]) -> dict[str, Any]:
     """Return tables, changed to leave out what earlier versions could not name, for a digest."""
-    for table, name, value in _tables(raw):
-        if table.get(name) == value:
+    for table, name, kind in _tables(raw):
+        if table.get(name) == EARLIER[kind][1]:
             del table[name]
     return raw
 

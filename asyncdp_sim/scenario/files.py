@@ -9,7 +9,7 @@ from typing import Any
 from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.core.files import MOST_VALUES, TooLongError, file_bytes, from_toml, is_dir, is_file
-from asyncdp_sim.core.gone import as_earlier, unnamed
+from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.scenario.owners import count_owners
@@ -115,7 +115,7 @@ def scenario_of(raw: Raw, *, allow_code: bool = False) -> Scenario:
     """
     require_code(raw, allowed=allow_code)
     counted = count_owners(raw)
-    scenario: Scenario = parse(Scenario, raw)
+    scenario: Scenario = parse(Scenario, as_now(raw))
     scenario = scenario.counting_in_cells() if counted else scenario
     scenario.base()
     _check_grid(scenario)

@@ -431,8 +431,14 @@ class ParallelTheory(ChannelTheory):
             alone = "owners choose among channels at random, which is known for overlapping jobs"
             no_formula_if("" if load.overlap else alone)
             return {replace(load, choices=channels): channels}
-        groups = (load.rates[first::channels] for first in range(min(channels, load.n_owners)))
-        return Counter(replace(load, n_owners=len(own), rates=own) for own in groups)
+        return Counter(
+            replace(
+                load,
+                n_owners=len(range(load.n_owners)[first::channels]),
+                rates=load.rates[first::channels],
+            )
+            for first in range(min(channels, load.n_owners))
+        )
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
