@@ -405,6 +405,7 @@ class BottleneckTheory(ChannelTheory):
     def doubt(self, load: Load) -> str:
         random = "" if load.saturated else load.not_poisson or load.unequal
         differ = "owners' times differ" if load.delay is None else ""
+        differ = "all jobs take the same time" if load.job is not None else differ  # a period
         full = ENDLESS if load.overlap and load.offered >= 1 else ""
         return load.can_lose_messages or random or differ or full
 

@@ -40,7 +40,7 @@ static double stale = 0;
 static double repeats = 0;
 static double begun = 0;
 static bool rounds = false;
-static const double WARM = 10;
+static double warm = 10;
 
 static void
 Answer(uint32_t number)
@@ -81,7 +81,7 @@ Arrived(uint32_t number)
     owner.busy = false;
     --under_way;
     const double now = Simulator::Now().GetSeconds();
-    if (now >= WARM)
+    if (now >= warm)
     {
         if (times.empty())
         {
@@ -139,6 +139,7 @@ main(int, char** argv)
     const double load = std::atof(argv[3]);
     wanted = std::atoi(argv[4]);
     rounds = load == 0;
+    warm = std::max(10.0, 75 * bytes * 8 / 10e6);
     RngSeedManager::SetSeed(std::atoi(argv[5]));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(4 << 20));
@@ -196,7 +197,7 @@ main(int, char** argv)
                 "%.6g}\n",
                 (times.size() - 1) / (Simulator::Now().GetSeconds() - begun),
                 mean,
-                std::sqrt(square - mean * mean) / mean,
+                std::sqrt(std::max(0.0, square - mean * mean)) / mean,
                 stale / times.size(),
                 repeats / times.size());
     Simulator::Destroy();
