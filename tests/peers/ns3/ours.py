@@ -31,9 +31,9 @@ def dcf(owners: int, first: int, last: int, **counting: Any) -> Network:
 
 
 def link(owners: int, size: int, load: float, alone: float) -> Network:
-    """Return owners that push answers over the shared link; ``alone`` is ns-3's time of a single one.
+    """Return owners that push answers over the shared link, with times in seconds.
 
-    Times in seconds.
+    ``alone`` is ns-3's time of an answer when no other is under way.
     """
     airtime = size * OVERHEAD[size] / SPEED
     rest = Latency(answer=Constant(value=max(0.0, alone - airtime)))

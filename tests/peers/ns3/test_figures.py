@@ -89,7 +89,7 @@ WIRED = [(name, cell) for name, cell in cells("tcp") if "load" in name]
 
 @pytest.mark.parametrize(("name", "cell"), WIRED)
 def test_answers_by_tcp_over_a_shared_link(name, cell):
-    """Rates within 5 % and staleness within 10 %: the closed network, without any parameter fitted."""
+    """The closed network; of it, nothing is fitted but the time of an answer that is alone."""
     owners, size, load, _ = cell
     made = NS3["tcp"]["cells"]
     theirs, alone = made[name], made[f"{size} B alone"]["mean"][0]
