@@ -1,9 +1,9 @@
 """A link that answers share: owners at work against the closed network, and the open one.
 
-Product form: with mean time s alone on the link and Z = 1/λ + mean time of all else, X(N) is that of
-mean value analysis for any laws of the times. An owner leaves the link's network as N − 1 owners
-have it, so that staleness is those of them at work. Of every run 50 time units at either end are left
-out.
+Product form: with mean time s alone on the link and Z = 1/λ + mean time of all else, X(N) is that
+of mean value analysis for any laws of the times. An owner leaves the link's network as N − 1 owners
+have it, so that staleness is those of them at work. Of every run 50 time units at either end are
+left out.
 """
 
 import numpy as np
@@ -33,7 +33,10 @@ CASES = {
     "four": (4, {"clock": PoissonClock(rate=0.8)}, 932),
     "four that compute": (
         4,
-        {"clock": PoissonClock(rate=2.0), "compute": Lognormal(mean=0.5, cv=1.0), "latency": TRAVELS},
+        {
+            "clock": PoissonClock(rate=2.0), "latency": TRAVELS,
+            "compute": Lognormal(mean=0.5, cv=1.0),
+        },
         933,
     ),
     "ten, full": (10, {"clock": PoissonClock(rate=2.0), "latency": TRAVELS}, 934),

@@ -46,10 +46,15 @@ def cells(program: str) -> Iterator[tuple[str, Cell]]:
         ):
             yield f"{heard} {name} N={stations}", (stations, *ends, detects, 4)
     else:
-        for size, stations, load in product(SIZES, (3, 10, 40), (0.1, 0.5, 0.9, 0)):
-            if size < 1_000_000 or load != 0.1:  # a large answer costs 30 ms of a processor
-                name = f"load={load:g}" if load > 0 else "rounds"
-                yield f"{size} B N={stations} {name}", (stations, size, load, SIZES[size])
+        for size, owners, loads in (  # an answer of 1 MB costs 30 ms of a processor
+            (1000, (3, 10, 40), (0.1, 0.5, 0.9)),
+            (1_000_000, (3, 10), (0.5, 0.9)),
+        ):
+            for stations, load in product(owners, loads):
+                name = f"{size} B N={stations} load={load:g}"
+                yield name, (stations, size, load, SIZES[size])
+        for stations in (3, 10, 40):
+            yield f"1000 B N={stations} rounds", (stations, 1000, 0, SIZES[1000])
         for size in SIZES:
             yield f"{size} B alone", (1, size, 0.01, 50)
 
