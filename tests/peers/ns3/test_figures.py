@@ -91,7 +91,7 @@ WIRED = [(name, cell) for name, cell in cells("tcp") if "load" in name]
 def test_answers_by_tcp_over_a_shared_link(name, cell):
     """The closed network, with nothing fitted but the time of an answer that is alone.
 
-    TCP takes a while to share the link; of ten owners with answers of 1 MB staleness is 16 % higher.
+    TCP shares the link with some delay: for ten owners and 1 MB staleness is 16 % higher.
     """
     owners, size, load, _ = cell
     made = NS3["tcp"]["cells"]
