@@ -46,7 +46,7 @@ def off(result: Result) -> tuple[OutcomeEstimate, float]:
     """
     said = load(result.directory / "scenario.toml")[0]
     asked = said.owners.count, said.network.airtime or 0.0
-    about = approximation(said.channel, *asked)  # type: ignore[arg-type]
+    about = approximation(said.channel, *asked).success_rate  # type: ignore[arg-type]
     each = rates(result)
     mean, error = each.mean(), each.std(ddof=1) / np.sqrt(len(each))
     exact = predicted(said.network, "throughput")

@@ -20,11 +20,12 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
 from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.channels import approximated, unspent
 from asyncdp_sim.theory.predict.plain import plain
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
-from asyncdp_sim.theory.prediction import Prediction, Unknown
+from asyncdp_sim.theory.prediction import Prediction, Unknown, known
 
 
 def privacy_lines(scenario: Scenario, whole: Scenario) -> Iterator[str]:
@@ -303,6 +304,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
     always = network.availability.always_online
     predicted = [each for each in predict(network) if not (always and each.quantity == _ONLINE)]
     yield from _predictions(predicted, network)
+    yield from _collisions(network)
     yield from _duration(scenario.run.updates, predicted)
     if network.n_owners >= _MANY and not network.superposed and superposable(network):
         yield (
@@ -311,6 +313,34 @@ def _network(scenario: Scenario) -> Iterator[str]:
         )
     yield from _chosen(scenario)
     yield from _energy(scenario)
+
+
+def _collisions(network: Network) -> Iterator[str]:
+    """Yield what is known of transmissions that collide, beside the formulas of answers."""
+    facts, resent = facts_of(network), network.channel.retransmissions > 0
+    if not network.protocol.always_served:
+        return
+    result = known(unspent, facts)
+    if isinstance(result, Unknown):
+        result, resent = known(approximated, facts), True
+        if isinstance(result, Unknown):
+            return
+        yield (
+            "approximated by Bianchi's fixed point (owners independent of each other): throughput: "
+            f"{figure(result.success_rate)} updates per unit, channel load: "
+            f"{figure(result.attempt_rate * (network.airtime or 0.0))} transmissions at a time"
+        )
+    share = 1 - result.success_probability
+    if resent:
+        yield (
+            f"transmissions that collide: {100 * share:.3g} %; answers collided counts answers "
+            "whose last transmission does"
+        )
+    if network.channel.retransmissions > 0 and share > 1 / 2:
+        yield (
+            f"small windows for {network.n_owners} owners: most transmissions collide; a larger "
+            "channel.window lets more answers through"
+        )
 
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:

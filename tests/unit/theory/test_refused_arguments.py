@@ -127,6 +127,7 @@ REFUSED = [
     ("n_owners: given 0; allowed is a whole number ≥ 1", lambda: dcf.exact(0, 4, 1)),
     ("window: given 0; allowed is a whole number ≥ 1", lambda: dcf.fixed_point(2, 0, 1)),
     ("doublings: given -1; allowed is a whole number ≥ 0", lambda: dcf.fixed_point(2, 4, -1)),
+    ("window: given 1; allowed is a whole number ≥ 2", lambda: dcf.exact(2, 1, 1, frozen=True)),
     ("slot: given 0; allowed is a finite", lambda: dcf.exact(2, 4, 1).access(0, 1)),
     ("after_success: given -1; allowed", lambda: dcf.exact(2, 4, 1).access(1, 1, -1)),
     *(("loss", lambda loss=loss: delivered(loss, 2)) for loss in (-0.1, 1.1, nan)),
