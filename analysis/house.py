@@ -1,88 +1,82 @@
-"""The drawn house: rooms of the package by layer, and which of them import which.
+"""The drawn house: rooms of the package by layer, with what each layer is for.
 
 ``python -m analysis.house`` writes ``docs/pictures/house.svg`` from the layers in
-``pyproject.toml`` and from the imports of the package as they are.
+``pyproject.toml``; what a room is for is the first line of its package.
 """
 
+import re
 import tomllib
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 
-import grimp
 import matplotlib as mpl
-import networkx as nx
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyBboxPatch
+
+from asyncdp_sim.figures.kit.style import style
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/pictures/house.svg"
 PACKAGE = "asyncdp_sim."
-_WIDTH, _HEIGHT, _GAP, _BOX = 9.0, 0.36, 0.42, 1.6
-"""Width of the house, height of a room, space between layers, and widest box, in inches."""
+MEANING = {
+    "cli": "what a user calls",
+    "reports": "pages of results",
+    "figures": "pictures and files for others",
+    "sweeps": "questions that need many runs",
+    "runs": "one run, from file to directory",
+    "comparisons": "results against each other",
+    "results": "what a run leaves",
+    "scenario": "the file that is asked",
+    "privacy": "noise, budgets, bounds",
+    "learning": "models and gradients",
+    "network": "time, messages, records, formulas",
+    "core": "ticks, random streams, errors",
+}
+"""What a layer is for, by one of its rooms."""
+_WIDTH, _LEFT, _HEIGHT, _GAP = 8.2, 2.35, 0.34, 0.2
+"""Width of the house and of its left margin, height of a room, space between layers, in inches."""
 
 
 def layers(root: Path = ROOT) -> list[list[str]]:
     """Return the rooms of the package by layer, the lowest first."""
     tools = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]
     [contract] = [c for c in tools["importlinter"]["contracts"] if c["type"] == "layers"]
-    split = [layer.replace("|", ":").split(":") for layer in reversed(contract["layers"])]
-    named = [[name.strip() for name in layer] for layer in split]
-    inside = [[n.removeprefix(PACKAGE) for n in layer if n.startswith(PACKAGE)] for layer in named]
+    split = [re.split(r"\s*[|:]\s*", layer) for layer in reversed(contract["layers"])]
+    inside = [[n.removeprefix(PACKAGE) for n in layer if n.startswith(PACKAGE)] for layer in split]
     return [layer for layer in inside if len(layer) > 0]
 
 
-def imports(rooms: Sequence[str]) -> "nx.DiGraph[str]":
-    """Return an arrow for each import from one room of another."""
-    graph = grimp.build_graph(PACKAGE.removesuffix("."))
-    inside = {room: {PACKAGE + room, *graph.find_descendants(PACKAGE + room)} for room in rooms}
-    room_of = {module: room for room in rooms for module in inside[room]}
-    arrows: nx.DiGraph[str] = nx.DiGraph()
-    arrows.add_nodes_from(rooms)
-    for module, room in room_of.items():
-        targets = {room_of.get(name) for name in graph.find_modules_directly_imported_by(module)}
-        arrows.add_edges_from((room, other) for other in targets - {None, room})
-    return arrows
-
-
-def draw(floors: Sequence[Sequence[str]], arrows: "nx.DiGraph[str]") -> Figure:
+def draw(floors: Sequence[Sequence[str]]) -> Figure:
     """Return the picture: a row of boxes for each layer, the lowest at the bottom.
 
-    Not drawn are arrows to the lowest layer, which all import, and those that follow from others
-    (a imports b, b imports c, so a may import c).
+    A room imports only from lower rows, which the arrow beside them says.
     """
-    ground = set(floors[0])
-    above = nx.subgraph_view(arrows, filter_node=lambda room: room not in ground)
-    shown = nx.transitive_reduction(above)
-    height = len(floors) * (_HEIGHT + _GAP)
-    figure = Figure(figsize=(_WIDTH, height))
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_axis_off()
-    axes.set_xlim(0, _WIDTH)
-    axes.set_ylim(0, height)
-    middle: dict[str, tuple[float, float]] = {}
-    for level, floor in enumerate(floors):
-        step = _WIDTH / len(floor)
-        for place, room in enumerate(floor):
-            x, y = (place + 0.5) * step, (level + 0.5) * (_HEIGHT + _GAP)
-            middle[room] = x, y
-            width = min(step - 0.1, _BOX)
-            corner = (x - width / 2, y - _HEIGHT / 2)
-            axes.add_patch(Rectangle(corner, width, _HEIGHT, fc="#eef3f8", ec="#44617b", zorder=2))
-            axes.text(x, y, room, ha="center", va="center", fontsize=9, zorder=3)
-    for a, b in shown.edges:
-        (x0, y0), (x1, y1) = middle[a], middle[b]
-        if y0 == y1:  # around the boxes between them
-            ends, bend = ((x0, y0 - _HEIGHT / 2), (x1, y1 - _HEIGHT / 2)), "arc3,rad=0.2"
-            bend = bend if x0 < x1 else "arc3,rad=-0.2"
-        else:
-            ends, bend = ((x0, y0 - _HEIGHT / 2), (x1, y1 + _HEIGHT / 2)), "arc3"
-        style = {"arrowstyle": "-|>", "color": "#8a9aa8", "lw": 0.8, "connectionstyle": bend}
-        axes.annotate("", xy=ends[1], xytext=ends[0], arrowprops=style, zorder=1)
+    height = len(floors) * (_HEIGHT + _GAP) + 0.3
+    with style():
+        figure = Figure(figsize=(_WIDTH, height))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set(xlim=(0, _WIDTH), ylim=(0, height))
+        for level, floor in enumerate(floors):
+            y = (level + 0.5) * (_HEIGHT + _GAP)
+            [meaning] = [MEANING[room] for room in floor if room in MEANING]
+            axes.text(_LEFT, y, meaning, ha="right", va="center", fontsize=8, color="#444444")
+            step = (_WIDTH - _LEFT - 0.1) / len(floor)
+            for place, room in enumerate(floor):
+                corner = (_LEFT + 0.1 + place * step, y - _HEIGHT / 2)
+                box = FancyBboxPatch(
+                    corner, step - 0.08, _HEIGHT, boxstyle="round,pad=0,rounding_size=0.05",
+                    fc="#eef3f8", ec="#44617b",
+                )  # fmt: skip
+                axes.add_patch(box)
+                middle = corner[0] + (step - 0.08) / 2
+                axes.text(middle, y, room, ha="center", va="center", fontsize=7.5)
+        down = {"arrowstyle": "-|>", "color": "#44617b"}
+        axes.annotate("", (0.15, 0.15), xytext=(0.15, height - 0.35), arrowprops=down)
+        axes.text(0.08, height - 0.3, "imports go down, never up", va="bottom", fontsize=9)
     return figure
 
 
 if __name__ == "__main__":
-    floors = layers()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "house"}):
-        draw(floors, imports(list(chain(*floors)))).savefig(PICTURE, metadata={"Date": None})
+        draw(layers()).savefig(PICTURE, metadata={"Date": None})

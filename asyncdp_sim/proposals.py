@@ -6,6 +6,7 @@ public ones (:mod:`~asyncdp_sim.data.surrogates`): every owner has as many as it
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +20,9 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
-from asyncdp_sim.core.words import agreed
-from asyncdp_sim.data.column_profile import ColumnLook, key_of, percent, toml_of
-from asyncdp_sim.data.table_profile import TableLook
+from asyncdp_sim.core.words import agreed, key_of, percent, toml_of
+from asyncdp_sim.data.column_profile import ColumnLook
+from asyncdp_sim.data.table_profile import HELD_OUT, TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.file_form import MISSING
@@ -30,7 +31,6 @@ from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
 
 MOST_FEATURES = 10
-HELD_OUT = 0.2
 
 
 def block(look: TableLook, folder: Path | None = None) -> list[str]:
@@ -101,6 +101,9 @@ def _fields(look: TableLook, folder: Path | None) -> Iterator[tuple[str, str]]:
         least = f", least = {look.least}" if left > 0 else ""
         out = f"; {left} with fewer records are left out" if left > 0 else ""
         yield f"split = {{ column = {text(look.owner)}{least} }}", f"owner of each row{out}"
+    for column in look.columns:
+        if column.dropped == "person":
+            yield f"# person = {text(column.name)}", "if its values are persons: rows stay together"
     if len(look.missing) > 0:
         words = toml_of([*MISSING, *look.missing])
         yield f"missing = {words}", "texts that mean a missing cell"
@@ -280,7 +283,7 @@ def whole(
         ε of every owner.
     folder : Path
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
     timing : Timing
         How soon; absent, rounds of answers.
 
@@ -299,6 +302,39 @@ def whole(
             raise SpecError([Fault("--owner", f"{look.rows} rows", rule)], look.path)
     lines = partial(_lines, look, epsilon, sizes, timing)
     return lines(folder, _chosen(look, sizes, lines, progress))
+
+
+def sheets(lines: Sequence[str], look: TableLook) -> dict[str, list[str]]:
+    """Return the lines of a scenario for each owner's own machine, by the name of its file.
+
+    Every sheet has the rows of each owner in number, so that no other private row is needed there.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        Of :func:`whole`, for the folder of the sheets.
+    look : TableLook
+        With owners, and public rows in a file of their own.
+    """
+    sizes = {name: n for name, n in look.owners.items() if n >= look.least}
+    table = ["", "[data.sizes]", *(f"{key_of(name)} = {n}" for name, n in sizes.items())]
+    found = dict[str, list[str]]()
+    for name in sizes:
+        stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "owner"
+        stem = stem if stem not in found else f"{stem}-{len(found) + 1}"
+        own = commented(
+            (f"path = {text(f'{stem}.csv')}", "not read"),
+            (f"own_path = {text(f'{stem}.csv')}", f"the rows of {name!r}"),
+        )
+        begin = {"path = ": own, "split = ": [f"owner_column = {text(look.owner)}"]}
+        changed = list[str]()
+        for line in lines:
+            start = next((key for key in begin if line.startswith(key)), None)
+            changed += [line] if start is None else begin[start]
+        command = shlex.join(["asyncdp", "forecast", f"{stem}.toml", "--as", name])
+        head = f"# Save your rows as {stem}.csv beside this file and the public rows, and type"
+        found[stem] = [changed[0], head, f"# {command}", *changed[1:], *table]
+    return found
 
 
 def _lines(
@@ -377,7 +413,8 @@ def _chosen(
             return load(file)[0]
 
         scenario = written(start)
-        records = population(scenario, private=False).problem.records
+        known = population(scenario, private=False)
+        records = known.problem.records
         lengths = []
         for owner, x in enumerate(records.features):
             filled = np.flatnonzero(x.any(axis=1))  # others contribute nothing
@@ -386,5 +423,6 @@ def _chosen(
             )
         bound = float(np.median(np.concatenate(lengths)))
         start = replace(start, bound=float(f"{bound:.3g}"))
-        best = tune(written(start), replicates=RUNS, progress=progress).best.setting
+        options: Any = {"replicates": RUNS, "progress": progress, "dataset": known.dataset}
+        best = tune(written(start), **options).best.setting
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)

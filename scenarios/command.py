@@ -2,7 +2,8 @@
 
 ``python -m scenarios verify`` runs every figure of the papers and holds it against what was
 published; ``python -m scenarios verify async-05`` one of them. ``python -m scenarios verify
-beyond`` does so with what others have published since.
+beyond`` does so with what others have published since. ``python -m scenarios decisions`` asks what
+owners of other people's tables gain, and holds the answers against the truth.
 """
 
 import argparse
@@ -17,18 +18,20 @@ from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import one_thread, ready_streams, require_working_directory
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import default_directory, described, digest
-from asyncdp_sim.results.summary import notes, result_lines
 from asyncdp_sim.results.write import require_free
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.catalogue import catalogue, entry
+from asyncdp_sim.sentences.result import notes, result_lines
 from asyncdp_sim.sweeps import sweep
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; exit 0 done, 2 wrong input, 3 a verdict, 130 interrupted."""
     parser = argparse.ArgumentParser(prog="python -m scenarios", description=__doc__)
-    parser.add_argument("name", nargs="?", help="id of a scenario, or verify; none: list them all")
+    parser.add_argument(
+        "name", nargs="?", help="id of a scenario, verify or decisions; none: list them all"
+    )
     parser.add_argument("figures", nargs="*", help="of verify: which; none: the papers'")
     parser.add_argument("--full", action="store_true", help="of verify: at the papers' size")
     parser.add_argument(
@@ -56,6 +59,10 @@ def main(arguments: list[str] | None = None) -> int:
             return verified(asked, say)
         if len(asked.figures) > 0 or asked.full or len(asked.variant) > 0:
             parser.error("further names, --full and --variant are for verify")
+        if asked.name == "decisions":
+            from scenarios.decided import decided
+
+            return decided(asked, say)
         if asked.name is None:
             say(*(f"{found.name:<27}{found.scenario().title}" for found in catalogue()))
         else:
@@ -85,7 +92,7 @@ def produce(scenario: Scenario, directory: Path, workers: int) -> None:
     with one_thread():
         drawing = draw_all(directory, studies=studies(scenario.id))
     say(
-        *(f"decision: {text}" for text in drawing.decisions),
+        *(f"fit: {text}" for text in drawing.decisions),
         f"result in {directory}",
         *(f"  {path.relative_to(directory)}" for path in drawing.pictures),
         *(f"  not drawn: {note}" for note in drawing.notes),

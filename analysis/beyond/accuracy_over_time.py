@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import looks
 from asyncdp_sim.results import Result
@@ -61,7 +61,11 @@ def accuracy_over_time(
     named = "time (units; a slow owner takes 2 for an answer)"
     side = Side("accuracy on held-out rows", limits=(0.5, 1), grid=True)
     panel = Panel(marks, Side(named, limits=(0, float(times[-1]))), side)
-    figure = draw(Declaration([panel], (6.5, 3.0), columns=1))
+    ends = [
+        f"{curve[-1]:.3f} ({called})" for (called, _), curve in zip(choices, curves, strict=True)
+    ]
+    title = f"After {times[-1]:g} units the accuracy is {', '.join(ends)}"
+    said = Declaration([panel], (6.5, 3.0), title)
     caption = (
         "Mean accuracy on held-out rows over time, for each policy by which the learner chooses "
         "owners; at every time with the best step for that time. Gray: the published gain over the "
@@ -73,4 +77,4 @@ def accuracy_over_time(
         "accuracy": np.concatenate(curves),
     }
     results = [each for _, cells in choices for each in cells]
-    return Picture(name, figure, table, caption, label(results))
+    return Picture(name, said, table, caption, label(results))

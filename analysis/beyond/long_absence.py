@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours
 from asyncdp_sim.results import Result
@@ -54,12 +55,17 @@ def long_absence(
     for each, shade in zip(flat, shades, strict=True):
         band = {"color": shade, "alpha": 0.3}
         dashed = {"color": shade, "linestyle": "--", "linewidth": 1.2}
-        said = f"{each.name} (band: measured)"
+        named = f"{each.name} (band: measured)"
         marks += [Layer("span", low=each.psi - each.about, high=each.psi + each.about, look=band),
-                  Layer("level", y=each.exact, name=said, look=dashed)]  # fmt: skip
+                  Layer("level", y=each.exact, name=named, look=dashed)]  # fmt: skip
     across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
-    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 3.0), columns=2))
+    worst = int(np.argmax(y))
+    title = f"Mean ψ is largest, {number(y[worst])} ± {number(about[worst])}, for cycles of "
+    title += f"{number(x[worst])} units; " + ", ".join(
+        f"{number(each.psi)} {each.name}" for each in flat
+    )
+    said = Declaration([Panel(marks, across, side)], (6.5, 3.0), title)
     caption = (
         "Mean ψ late in the run against the mean length of one owner's cycles of presence and "
         "absence. Its share of time online is constant. Curve: predicted; dots: measured. Dashed: "
@@ -72,4 +78,4 @@ def long_absence(
         "two_standard_errors": np.concatenate([about, [each.about for each in flat]]),
         "predicted": np.concatenate([np.interp(x, lengths, curve), [e.exact for e in flat]]),
     }
-    return Picture(name, figure, table, caption, label(list(results)))
+    return Picture(name, said, table, caption, label(list(results)))

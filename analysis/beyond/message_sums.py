@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from analysis.studies.over_distance import LEVELS, over_hops, quartile_marks, rows
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.results import Result
@@ -51,11 +52,15 @@ def message_sums(
     dashed = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
     marks.append(Layer("level", y=1.0, name="equal: above it the sum is no bound", look=dashed))
     panel = Panel(marks, over_hops(tables), Side("exact loss / published sum", True, grid=True))
-    figure = draw(Declaration([panel], (6.5, 3.2), columns=3))
+    above = max(float(one["median"].max()) for one in tables)
+    below = min(float(one["median"].min()) for one in tables)
+    title = f"By distance, the median exact loss is {number(below)} to {number(above)} times the "
+    title += "published sum"
+    said = Declaration([panel], (6.5, 3.2), title)
     caption = (
         "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
         "divided by the published sum over single messages (at most 1/z²): median (line) and "
         "quartiles (band) over pairs and replicates, by the distance between the two nodes. Pairs "
         "without a message are left out."
     )
-    return Picture(name, figure, table, caption, label(list(results)))
+    return Picture(name, said, table, caption, label(list(results)))

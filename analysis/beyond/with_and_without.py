@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw, measured
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, looks
 from asyncdp_sim.results import Result
@@ -33,13 +34,15 @@ def with_and_without(
     marks, dashed = list[Layer](), {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
     for pair, look in zip(pairs, looks(len(pairs), markersize=5), strict=True):
         ends = np.stack([pair.psi, pair.psi - pair.about, pair.psi + pair.about])
-        said = f"{pair.name}, ± 2 standard errors"
-        marks += [measured(degrees, ends, name=said, **look),
+        name_of = f"{pair.name}, ± 2 standard errors"
+        marks += [measured(degrees, ends, name=name_of, **look),
                   Layer("line", degrees, pair.exact, look=dashed)]  # fmt: skip
     marks.append(Layer("line", name="predicted", look=dashed))
     across = Side("$\\gamma$: how much chances of presence swing", ticks=degrees.tolist())
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
-    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 2.8), columns=2))
+    last = [f"{number(pair.psi[-1])} ± {number(pair.about[-1])} ({pair.name})" for pair in pairs]
+    title = f"At γ = {number(degrees[-1])}, mean ψ is {', '.join(last)}"
+    said = Declaration([Panel(marks, across, side)], (6.5, 2.8), title)
     caption = (
         "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
         "or with the mean of this probability at all times. Dashed: predicted."
@@ -49,4 +52,4 @@ def with_and_without(
         for column in ("psi", "about", "exact")
     }
     table["kind"] = np.repeat([pair.name for pair in pairs], len(degrees))
-    return Picture(name, figure, table, caption, label(list(results)))
+    return Picture(name, said, table, caption, label(list(results)))

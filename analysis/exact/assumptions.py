@@ -72,7 +72,10 @@ def nonlinear(scenario: Scenario, *, interior: bool = True) -> list[str]:
     interior : bool
         Whether the optimum without bounds lies in Θ, which data alone tell.
     """
-    result = [] if scenario.algorithm.no_moments is None else [scenario.algorithm.no_moments]
+    algorithm, result = scenario.algorithm, list[str]()
+    if algorithm.one_on_one is None and algorithm.in_rounds is None:
+        several = " with local steps" if algorithm.gradients_per_answer > 1 else ""
+        result.append(f"algorithm {algorithm.kind}{several} has no exact moments here")
     if scenario.algorithm.looks_at_models and not never_stale(scenario.network):
         result.append(f"answers under protocol {scenario.protocol.kind} may be stale")
     return [*result, *bent(scenario, interior=interior)]

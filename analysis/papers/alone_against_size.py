@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION
 from asyncdp_sim.results import not_a_result
@@ -75,7 +75,9 @@ def by_size(
             marks.append(Layer("note", x, y, name=str(name), look=beside))
     side = Side(rf"relative fitness $\psi$ {BETTER}", log=True)
     panel = Panel(marks, Side("records $n_i$ of an owner", log=True), side)
-    figure = draw(Declaration([panel], (6.5, 4.2), columns=2))
+    fits = [f"{np.count_nonzero(row)}{at(line)}" for line, row in zip(lines, gains, strict=True)]
+    title = f"The joint model fits all records better than {', '.join(fits)} of {len(alone)} own "
+    said = Declaration([panel], (6.5, 4.2), f"{title}models")
     table = {
         "line": np.repeat([line.name for line in lines], len(alone)),
         "owner": np.tile(np.arange(1, len(alone) + 1), len(lines)),
@@ -95,7 +97,7 @@ def by_size(
         f"above a line gain by joining. Of {len(alone)} owners gain{who}."
     )
     results = [line.result for line in lines]
-    return Picture("alone-against-size", figure, table, caption, label(results))
+    return Picture("alone-against-size", said, table, caption, label(results))
 
 
 def of_owners(line: CurveLine) -> tuple[Array, Array]:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.convergence import CurveLine, quartile_rows, quartiles
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.convergence import CurveLine, ending, quartile_rows, quartiles
+from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture, label
 from asyncdp_sim.figures.kit.style import THEORY, colours
 
@@ -42,9 +42,9 @@ def by_iteration(lines: Sequence[CurveLine], *, name: str = "boxes") -> Picture:
     named = r"relative fitness $\psi(\bar{\theta}[k])$" + f"\n{BETTER}"
     across = Side("iteration $k$", limits=(0, max(k[-1] for k, _ in found)))
     panel = Panel(marks, across, Side(named, log=True, grid=True))
-    figure = draw(Declaration([panel], (6.5, 4.0), right=True))
     ends = [float(psi[1, -1]) for _, psi in found]
     said = ", ".join(f"{number(end)} at {line.name}" for end, line in zip(ends, lines, strict=True))
     caption = f"{CAPTION}. Median after the last iteration: {said}."
     table = quartile_rows(lines, "k", relative_fitness=found)
-    return Picture(name, figure, table, caption, label([line.result for line in lines]))
+    declared = Declaration([panel], (6.5, 4.0), ending(table, "k", "ψ"))
+    return Picture(name, declared, table, caption, label([line.result for line in lines]))

@@ -8,8 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, mean_psi_at_end
-from asyncdp_sim.figures.psi_lines import PROJECTED, projected
-from asyncdp_sim.figures.references import Reference, measured_over
+from asyncdp_sim.figures.psi_lines import PROJECTED, Reference, measured_over, projected
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 
 LEAST = 2  # values of either number

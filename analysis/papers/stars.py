@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS
-from asyncdp_sim.figures.kit.style import canvas, sheet, style
+from asyncdp_sim.figures.kit.style import FEW_OWNERS
 from asyncdp_sim.figures.traces import first_with_updates, window
 from asyncdp_sim.results import Result
 
@@ -22,6 +21,7 @@ STEPS, ACROSS = 10, 5
 MOST = 2 * FEW_OWNERS
 """More owners than that hide one another on a circle."""
 ROOM = 1.3
+TALL = Side(limits=(-ROOM, ROOM))
 
 
 def structure(result: Result, *, name: str = "structure") -> Picture:
@@ -41,21 +41,22 @@ def structure(result: Result, *, name: str = "structure") -> Picture:
     """
     places = _places(result.n_owners)
     owner, records, used = (result.of_owners(each)[0] for each in ("owner", "records", "updates"))
-    with style():
-        figure, axes = canvas(width=5.2, height=3.4)
-        _star(axes, places, widths=0.6 + 2.4 * used / max(1, used.max()))
-        axes.set_xlim(-1.6 * ROOM, 1.6 * ROOM)
-        for (x, y), many, spoken in zip(1.17 * places, records, used, strict=True):
-            text = f"{many:,} records\n{spoken:,} answers"
-            side = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
-            axes.text(x, y, text, ha=side, va="bottom" if y > 0 else "top", fontsize=7)
+    marks = _star(places, widths=0.6 + 2.4 * used / max(1, used.max()))
+    for (x, y), many, spoken in zip(1.17 * places, records, used, strict=True):
+        side = "center" if abs(x) < 0.1 else "left" if x > 0 else "right"
+        look = {"xytext": (0, 0), "ha": side, "va": "bottom" if y > 0 else "top"}
+        marks.append(Layer("note", x, y, name=f"{many:,} records\n{spoken:,} answers", look=look))
+    most = int(np.argmax(used))
+    title = f"Owner {owner[most]} gave most used answers: {used[most]:,} of {used.sum():,}"
+    wide = Side(limits=(-1.6 * ROOM, 1.6 * ROOM))
+    said = Declaration([Panel(marks, wide, TALL, bare=True)], (5.2, 3.4), title)
     caption = (
         "The learner (L) and its owners, with the records of each one and how many "
         f"of its answers were used in replicate {result.replicates[0]}; a broader line has more "
         "answers. Owners never communicate with each other, and no record leaves its owner."
     )
     table = {"owner": owner, "records": records, "updates": used}
-    return Picture(name, figure, table, caption, label([result]))
+    return Picture(name, said, table, caption, label([result]))
 
 
 def sequence(result: Result, *, first: int = 1, name: str = "sequence") -> Picture:
@@ -80,20 +81,19 @@ def sequence(result: Result, *, first: int = 1, name: str = "sequence") -> Pictu
     places, chosen = _places(result.n_owners), first_with_updates(result)
     rows: dict[str, npt.NDArray[Any]] = window(result, chosen, first, first + STEPS - 1)
     down = -(-len(rows["k"]) // ACROSS)
-    with style():
-        figure = sheet(7.2, 1.7 * down + 0.3)
-        for place, (k, time, spoke) in enumerate(
-            zip(rows["k"], rows["time"], rows["owner"], strict=True), start=1
-        ):
-            axes = figure.add_subplot(down, ACROSS, place)
-            _star(axes, places, spoke=int(spoke))
-            axes.set_title(f"$k={k}$, $i_k={spoke}$\n$t_k={number(float(time))}$", fontsize=8)
+    panels = [
+        Panel(_star(places, spoke=int(spoke)), TALL, TALL,
+              f"$k={k}$, $i_k={spoke}$\n$t_k={number(float(time))}$", bare=True)
+        for k, time, spoke in zip(rows["k"], rows["time"], rows["owner"], strict=True)
+    ]  # fmt: skip
+    title = f"{len(np.unique(rows['owner']))} owners made these {len(panels)} updates"
+    said = Declaration(panels, (7.2, 1.7 * down + 0.3), title, ACROSS)
     last = rows["k"][-1]
     caption = (
         f"Updates k = {rows['k'][0]} to {last} of replicate {chosen}: at each one the learner (L) "
         "has a query for owner i_k (in red), whose answer makes the update, at time t_k."
     )
-    return Picture(name, figure, rows, caption, label([result]))
+    return Picture(name, said, rows, caption, label([result]))
 
 
 def _places(n_owners: int) -> Array:
@@ -104,22 +104,22 @@ def _places(n_owners: int) -> Array:
     return np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _star(axes: Axes, places: Array, *, spoke: int = 0, widths: Array | None = None) -> None:
-    """Draw the learner's lines to its owners; of one that speaks now, in red."""
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    axes.set_xlim(-ROOM, ROOM)
-    axes.set_ylim(-ROOM, ROOM)
-    small = 11 if len(places) <= FEW_OWNERS else 8
+def _star(places: Array, *, spoke: int = 0, widths: Array | None = None) -> list[Layer]:
+    """Return the learner's lines to its owners; of one that speaks now, in red."""
+    small, marks = 11 if len(places) <= FEW_OWNERS else 8, list[Layer]()
+    middle: dict[str, Any] = {"xytext": (0, 0), "ha": "center", "fontsize": 6.5, "zorder": 3}
     for owner, (x, y) in enumerate(places, start=1):
         red = owner == spoke
         broad = 0.7 if widths is None else float(widths[owner - 1])
-        line = RED if red else LINE
-        axes.plot([0, x], [0, y], color=line, linewidth=2.0 if red else broad, zorder=1)
-        edge = RED if red else QUIET
-        face = RED if red else "white"
-        axes.plot(x, y, "o", markersize=small, color=edge, markerfacecolor=face, zorder=2)
-        inside = "white" if red else "black"
-        axes.text(x, y, f"{owner}", ha="center", va="center", fontsize=6.5, color=inside, zorder=3)
-    axes.plot(0, 0, "s", markersize=small, color="black", zorder=2)
-    axes.text(0, 0, "L", ha="center", va="center", fontsize=6.5, color="white", zorder=3)
+        line = {"color": RED if red else LINE, "linewidth": 2.0 if red else broad, "zorder": 1}
+        dot = {"marker": "o", "markersize": small, "color": RED if red else QUIET, "zorder": 2}
+        marks += [
+            Layer("line", [0, x], np.array([0, y]), look=line),
+            Layer("line", [x], np.array([y]),
+                  look=dot | {"markerfacecolor": RED if red else "white"}),
+            Layer("note", x, y, name=f"{owner}",
+                  look=middle | {"color": "white" if red else "black"}),
+        ]  # fmt: skip
+    square = {"marker": "s", "markersize": small, "color": "black", "zorder": 2}
+    learner = Layer("line", [0], np.array([0.0]), look=square)
+    return [*marks, learner, Layer("note", 0, 0, name="L", look=middle | {"color": "white"})]

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.figures.kit.style import THEORY, looks
-from asyncdp_sim.privacy.label import Label
+from asyncdp_sim.sentences.label import Label
 
 NO_GUARANTEE = Label(
     text="POLAR: obfuscated, no differential privacy guarantee for any ε.",
@@ -66,7 +66,9 @@ def by_servers(rows: Sequence[Known]) -> Picture:
         for marks, named in ((errors, "error of the best guess (relative)"),
                              (cosines, "|cos| between guess and gradient"))
     ]  # fmt: skip
-    figure = draw(Declaration(panels, (7.2, 3.3), columns=4))
+    least = min(rows, key=lambda row: row.error if row.servers < row.uploads else np.inf)
+    title = f"All but one of {least.uploads} servers miss a gradient by {100 * least.error:.2g} %; "
+    said = Declaration(panels, (7.2, 3.3), f"{title}all of them know it exactly")
     first = rows[0]
     caption = (
         "How well τ colluding servers of POLAR reconstruct a client's gradient from the sum of its "
@@ -76,7 +78,7 @@ def by_servers(rows: Sequence[Known]) -> Picture:
         "r = ρ²(|N_h| − τ)/τ. Right: the sum's direction. All |N_h| servers "
         "jointly learn the gradient exactly."
     )
-    return Picture("curious-servers", figure, _table(rows), caption, NO_GUARANTEE)
+    return Picture("curious-servers", said, _table(rows), caption, NO_GUARANTEE)
 
 
 def one_more(rows: Sequence[Known]) -> Picture:
@@ -102,13 +104,16 @@ def one_more(rows: Sequence[Known]) -> Picture:
     named = "servers that collude $\\tau$, of the $\\tau + 1$ that a client uploads to"
     across = Side(named, ticks=sorted({row.servers for row in shown}))
     side = Side("error of the best guess (relative)", limits=(0, 1.05), grid=True)
-    figure = draw(Declaration([Panel(marks, across, side)], (6.5, 3.3), columns=4))
+    least = min(shown, key=lambda row: row.error)
+    title = f"{least.servers} of {least.uploads} servers know a gradient best, within "
+    title += f"{100 * least.error:.2g} %"
+    said = Declaration([Panel(marks, across, side)], (6.5, 3.3), title)
     caption = (
         "Root mean square error with which τ colluding servers of POLAR guess the gradient of a "
         "client that uploads to τ + 1 servers; the gradient is constant over a window of Δ steps. "
         "Full: with additive perturbations; open, dashed: with weights alone. Lines: theory."
     )
-    return Picture("one-more-server", figure, _table(shown), caption, NO_GUARANTEE)
+    return Picture("one-more-server", said, _table(shown), caption, NO_GUARANTEE)
 
 
 def _table(rows: Sequence[Known]) -> dict[str, npt.NDArray[Any]]:

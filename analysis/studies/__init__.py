@@ -6,20 +6,26 @@ from typing import Any
 
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 
-_MODULES: Mapping[str, str] = {
-    "bias-of-absence": "where_it_ends",
-    "collab-06": "four_cases",
-    "collab-11": "four_cases",
-    "privacy-over-distance": "over_distance",
-    "steps-against-staleness": "where_it_ends",
-    "whom-to-ask": "whom_to_ask",
-    "wifi-contention": "fixed_point",
+_PLACES: Mapping[str, str] = {
+    "async-06": "psi.ASYNC_06",
+    "async-10": "psi.ASYNC_10",
+    "bias-of-absence": "where_it_ends.FIGURE",
+    "collab-06": "four_cases.FIGURE",
+    "collab-11": "four_cases.FIGURE",
+    "correlated-noise": "psi.CORRELATED_NOISE",
+    "hide-the-owner": "psi.HIDE_THE_OWNER",
+    "owner-learner-collude": "collusion.FIGURE",
+    "privacy-over-distance": "over_distance.FIGURE",
+    "steps-against-staleness": "where_it_ends.FIGURE",
+    "whom-to-ask": "whom_to_ask.FIGURE",
+    "wifi-contention": "fixed_point.FIGURE",
 }
-"""By the entry's name: the module here whose FIGURE is of the entry's sweep."""
+"""By the entry's name: the module here, and the figure in it that is of the entry's sweep."""
 
 
 def studies(name: str) -> dict[str, SweepFigure[Any]]:
     """Return an entry's own figure by its name; nothing for other names."""
-    if name not in _MODULES:
+    if name not in _PLACES:
         return {}
-    return {name: import_module(f"{__name__}.{_MODULES[name]}").FIGURE}
+    module, figure = _PLACES[name].split(".")
+    return {name: getattr(import_module(f"{__name__}.{module}"), figure)}

@@ -46,7 +46,7 @@ def off(result: Result) -> tuple[OutcomeEstimate, float]:
     """
     said = load(result.directory / "scenario.toml")[0]
     asked = said.owners.count, said.network.airtime or 0.0
-    about = approximation(said.channel, *asked)  # type: ignore[arg-type]
+    about = approximation(said.channel, *asked).success_rate  # type: ignore[arg-type]
     each = rates(result)
     mean, error = each.mean(), each.std(ddof=1) / np.sqrt(len(each))
     exact = predicted(said.network, "throughput")
@@ -83,7 +83,18 @@ def _fixed_point(found: Sequence[Series], rows: Sequence[Columns]) -> Declaratio
     places = [owners for line in found for owners in line.at]
     across = Side("owners that always have an answer, $N$", log=True, ticks=places)
     panel = Panel(marks, across, Side("fixed point too high by (%)", grid=True))
-    return Declaration([panel], (6.5, 2.8), columns=2)
+    return Declaration([panel], (6.5, 2.8), farthest(rows))
+
+
+def farthest(rows: Sequence[Columns]) -> str:
+    """Return where the fixed point is farthest off, and where it is nearest."""
+    off, owners = (np.concatenate([table[name] for table in rows]) for name in ("off", "owners"))
+    name = np.concatenate([table["windows"] for table in rows])
+    worst, best = int(np.argmax(np.abs(off))), int(np.argmin(np.abs(off)))
+    return (
+        f"Bianchi's fixed point is {off[worst]:.2g} % too high for {owners[worst]} owners with "
+        f"{name[worst]}, and {off[best]:.2g} % for {owners[best]} with {name[best]}"
+    )
 
 
 FIGURE = SweepFigure(

@@ -12,6 +12,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import Look
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.style import THEORY, looks
@@ -161,7 +162,19 @@ def declared(graphs: Sequence[Pairs], tables: Sequence[Columns]) -> Declaration:
     marks.append(Layer("level", y=all_heard, name="observer of every answer", look=HEARD))
     named = f"$\\varepsilon$ of a record at $\\delta$ = {graphs[0].delta:g}"
     side = Side(named, limits=(-0.03 * all_heard, 1.12 * all_heard), grid=True)
-    return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2), columns=3)
+    title = near_and_far(tables, all_heard)
+    return Declaration([Panel(marks, over_hops(tables), side)], (6.5, 3.2), title)
+
+
+def near_and_far(tables: Sequence[Columns], most: float) -> str:
+    """Return the largest median ε of neighbours, and the least of owners far apart."""
+    near = max(float(table["median"][0]) for table in tables)
+    far = min(float(table["median"][-1]) for table in tables)
+    hops = int(max(table["hops"].max() for table in tables))
+    return (
+        f"Half of all neighbours learn less than ε = {number(near)}, and half of owners up to "
+        f"{hops} hops away less than {number(far)}; who hears all learns {number(most)}"
+    )
 
 
 def _caption(graphs: Sequence[Pairs], _: Sequence[Columns]) -> str:

@@ -1,7 +1,7 @@
 """The objective that is learned: where the models of each variant end, and each owner's optimum.
 
 For small steps the mean model settles where Σ w_i ℓ_i + (σ/2)‖θ‖² is least
-(docs/stale-steps.md).
+(docs/recipes.md).
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.layout import MAY_GO
-from asyncdp_sim.figures.kit.scales import per_cent
-from asyncdp_sim.figures.kit.style import THEORY, colours
+from asyncdp_sim.figures.kit.style import THEORY, colours, per_cent
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
@@ -87,9 +87,12 @@ def mean_weights(scenario: Scenario) -> Array:
     laws = lateness(scenario.network)
     if isinstance(laws, Unknown):
         raise TypeError(f"no law of staleness is known for {scenario.id}")
-    central = scenario.algorithm.one_central
-    weight = np.ones_like if central is None else central.weight
-    return np.array([float(law @ weight(np.arange(len(law)))) for law in laws])
+    algorithm: Any = scenario.algorithm
+    ages = [np.arange(len(law)) for law in laws]
+    weights = [np.ones_like(age, dtype=float) for age in ages]
+    if getattr(algorithm, "buffer", None) == 1:
+        weights = [algorithm.weight(age) for age in ages]
+    return np.array([float(law @ weight) for law, weight in zip(laws, weights, strict=True)])
 
 
 def weights(scenario: Scenario, records: Array) -> Array:
@@ -156,7 +159,19 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
                        look=under | {"gid": MAY_GO})]  # fmt: skip
     labels = [*(each.name for each in found), "owners alone"]
     side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
-    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7), columns=2)
+    title = nearest(found[0].best, rows)
+    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7), title)
+
+
+def nearest(best: float, rows: Sequence[Columns]) -> str:
+    """Return which setting ends nearest to θ*, and which farthest from it."""
+    ends = {str(table["end"][0]): float(table["mean"][0]) for table in rows}
+    order = sorted(ends, key=lambda name: abs(ends[name] - best))
+    near, far = order[0], order[-1]
+    return (
+        f"The model ends nearest to θ* = {number(best)} if “{near}” ({number(ends[near])}), "
+        f"farthest if “{far}” ({number(ends[far])})"
+    )
 
 
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.style import looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
@@ -97,7 +98,23 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
                Layer("level", y=TARGET, name="target", look=dashed)]  # fmt: skip
     named = f"mean $\\psi$ after {found[0].results[0].updates} updates\n{BETTER}"
     several.append(Panel(curves, across, Side(named, log=True, grid=True)))
-    return Declaration(several, (7.6, 3.4), across=len(several), columns=3)
+    return Declaration(several, (7.6, 3.4), cheapest(rows), len(several))
+
+
+def cheapest(rows: Sequence[Columns]) -> str:
+    """Return which policy and number of tasks reach the target in the least time, and energy."""
+    name, tasks = (np.concatenate([table[of] for table in rows]) for of in ("p", "tasks"))
+    parts = []
+    for price, unit in (("time", "units"), ("joules", "J")):
+        paid = np.concatenate(
+            [table.get(price, np.full(len(table["p"]), np.inf)) for table in rows]
+        )
+        if np.isfinite(paid).any():
+            best = int(np.argmin(paid))
+            parts.append(f"{number(paid[best])} {unit} ({name[best]}, m = {number(tasks[best])})")
+    if len(parts) == 0:
+        return f"No policy reaches mean ψ = {TARGET:g}"
+    return f"Mean ψ = {TARGET:g} takes at least {' and '.join(parts)}"
 
 
 def _price(

@@ -10,7 +10,7 @@ from asyncdp_sim.core.words import html_table, number
 
 if TYPE_CHECKING:
     from asyncdp_sim import forecasts
-    from asyncdp_sim.forecasts.words import Decision
+    from asyncdp_sim.sentences.forecast import Decision
 
 
 class Forecast(Named):
@@ -36,7 +36,7 @@ class Forecast(Named):
     @property
     def decision(self) -> "Decision":
         """Decision in words: owners that should join, accuracy, time, privacy, certainty."""
-        from asyncdp_sim.forecasts.words import decide
+        from asyncdp_sim.sentences.forecast import decide
 
         return decide(self.found)
 
@@ -93,13 +93,13 @@ class Forecast(Named):
 
     def lines(self) -> list[str]:
         """Return it in words, as lines."""
-        from asyncdp_sim.forecasts.words import lines
+        from asyncdp_sim.sentences.forecast import lines
 
         return lines(self.found)
 
     @cached_property
     def _content(self) -> dict[str, Any]:
-        from asyncdp_sim.forecasts.words import as_json
+        from asyncdp_sim.sentences.forecast import as_json
 
         return dict(json.loads(as_json(self.found)))
 
@@ -107,9 +107,9 @@ class Forecast(Named):
         return f"<Forecast: expected ψ {number(self.found.psi)}, {self.found.method}>"
 
     def _repr_html_(self) -> str:
-        from asyncdp_sim.forecasts.words import figures, owners
+        from asyncdp_sim.sentences.forecast import MOST, figures, owners
 
         html = html_table(self.decision.rows(), title="Forecast")
         html += html_table(figures(self.found))
-        gains = self.found.gains
-        return html + (html_table(owners(gains)) if gains is not None and gains.owners else "")
+        listed = self._content["owners"]
+        return html + (html_table(owners(listed)[: MOST + 1]) if len(listed) > 0 else "")

@@ -15,6 +15,7 @@ from asyncdp_sim.audits.per_answer import attack_answers
 from asyncdp_sim.core.errors import DataError, Fault, ResultError, SpecError, warn
 from asyncdp_sim.core.progress import Progress, told
 from asyncdp_sim.core.starting import one_thread
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.scenario import Scenario, from_tables
 from asyncdp_sim.scenario import load as from_file
 from asyncdp_sim.scenario.catalogue import scenario_file
@@ -228,7 +229,7 @@ def run(
                 workers=as_count(workers, "workers"),
                 events=events,
                 progress=receiver,
-                gains=True,
+                gains=Judging(),
             )
             runs.write(outcome, place.path)
     result = Result(opened.Result.read(place.path), place)

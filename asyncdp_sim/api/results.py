@@ -15,11 +15,11 @@ from asyncdp_sim import results as opened
 from asyncdp_sim.api.arguments import Named
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table
-from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.results import read_table
 from asyncdp_sim.results.columns import column, flat
-from asyncdp_sim.results.summary import figures, notes
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sentences.label import Label, label
+from asyncdp_sim.sentences.result import figures, notes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,15 +173,15 @@ class ForecastPlots(Named):
 
     def convergence(self) -> "Axes":
         """Draw the expected ψ against time."""
-        from asyncdp_sim.figures import forecast
+        from asyncdp_sim.figures import gains
 
-        return _axes(forecast.over_time(self._content))[0]
+        return _axes(gains.over_time(self._content))[0]
 
     def owners(self) -> "Axes":
         """Draw the gain of each owner from joining."""
-        from asyncdp_sim.figures import forecast
+        from asyncdp_sim.figures import gains
 
-        return _axes(forecast.owners(self._content))[0]
+        return _axes(gains.owners(self._content))[0]
 
 
 def _by_update(by: By) -> bool:

@@ -102,20 +102,23 @@ class Audit:
         sure = f"all lower bounds hold jointly with confidence {self.confidence:.12g}"
         return f"{result} ({sure})"
 
-    def lines(self) -> list[str]:
-        """Return the verdict, the strongest attack, what to do, and then each attack."""
+    def lines(self, *, details: bool = True) -> list[str]:
+        """Return the verdict, the strongest attack, what to do, and then each attack.
+
+        Without details, the datasets and the largest measurable ε are left out.
+        """
         shared = []
         if self.overlap > 1:
             exception = f"a record that {self.overlap} owners share is not attacked"
             shared = [f"the stated ε is for one owner's copy of a record; {exception}"]
         return [
             *self._answer(),
-            f"neighbouring datasets: {self.pair}",
+            *([f"neighbouring datasets: {self.pair}"] if details else []),
             *(check.describe() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
             *(result.describe() for result in self._found[len(self.checks) :]),
-            *([] if self.guessed is None else [self.guessed.limits()]),
-            *([] if self.left is None else [self._limits()]),
+            *([self.guessed.limits()] if details and self.guessed is not None else []),
+            *([self._limits()] if details and self.left is not None else []),
             *shared,
         ]
 
@@ -180,7 +183,7 @@ def audit(
     workers : int
         Number of processes, ≥ 1. Results do not depend on it.
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
 
     Raises
     ------

@@ -286,7 +286,7 @@ class Check:
         claim, finding = self.claim, self.finding
         result = verdict(self.exceeded)
         if self.most <= claim.epsilon:
-            result = f"cannot be exceeded: {self.runs} runs can measure at most {number(self.most)}"
+            result = f"undecided: {self.runs} runs can measure at most {number(self.most)}"
         return (
             f"{self.what} of owner {self.owner}: measured ε ≥ {number(finding.epsilon)}, "
             f"stated {claim}: {result} ({self._event()})"

@@ -250,10 +250,10 @@ class Guessed:
         """Return the result in one line."""
         result = verdict(self.exceeded)
         if self._doubt <= 0:
-            result = f"cannot be exceeded: {self.canaries} times δ is too much for the confidence"
+            result = f"undecided: {self.canaries} times δ is too much for the confidence"
         elif self.most <= self.claim.epsilon:
             most = f"{self.guesses} guesses can measure at most {self.most:.3g}"
-            result = f"cannot be exceeded: {most}"
+            result = f"undecided: {most}"
         return (
             f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.3g}, "
             f"stated {self.claim}: {result} "

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def check_command(
     files: list[Path],
+    details: bool = False,
     settings: Sequence[str] = (),
     allow_code: bool = False,
 ) -> None:
@@ -25,9 +26,9 @@ def check_command(
 
     Tables are read too, and the predictions of theory are printed.
     """
-    from asyncdp_sim.describe import describe
     from asyncdp_sim.forecasts.step import step_lines
     from asyncdp_sim.runs.problem import require_columns, table_lines
+    from asyncdp_sim.sentences.scenario import describe, first_screen
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
     faulty = []
@@ -37,7 +38,8 @@ def check_command(
                 scenario, text = load_scenario(file, settings, allow_code)
                 if len(scenario.sweep) == 0:
                     require_room(scenario)
-                lines = [*describe(scenario), *step_lines(scenario.base())]
+                described = describe(scenario) if details else first_screen(describe(scenario))
+                lines = [*described, *step_lines(scenario.base())]
                 require_columns(scenario)
                 lines += table_lines(scenario) if scenario.reads_a_file else []
                 lines += [line for line in _of_cells(scenario) if line not in lines]
@@ -64,8 +66,8 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from operator import attrgetter
 
     from asyncdp_sim.core.messages import Noted, Notice, gathered
-    from asyncdp_sim.describe import network_findings, privacy_findings
     from asyncdp_sim.forecasts.step import swept_step
+    from asyncdp_sim.sentences.scenario import network_findings, privacy_findings
     from asyncdp_sim.sweeps.batch import grid, networks
     from asyncdp_sim.theory.predict.size import require_room, size_notes
 
@@ -137,6 +139,7 @@ def audit_command(
     thorough: bool = False,
     runs: int = 1000,
     confidence: float = 0.999,
+    details: bool = False,
     workers: int = 1,
     settings: Sequence[str] = (),
     allow_code: bool = False,
@@ -173,7 +176,7 @@ def audit_command(
                 confidence=confidence,
                 progress=progress,
             )
-    show(result.lines())
+    show(result.lines(details=details))
     note_all(text)
     if result.exceeded:
         raise typer.Exit(3)

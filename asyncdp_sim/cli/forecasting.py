@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from asyncdp_sim.cli.options import as_options, base_notes, load_scenario, who
+from asyncdp_sim.cli.options import as_judging, as_options, base_notes, load_scenario, who
 from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.progress import drawn
@@ -41,12 +41,14 @@ def forecast_command(
     No private records are read without --private.
     """
     require_address_space(TO_RUN)  # before SciPy is there
-    from asyncdp_sim.decision import MATERIAL
-    from asyncdp_sim.describe.names import write_beside
-    from asyncdp_sim.forecasts import forecast, words
+    from asyncdp_sim.core.streams import Streams
+    from asyncdp_sim.forecasts import forecast
+    from asyncdp_sim.forecasts.advice.contest import advice_json
     from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import require_new, save_new
+    from asyncdp_sim.sentences import forecast as words
+    from asyncdp_sim.sentences.names import write_beside
 
     advising = inviting or tuning or market is not None
     if market is not None and target is None:
@@ -54,8 +56,7 @@ def forecast_command(
         raise typer.BadParameter(wrong)
     if whose is not None and (private or advising):
         raise typer.BadParameter("given --as; allowed is nothing with it but --json and --details")
-    if own_best not in ("any", "linear"):
-        raise typer.BadParameter(f"given --own-best {own_best!r}; allowed: any, linear")
+    judging = as_judging(material, own_best)
     if save is not None and inviting + tuning + (market is not None) != 1:
         raise typer.BadParameter("given --save; add one of --invite, --tune and --market")
     settings = [*settings, *who(only, without)]
@@ -80,7 +81,7 @@ def forecast_command(
         if as_json:
             if save is not None:
                 write_beside(save)
-            typer.echo(words.advice_json(advice))
+            typer.echo(advice_json(advice))
             note_all(text)
             return
         for item in advice.values():
@@ -90,7 +91,7 @@ def forecast_command(
             put_schema_beside(save)
         note_all(text)
         return
-    base, share = scenario.base(), MATERIAL if material is None else material
+    base = scenario.base()
     with one_thread(), blaming(file), drawn() as progress:
         value = population(base, private=private)
         result = forecast(
@@ -98,10 +99,13 @@ def forecast_command(
             target=target,
             workers=workers,
             known=value,
-            judged=Asked(share, "linear" if own_best == "linear" else "any"),
+            judged=Asked(judging.material, judging.own_best),
             whose=whose,
             progress=progress,
         )
+    own = None if whose is None else base.read_data.own_rows(Streams(base.run.seed))
+    unlike = [*(own.unlike if own is not None else ()), *value.dataset.unlike]
+    text += unlike if private or whose is not None else []
     if as_json:
         typer.echo(words.as_json(result))
         note_all(text)

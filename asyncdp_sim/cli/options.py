@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from asyncdp_sim.decision import Judging
     from asyncdp_sim.scenario import Scenario
 
 
@@ -111,6 +112,16 @@ def who(only: Sequence[str], without: Sequence[str]) -> list[str]:
         for key, names in named.items()
         if len(names) > 0
     ]
+
+
+def as_judging(material: float | None, own_best: str) -> "Judging":
+    """Return how gains are judged, as ``--material`` and ``--own-best`` say."""
+    from asyncdp_sim.decision import MATERIAL, Judging
+
+    if own_best not in ("any", "linear"):
+        raise typer.BadParameter(f"given --own-best {own_best!r}; allowed: any, linear")
+    share = MATERIAL if material is None else material
+    return Judging(share, "linear" if own_best == "linear" else "any")
 
 
 def load_scenario(

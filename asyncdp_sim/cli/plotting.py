@@ -32,10 +32,10 @@ def _kept(place: Path) -> str:
 
 
 def decide(place: Path) -> None:
-    """Print whether to join, where a figure of the sweep answers it."""
+    """Print how well the joint model fits beside own models, where a sweep shows it."""
     from asyncdp_sim.figures.draw import decided_by
 
-    show([f"decision: {text}" for text in decided_by(place)])
+    show([f"fit: {text}" for text in decided_by(place)])
 
 
 def draw(
@@ -51,7 +51,7 @@ def draw(
 
     drawing = draw_named(place, file_format, width, sheet)
     if not decided:
-        show([f"decision: {text}" for text in drawing.decisions])
+        show([f"fit: {text}" for text in drawing.decisions])
     typer.echo("\n".join(map(str, drawing.pictures)))
     for text in drawing.notes:
         note(f"{place}: not drawn: {text}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from asyncdp_sim.cli.catalogue import announce_sweep
-from asyncdp_sim.cli.options import as_options, base_notes, load_scenario, who
+from asyncdp_sim.cli.options import as_judging, as_options, base_notes, load_scenario, who
 from asyncdp_sim.cli.plotting import decide, draw
 from asyncdp_sim.cli.screen import (
     NOTHING_KEPT,
@@ -33,6 +33,9 @@ def run_command(
     settings: Sequence[str] = (),
     allow_code: bool = False,
     events: bool = False,
+    details: bool = False,
+    material: float | None = None,
+    own_best: str = "any",
     plotting: bool = False,
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
@@ -40,6 +43,7 @@ def run_command(
     from asyncdp_sim.runs import finished, run, write
     from asyncdp_sim.theory.predict.size import size_notes
 
+    judging = as_judging(material, own_best)
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
     settings = [*settings, *extra, *who(only, without)]
@@ -51,14 +55,14 @@ def run_command(
         directory = default_directory(scenario) if out is None else out
     with keeping(lambda: _kept(directory)):
         with blaming(file), drawn("fewer --replicates take less") as progress:
-            done = finished(scenario, directory, events=events)
+            done = finished(scenario, directory, events=events, judging=judging)
             if not done:
                 note_all(size_notes(scenario, events=events))
                 outcome = run(
-                    scenario, workers=workers, events=events, progress=progress, gains=True
+                    scenario, workers=workers, events=events, progress=progress, gains=judging
                 )
                 write(outcome, directory)
-        show_result(directory, text, done=done)
+        show_result(directory, text, done=done, details=details)
         if plotting:
             draw(directory)
     further = [] if plotting else [("to draw it", ["plot", directory])]
@@ -80,6 +84,7 @@ def sweep_command(
     address: str | None = None,
     only_status: bool = False,
     mixed_versions: bool = False,
+    details: bool = False,
     only: Sequence[str] = (),
     without: Sequence[str] = (),
     settings: Sequence[str] = (),
@@ -138,7 +143,7 @@ def sweep_command(
         if result.done > 0:
             if plotting:
                 decide(place)
-            show_result(place, text, done=not ran)
+            show_result(place, text, done=not ran, details=details)
             if plotting:
                 draw(place, decided=True)
     if result.done > 0:

@@ -131,15 +131,15 @@ def of_a_result(directory: Path) -> list[tuple[str, Sequence[object]]]:
 
 def put_schema_beside(scenario: Path) -> None:
     """Write the JSON schema beside a scenario that was written, where there is none, and say so."""
-    from asyncdp_sim.describe.names import write_beside
+    from asyncdp_sim.sentences.names import write_beside
 
     text = write_beside(scenario)
     if text is not None:
         show([text])
 
 
-def show_result(directory: Path, notes_before: Sequence[str], *, done: bool) -> None:
-    """Print the figures that matter most, where they are, and every warning.
+def show_result(directory: Path, notes_before: Sequence[str], *, done: bool, details: bool) -> None:
+    """Print the figures that matter most, where they are, and warnings.
 
     Parameters
     ----------
@@ -148,14 +148,20 @@ def show_result(directory: Path, notes_before: Sequence[str], *, done: bool) -> 
         Further notes.
     done : bool
         Whether it was all there before, so that the command had nothing to do.
+    details : bool
+        Whether to print all figures, and notes that limit no figure.
     """
-    from asyncdp_sim.results.summary import notes, result_lines
+    from asyncdp_sim.sentences.result import result_lines, warnings_first
 
     before = ["already finished: nothing was computed again"] if done else []
-    lines = result_lines(directory)
+    lines = result_lines(directory, details=details)
     show([*lines, *before, f"result in {directory}"])
     reasons = [line for line in lines if line.startswith("because")]
     # a reason that has been shown is a note but for its mark
-    marked = [(item, item.partition(": ")[2] or item) for item in notes(directory)]
+    limits, others = warnings_first(directory)
+    marked = [(item, item.partition(": ")[2] or item) for item in limits]
     further = [item for item, said in marked if not any(r.endswith(said) for r in reasons)]
-    note_all([*notes_before, *further])
+    further += others if details else []
+    more = f"--details prints {len(others)} further note{'s' * (len(others) > 1)}"
+    hidden = [more] if len(others) > 0 and not details else []
+    note_all([*notes_before, *further, *hidden])

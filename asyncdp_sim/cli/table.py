@@ -1,5 +1,6 @@
 """``asyncdp data``: a look at a table."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ def data_command(
     drop: Sequence[str] = (),
     details: bool = False,
     write: Path | None = None,
+    sheets: Path | None = None,
     epsilon: float | None = None,
     every: tuple[float, str] | None = None,
     exchange: tuple[float, str] | None = None,
@@ -50,8 +52,11 @@ def data_command(
         raise typer.BadParameter(wrong)
     if exchange is not None and every is None:
         raise typer.BadParameter("given --exchange; add --every DURATION, for a unit of time")
-    if epsilon is not None and write is None:
+    if epsilon is not None and write is None and sheets is None:
         raise typer.BadParameter("given --epsilon; add --write FILE, the scenario to write")
+    if sheets is not None and (write is not None or private or None in (epsilon, owner, target)):
+        wrong = "given --sheets; add --epsilon, --target and --owner, without --write and --private"
+        raise typer.BadParameter(wrong)
     counted = public is not None and public.isascii() and public.isdigit()
     rows = int(public) if public is not None and counted and len(public) <= 18 else None
     if public is not None and rows is None and not is_file(Path(public)):
@@ -59,6 +64,8 @@ def data_command(
 
         wrong = f"--public: given {in_words(public)}; allowed is a number of rows or a file of them"
         raise typer.BadParameter(wrong)
+    if sheets is not None and (public is None or rows is not None):
+        raise typer.BadParameter("given --sheets; add --public FILE, a file of the public rows")
     if public_seed is not None and rows is None:
         raise typer.BadParameter("given --public-seed; add --public M, the number of rows")
     with blaming(file):
@@ -78,7 +85,7 @@ def data_command(
     show(seen.lines(details=details))
     lacking = list(_lacking(seen))
     if len(lacking) > 0:
-        if write is not None:
+        if write is not None or sheets is not None:
             raise DataError(lacking, str(file))
         given = ["" if fault.given == "none" else f"{fault.given}; " for fault in lacking]
         texts = [f"{why}{fault.allowed}" for why, fault in zip(given, lacking, strict=True)]
@@ -88,7 +95,11 @@ def data_command(
         _suggest(seen, file)
         return
     with blaming(file):
-        _propose(seen, write, epsilon, Timing.read(every, exchange, online))
+        timing = Timing.read(every, exchange, online)
+        if sheets is not None and epsilon is not None:
+            _write_sheets(seen, sheets, epsilon, timing)
+            return
+        _propose(seen, write, epsilon, timing)
 
 
 def _declared(given: str) -> tuple[str, "Encoding"]:
@@ -146,6 +157,28 @@ def _lacking(seen: "TableLook") -> Iterator[Fault]:
         larger = len(seen.owners) > 1
         remedy = f"add --owner COLUMN, a column with {'fewer, larger' if larger else 'more'} owners"
         yield Fault("--owner", problem, remedy)
+
+
+def _write_sheets(seen: "TableLook", folder: Path, epsilon: float, timing: "Timing") -> None:
+    """Write a scenario for each owner's own machine, beside a copy of the public rows."""
+    from asyncdp_sim.proposals import sheets, whole
+    from asyncdp_sim.scenario.files import write_new
+
+    public = Path(str(seen.public_path))
+    try:
+        folder.mkdir()
+        copied = shutil.copy(public, folder / public.name)
+    except OSError as error:
+        rule = f"allowed is a folder that does not exist yet ({error.strerror})"
+        raise DataError([Fault("--sheets", f"{str(folder)!r}", rule)]) from None
+    seen = replace(seen, public_path=str(copied))
+    with drawn() as progress:
+        lines = whole(seen, epsilon, folder, progress, timing)
+    written = sheets(lines, seen)
+    for stem, each in written.items():
+        write_new("\n".join([*each, ""]), folder / f"{stem}.toml", "--sheets")
+    show([f"written to {folder}: {len(written)} scenarios, one for each owner, and {public.name}"])
+    show(["every owner sees the number of rows of all others; no private row was read"])
 
 
 def _propose(

@@ -14,7 +14,9 @@ from asyncdp_sim.core.units import in_unit, to_units, unit_of
 from asyncdp_sim.core.words import aligned, figure, number, ranges, screen_width
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.measures.scores import SCORES, Score
-from asyncdp_sim.privacy.label import (
+from asyncdp_sim.results import Result
+from asyncdp_sim.scenario import jsonable
+from asyncdp_sim.sentences.label import (
     epsilons,
     is_at_least,
     is_epsilon_shown,
@@ -24,8 +26,6 @@ from asyncdp_sim.privacy.label import (
     stream,
     true_epsilon,
 )
-from asyncdp_sim.results import Result
-from asyncdp_sim.scenario import jsonable
 
 LEVEL = 0.95
 

@@ -4,6 +4,9 @@ A result that an earlier version made with such a name is still opened; a scenar
 option that is given one is refused in one line.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 KINDS = {
     "staircase": "allowed is laplace",
     "fitted": "allowed is public-rows",
@@ -52,6 +55,54 @@ OPTIONS = {
     "--schedule": "sweep privacy.budget.growth to compare parts of budgets",
 }
 """Options of any command, or of one: ``forecast --sweep``."""
+
+EARLIER: dict[str, tuple[str, str, str]] = {
+    "dcf": ("counting", "bianchi", "frozen"),
+}
+"""Kind → a field that earlier versions did not have, the value for what they did, and its default.
+
+A result's ``scenario.toml`` names the field, in its sweep too, unless an earlier version wrote it.
+Digests leave the first value out, as they did.
+"""
+
+
+def _tables(raw: Any) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Yield tables whose kind has such a field, with the field's key, dotted in a sweep."""
+    values = raw.values() if isinstance(raw, dict) else raw
+    for inner in values if isinstance(raw, dict | list | tuple) else ():
+        yield from _tables(inner)
+    for key, kind in list(raw.items()) if isinstance(raw, dict) else ():
+        table, named, last = key.rpartition("kind")
+        if named != "" and last == "" and isinstance(kind, str) and kind in EARLIER:
+            yield raw, table + EARLIER[kind][0], kind
+
+
+def as_earlier(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of a result's ``scenario.toml``, changed to name fields of later versions.
+
+    Parameters
+    ----------
+    raw : dict
+        Tables and lists, as TOML reads them.
+    """
+    for table, name, kind in _tables(raw):
+        table.setdefault(name, EARLIER[kind][1])
+    return raw
+
+
+def as_now(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return tables of a new file, changed to name such fields where its sweep leaves them out."""
+    for table, name, kind in _tables(raw.get("sweep")):
+        table.setdefault(name, EARLIER[kind][2])
+    return raw
+
+
+def unnamed(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return tables, changed to leave out what earlier versions could not name, for a digest."""
+    for table, name, kind in _tables(raw):
+        if table.get(name) == EARLIER[kind][1]:
+            del table[name]
+    return raw
 
 
 def instead_of_field(path: str) -> str | None:

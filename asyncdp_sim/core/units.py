@@ -66,7 +66,7 @@ SECONDS = {
 }  # fmt: skip
 """Of the units that durations are read in; a month is a twelfth of 365.25 days."""
 _SHORT = {"s": "second", "sec": "second", "min": "minute", "h": "hour", "d": "day"}
-ROUNDS = "a unit is one round of answers: on average each owner's clock ticks once in it"
+ROUNDS = "the mean time between two ticks of an owner's clock (one round of answers)"
 """Said where a time unit has no name and all clocks tick once in it."""
 
 

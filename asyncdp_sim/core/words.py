@@ -1,13 +1,15 @@
 """Numbers and tables as a reader wants them, and numbers as a manifest holds them."""
 
 import difflib
+import json
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, groupby, zip_longest
-from math import inf, isnan, nan
+from math import floor, inf, isfinite, isnan, log10, nan
 from operator import gt
 from shutil import get_terminal_size
+from typing import Any
 
 SCREEN = 80  # columns of a pipe
 NARROWEST, FOLDED = 40, 12  # columns: the least of a terminal, and of a cell that is folded
@@ -23,6 +25,43 @@ def number(value: float) -> str:
     if value == int(value) and abs(value) < 1e9:
         return f"{int(value):,}"
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
+
+
+def to_digits(value: float, width: float) -> str:
+    """Return a number down to the second digit of how far it may be off, ``width`` > 0."""
+    if not (isfinite(value) and isfinite(width)):
+        return number(value)
+    places = 1 - floor(log10(width))
+    if places > 6 or places < -9:
+        return f"{value:.3g}"
+    return f"{round(value, places) + 0.0:,.{max(0, places)}f}"  # never −0.0
+
+
+def plus_minus(value: float, half: float) -> str:
+    """Return a number with its ±, both to the second digit of the ±; alone where it has none."""
+    if not half > 0:
+        return number(value)
+    return f"{to_digits(value, half)} ± {to_digits(half, half)}"
+
+
+def interval(low: float, high: float) -> str:
+    """Return the ends of an interval, to the second digit of half its width.
+
+    One number where both ends are the same; nothing where one is not known.
+    """
+    half = (high - low) / 2
+    if isnan(low) or isnan(high):
+        return ""
+    return f"{to_digits(low, half)} to {to_digits(high, half)}" if half > 0 else number(low)
+
+
+def estimate(value: float, low: float, high: float, unit: str = "") -> str:
+    """Return a number in its unit with its 95 % interval, to the digits that this allows."""
+    half, of = (high - low) / 2, f" {unit}" if unit else ""
+    if not isfinite(half):
+        return f"{number(value)}{of} (95 % interval unknown)"
+    text = to_digits(value, half) if half > 0 else number(value)
+    return f"{text}{of} (95 % interval {interval(low, high)})"
 
 
 def figure(value: float | str | None) -> str:
@@ -44,6 +83,34 @@ def extent(values: Iterable[float]) -> str:
     setting = [float(value) for value in values]
     low, high = min(setting), max(setting)
     return f"{number(low)}" if low == high else f"{number(low)} to {number(high)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in words; neither none nor all where it is not."""
+    words = f"{share * 100:.0f} %"
+    if share in (0, 1):
+        return words
+    return {"0 %": "under 1 %", "100 %": "over 99 %"}.get(words, words)
+
+
+def shorten(text: str, most: int = 24) -> str:
+    """Return a text that is cut where it is longer."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def key_of(name: str) -> str:
+    """Return a key as TOML has it."""
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else toml_of(name)
+
+
+def toml_of(value: Any) -> str:
+    """Return a value as TOML has it in one line."""
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key_of(k)} = {toml_of(v)}' for k, v in value.items())} }}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(toml_of, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def duration(seconds: float) -> str:
@@ -88,6 +155,11 @@ def did_you_mean(asked: str, names: Iterable[str], count: int = 1, cutoff: float
 def agreed(text: str) -> str:
     """Return a text in which a noun after the number 1, and its verb, are in the singular."""
     return _ONE.sub(lambda m: f"1 {m[1]}{_PLURAL[m[2]]}{f' {_VERBS[m[3]]}' if m[3] else ''}", text)
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence: it begins with a capital, and ends with a full stop."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def ranges(counts: Sequence[int]) -> str:

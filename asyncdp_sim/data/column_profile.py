@@ -1,89 +1,23 @@
-"""One column: its type, what is suspicious of it, and the encoding that fits.
+"""Profile of a column: its type, and what is suspicious of it: ids, leaks, numbers for gaps."""
 
-Texts may stand in an order other than the alphabet's: scales in words, and ranges.
-"""
-
-import json
 import re
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.words import percent, shorten, toml_of
 from asyncdp_sim.data.tables import dates
-from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of
-from asyncdp_sim.data.tables.encodings import (
-    ClassLabels,
-    Date,
-    Drop,
-    Encoding,
-    Measured,
-    Money,
-    Number,
-    OneHot,
-    Ordinal,
-    spellings_in,
-    texts_of,
-)
-from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, written
+from asyncdp_sim.data.tables.column_type import Beside, Fitting, fitting, read_as, unread_words
+from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
+from asyncdp_sim.data.tables.file_form import UNNAMED
+from asyncdp_sim.data.tables.quantities import Measured, texts_of
+from asyncdp_sim.data.tables.text_columns import cell_or_nan, written
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SCALES = (
-    ("minor", "moderate", "major", "extreme"),
-    ("none", "minimal", "mild", "moderate", "severe", "very severe"),
-    ("very low", "low", "medium", "high", "very high"),
-    ("very low", "low", "moderate", "high", "very high"),
-    ("very low", "low", "normal", "high", "very high"),
-    ("tiny", "small", "medium", "large", "huge"),
-    ("never", "rarely", "sometimes", "often", "always"),
-    ("very poor", "poor", "fair", "good", "very good", "excellent"),
-    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
-    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
-    ("primary", "secondary", "tertiary"),
-    ("beginner", "intermediate", "advanced", "expert"),
-)
-"""Words from low to high."""
-MOST_RANGES = 40
-"""More texts with a number in front than this are codes, and no ranges."""
-_RANGE = re.compile(r"(?P<less>[<≤]?)\s*(?P<number>\d+(?:\.\d+)?)(?![\w.])")
-
-
-def ordered(values: Sequence[str]) -> tuple[str, ...] | None:
-    """Return distinct texts in the order that they stand for; None where they show none.
-
-    Words of a scale that are not among them are put in too, in the same capitals: they may be met
-    later.
-    """
-    return _of_a_scale(values) or _ranges(values)
-
-
-def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
-    words = {value.strip().lower(): value for value in values}
-    if len(words) < 3 or len(words) < len(values):
-        return None
-    for scale in SCALES:
-        if words.keys() <= set(scale):
-            example = next(iter(words.values()))
-            capital = str.capitalize if example[:1].isupper() else str
-            spelled = str.upper if example.isupper() else capital
-            return tuple(words.get(word, spelled(word)) for word in scale)
-    return None
-
-
-def _ranges(values: Sequence[str]) -> tuple[str, ...] | None:
-    """Return texts such as "18 to 29", "< 1 year" and "10+ years" by the numbers in front."""
-    matches = [_RANGE.match(value.strip()) for value in values]
-    if len(values) < 3 or len(values) > MOST_RANGES or None in matches:
-        return None
-    keys = [(float(m["number"]), m["less"] == "") for m in matches if m is not None]
-    if len(set(keys)) < len(keys):
-        return None
-    return tuple(value for _, value in sorted(zip(keys, values, strict=True)))
 
 
 RARE = 20
@@ -97,20 +31,24 @@ BY_CHANCE = 1e-6
 """Probability below which rows of one class alone are no chance."""
 ALL_DISTINCT = 0.98
 """Share of distinct values beyond which whole numbers and texts are ids."""
-MOST_COLUMNS = 60
-"""Most distinct texts that become columns of their own."""
 FEW = 20
 """Fewest values for which shares and correlations are reported."""
 MOST_CLASSES = 10
 """Most distinct texts of a target that are classes."""
-FEW_WORDS = 0.1
-"""Share of cells at most that are words in a column of numbers."""
-FEW_MISFITS = 0.05
-"""Share of cells at most that are no amounts in a column of amounts."""
 SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 99, 999, 9999, 99999, 999999, 365243)
 """Numbers that often stand for a missing one."""
+REPEATED = 1.3
+"""Mean number of public rows of a value from which values repeat as persons do."""
+MOST_OF_A_PERSON = 50
+"""Public rows of a value at most, if values are persons."""
+_PERSON = re.compile(
+    r"patient|person|subject|customer|client|member|employee|student|participant|respondent|driver"
+)
+_LOST_DIGITS = re.compile(r"\d(?:[.,]\d{1,5})?[eE]\+1\d")
+_DATED = re.compile(r"(?:^|[^a-z])(?:date|datum|fecha|data|day|admitted|discharged|dob|birth)")
+_EXCEL_DAYS = (20_000, 60_000)
+"""Days since 1899-12-30 of the years 1954 to 2064."""
 _ID = re.compile(r"(?:^|[^a-z])(?:id|ids|key|uuid|ssn|mrn|nr|number)(?:$|[^a-z])")
-_CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
 
 
 @dataclass(frozen=True)
@@ -134,6 +72,8 @@ class ColumnLook:
         What it is that makes no feature, such as "id"; empty of a feature.
     details : tuple of str
         In words, what matters less.
+    usual : tuple of str
+        The most frequent value and its share; empty where there is no value.
     """
 
     name: str
@@ -145,41 +85,7 @@ class ColumnLook:
     span: tuple[str, ...] = ()
     dropped: str = ""
     details: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Beside:
-    """The target, the owners and the decimal mark beside a column.
-
-    Attributes
-    ----------
-    decimal : str
-        The table's decimal mark.
-    sure : bool
-        Whether a public cell shows that mark.
-    target : NDArray, optional
-        The target's numbers, or labels; absent of the target itself.
-    classes : tuple of str
-        The target's classes, if it has some.
-    owners : Series, optional
-        Whose each row is.
-    """
-
-    decimal: str = "."
-    sure: bool = True
-    target: Array | None = None
-    classes: tuple[str, ...] = ()
-    owners: "pd.Series | None" = None
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """The type and the encoding of a column, remarks, and why it makes no feature."""
-
-    type: str
-    encoding: Encoding
-    remarks: tuple[str, ...] = ()
-    dropped: str = ""
+    usual: tuple[str, ...] = ()
 
 
 def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
@@ -187,15 +93,21 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     filled = column.dropna()
     texts = texts_of(filled)
     missing = 1.0 - len(filled) / max(len(column), 1)
-    fits = _fitting(filled, name, texts, beside)
+    fits = fitting(filled, name, texts, beside)
     encoding, remarks, dropped = fits.encoding, list(fits.remarks), fits.dropped
-    values = [] if encoding.makes_nothing else _read(column, encoding, beside.decimal)
+    values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
     if beside.target is not None and dropped in ("", "text"):
         for why, said in _reasons(column, name, texts, fits, values, beside):
             encoding, remarks, dropped = Drop(), [said], why
             break
         else:
             remarks += _doubts(filled, name, texts, fits.type)
+        if dropped in ("id", "text") and len(fits.remarks) < 2 and _like_persons(name, texts):
+            said = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
+            remarks = [
+                f"{said}persons, person = {toml_of(name)} in [data] keeps their rows together"
+            ]
+            dropped = "person"
         if dropped == "":
             encoding, rare = _without_rare(column, encoding, values)
             remarks += rare
@@ -205,13 +117,13 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
         span = _span(values[0], fits.encoding)
         if dropped == "":
             remarks += _sentinels(values[0], fits.encoding)
-    share = max(texts.values(), default=0) / max(len(filled), 1)
-    details = []
+    details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
-        remarks, details = [], remarks
-    if len(filled) >= FEW and len(texts) > 1 and share > 0.5:
+        unread = fits.type in ("text", *dates.OTHERS) and dropped == "rare"
+        remarks, details = [*fits.remarks] if unread else [], remarks
+    if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)
-        details.append(f"{percent(share)} of its values are {shorten(most)!r}")
+        usual = (repr(shorten(most)), percent(texts[most] / len(filled)))
     return ColumnLook(
         name,
         fits.type,
@@ -222,6 +134,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
         span,
         dropped,
         tuple(details),
+        usual,
     )
 
 
@@ -237,7 +150,8 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     else:
         few = look.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
     if not few:
-        return look
+        told = tuple(said.removesuffix("; a column names them") for said in look.suspicious)
+        return replace(look, suspicious=told)
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
     alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
@@ -258,182 +172,15 @@ def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Besi
     missing = 1.0 - len(filled) / max(len(column), 1)
     if encoding.makes_nothing:
         return ColumnLook(name, "left out", missing, 0, encoding, dropped="asked")
-    values, span = _read(column, encoding, beside.decimal), tuple[str, ...]()
+    values, span = read_as(column, encoding, beside.decimal), tuple[str, ...]()
     told = []
     if isinstance(encoding, Measured):
         span = _span(values[0], encoding)
         unread = np.isnan(values[0][column.notna().to_numpy()])
-        told = _words(filled, unread, encoding.unread)
+        told = unread_words(filled, unread, encoding.unread)
     return ColumnLook(
         name, "as declared", missing, len(texts_of(filled)), encoding, tuple(told), span
     )
-
-
-def _read(column: "pd.Series", encoding: Encoding, decimal: str) -> list[Array]:
-    """Return the numbers that an encoding makes of a column, which it learns from itself."""
-    return encoding.learn(column, "", decimal).read(column).values
-
-
-def _fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Beside) -> Fitting:
-    """Return what fits the cells of a column."""
-    if len(texts) < 2:
-        if len(texts) == 0:
-            return Fitting("nothing", Drop(), ("no value",), "empty")
-        only = f"only one value, {shorten(next(iter(texts)))!r}"
-        return Fitting("one value", Drop(), (only,), "one value")
-    found = _of_dates(known, name, texts)
-    if found is not None:
-        return found
-    code = _CODE.search(name.lower()) is not None
-    words = cells(known, beside.decimal)[1]
-    if not words.any() and code:
-        return _texts(texts, "number", ("numbers that may be codes",))
-    if not code:
-        found = _of_quantities(known, name, texts, words, beside)
-        if found is not None:
-            return found
-    other = dates.other_times(texts)
-    if other is not None:
-        return _texts(texts, other[0], (other[1],))
-    several: tuple[str, ...] = ()
-    if dates.several_forms(texts):
-        several = ("dates in several forms cannot be read: write them as 2020-05-17",)
-    order = None if code or several else ordered(sorted(texts))
-    if order is not None:
-        return Fitting("ordered text", Ordinal(order=order), ("its values have a natural order",))
-    return _texts(texts, "text", several)
-
-
-def _of_quantities(
-    known: "pd.Series", name: str, texts: Mapping[str, int], words: Bools, beside: Beside
-) -> Fitting | None:
-    """Return what fits a column of numbers or amounts; None of texts."""
-    if known.dtype.kind in "mM":
-        return Fitting("number", Number())
-    notation = notation_of(texts, beside.decimal)
-    read = {text: notation.read(text) for text in texts}
-    misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
-    numbers, amounts = float(words.mean()), float(misfits.mean())
-    if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
-        return _two_marks(name, texts)
-    if numbers == 0.0 or (numbers <= FEW_WORDS and amounts >= numbers):
-        return Fitting("number", Number(), tuple(_words(known, words, "numbers")))
-    asked = [tail for question in notation.questions for tail in question]
-    if len(asked) > 0:
-        said = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))
-        if _share_of(texts, said) >= 1 - FEW_MISFITS:
-            return _asked(name, notation)
-    if amounts > FEW_MISFITS:
-        return None
-    if not beside.sure and either_mark(texts):
-        return _two_marks(name, texts)
-    first = min(text for text in texts if not np.isnan(read[text].value))
-    bounds = sum(count for text, count in texts.items() if read[text].bounded)
-    told = [f"amounts, as {shorten(first)!r}", *notation.remarks()]
-    if bounds > 0:
-        share = percent(bounds / len(known))
-        told.append(f"{share} of the cells are bounds, read as the bound; a column names them")
-    return Fitting("amount", Money(), (*told, *_words(known, misfits, "amounts")))
-
-
-def _share_of(texts: Mapping[str, int], notation: Notation) -> float:
-    read = sum(n for text, n in texts.items() if not np.isnan(notation.read(text).value))
-    return read / sum(texts.values())
-
-
-def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
-    """Return the question which mark stands before fractions."""
-    example = next(text for text in sorted(texts) if either_mark({text: 1}))
-    both = [
-        f"{notation_of({example: 1}, mark, mark).read(example).value:.10g} "
-        f"({_typed(name, kind='money', decimal=mark)})"
-        for mark in ".,"
-    ]
-    said = f"a question: {example!r} may be {' or '.join(both)}"
-    return Fitting("question", Drop(), (said,), "question")
-
-
-def _asked(name: str, notation: Notation) -> Fitting:
-    """Return the question what words behind numbers mean."""
-    question = notation.questions[0]
-    millions = "M" in question
-    factors = {
-        tail: {"M": 1e3, "MM": 1e6}[tail] if millions else -1 if tail[:1] in "Dd" else 1
-        for tail in question
-    }
-    answer = _typed(name, kind="money", factors=factors)
-    said = f"a question: what do {' and '.join(question)} mean? For example {answer}"
-    return Fitting("question", Drop(), (said,), "question")
-
-
-def _typed(name: str, **encoding: Any) -> str:
-    """Return the option that declares a column."""
-    return f"--column {shlex.quote(f'{key_of(name)} = {toml_of(encoding)}')}"
-
-
-def key_of(name: str) -> str:
-    """Return a key as TOML has it."""
-    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else toml_of(name)
-
-
-def toml_of(value: Any) -> str:
-    """Return a value as TOML has it in one line."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key_of(k)} = {toml_of(v)}' for k, v in value.items())} }}"
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(toml_of, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fitting | None:
-    """Return what fits a column of dates; None of others."""
-    if known.dtype.kind in "mM":
-        return None
-    forms = dates.forms_of(texts)
-    if len(forms) > 1:
-        example = dates.differing(texts, forms)
-        both = [
-            f"{dates.spelled(example, form)} ({_typed(name, kind='date', format=form)})"
-            for form in forms
-        ]
-        said = f"a question: {example!r} may be {' or '.join(both)}"
-        return Fitting("question", Drop(), (said,), "question")
-    if len(forms) == 0:
-        short = dates.short_forms_of(texts)
-        if len(short) == 0:
-            return None
-        lines = " or ".join(_typed(name, kind="date", format=form) for form in short)
-        said = (
-            f"a question: dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
-        )
-        return Fitting("question", Drop(), (said,), "question")
-    [form] = forms
-    encoding = Date(format=form or None, since=f"{_first_year(known, form)}-01-01")
-    told = [] if form == dates.ISO else [f"dates as {form}"]
-    unread = np.isnan(_read(known, encoding, ".")[0])
-    return Fitting("date", encoding, (*told, *_words(known, unread, "dates")))
-
-
-def _words(known: "pd.Series", words: Bools, called: str) -> list[str]:
-    """Return which cells of a column of quantities are words, where some are."""
-    if not words.any():
-        return []
-    met = sorted({written(cell) for cell in known[words]})
-    more = ", …" if len(met) > 2 else ""
-    examples = ", ".join(repr(shorten(cell)) for cell in met[:2])
-    return [
-        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others "
-        f"({int(words.sum())}) count as missing: {examples}{more}"
-    ]
-
-
-def _texts(texts: Mapping[str, int], kind: str, told: tuple[str, ...]) -> Fitting:
-    """Return a column for each text; nothing where they are too many."""
-    if len(texts) <= MOST_COLUMNS:
-        return Fitting(kind, OneHot(), told)
-    many = f"too many for a column each ({len(texts)})"
-    return Fitting(kind, Drop(), (*told, many), "text")
 
 
 def _span(values: Array, encoding: Measured) -> tuple[str, ...]:
@@ -489,16 +236,18 @@ def _ids(
 ) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
     known = column.dropna()
-    if len(known) < FEW or kind not in ("number", "text"):
+    if len(known) < FEW or kind not in ("number", "text") or _excel_day(name, texts) != "":
         return
-    whole = kind != "number" or all("." not in text and "," not in text for text in texts)
+    whole = kind == "text" or _whole(texts)
     differ = whole and len(texts) > ALL_DISTINCT * len(known)
-    named = _ID.search(name.lower()) is not None
+    named = _ID.search(name.lower()) is not None or name.startswith(UNNAMED)
     if differ and kind == "text":
         yield "an id: nearly all values differ"
     elif differ and (named or _numbered(texts)):
         yield "an id: nearly all values differ, and they are " + (
-            "named as one" if named else "consecutive or padded with zeros"
+            ("without a name" if name.startswith(UNNAMED) else "named as one")
+            if named
+            else "consecutive or padded with zeros"
         )
     elif differ and len(values) > 0 and _even(values[0]) and not _related(values[0], target):
         yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"
@@ -530,10 +279,47 @@ def _related(values: Array, target: Array) -> bool:
 
 def _doubts(known: "pd.Series", name: str, texts: Mapping[str, int], kind: str) -> Iterator[str]:
     """Yield why a column that is kept may be one of ids."""
-    if kind != "number" or len(known) < FEW or any("." in text or "," in text for text in texts):
+    if kind != "number" or len(known) < FEW:
+        return
+    if lost_digits(texts):
+        yield "some cells are as 1.23E+11: if these are ids, they lost digits; export them as text"
+    if not _whole(texts):
+        return
+    first = _excel_day(name, texts)
+    if first != "":
+        yield f"days as Excel counts them? {min(texts)} would be {first}; they are read as numbers"
         return
     if len(texts) > ALL_DISTINCT * len(known) or _ID.search(name.lower()) is not None:
         yield "drop the column if these are ids and not amounts"
+
+
+def _like_persons(name: str, texts: Mapping[str, int]) -> bool:
+    """Tell whether values repeat a few times each, and the name or digits say that they are ids."""
+    mean = sum(texts.values()) / len(texts)
+    named = _PERSON.search(name.lower()) is not None or _ID.search(name.lower()) is not None
+    codes = all(any(letter.isdigit() for letter in text) for text in texts)
+    few = len(texts) >= FEW and max(texts.values()) <= MOST_OF_A_PERSON
+    return few and mean >= REPEATED and (named or codes)
+
+
+def _whole(texts: Mapping[str, int]) -> bool:
+    return all(text.strip().lstrip("+-").isdecimal() for text in texts)
+
+
+def _excel_day(name: str, texts: Mapping[str, int]) -> str:
+    """Return the first date, if whole numbers may be days as Excel counts them; else nothing."""
+    low, high = _EXCEL_DAYS
+    if _DATED.search(name.lower()) is None or not _whole(texts):
+        return ""
+    days = [int(text) for text in texts]
+    if not low < min(days) <= max(days) < high:
+        return ""
+    return str(np.datetime64("1899-12-30") + np.timedelta64(min(days), "D"))
+
+
+def lost_digits(texts: Iterable[str]) -> bool:
+    """Tell whether some texts are long whole numbers as a spreadsheet shortens them."""
+    return any(_LOST_DIGITS.fullmatch(text.strip()) is not None for text in texts)
 
 
 def _numbered(texts: Mapping[str, int]) -> bool:
@@ -666,22 +452,3 @@ def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
                 f"{text} in {percent(share)} of the cells is far from the others; add --missing "
                 f"{text} if it means a missing value"
             )
-
-
-def _first_year(known: "pd.Series", form: str) -> int:
-    """Return the year of the earliest date."""
-    [year] = Date(format=form or None, parts=("year",)).quantities(known).values
-    return int(np.nanmin(year))
-
-
-def percent(share: float) -> str:
-    """Return a share in words; neither none nor all where it is not."""
-    words = f"{share * 100:.0f} %"
-    if share in (0, 1):
-        return words
-    return {"0 %": "under 1 %", "100 %": "over 99 %"}.get(words, words)
-
-
-def shorten(text: str, most: int = 24) -> str:
-    """Return a text that is cut where it is longer."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"

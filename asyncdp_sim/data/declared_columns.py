@@ -17,8 +17,11 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import (
-    Dataset,
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.splits import ValuesOf
+from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.read import source_of
+from asyncdp_sim.data.tables.rows import (
     Encoded,
     FileRows,
     OnDemand,
@@ -27,9 +30,6 @@ from asyncdp_sim.data.dataset import (
     raw_values,
     stacked,
 )
-from asyncdp_sim.data.splits import ValuesOf
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, TableRecipe
 from asyncdp_sim.data.tables.text_columns import map_text
 
@@ -294,9 +294,9 @@ def lower_triangular(rows: Sequence[Sequence[float]]) -> Array:
 
 
 @cache
-def stored_beside(package: str, name: str = "twin.json") -> Any:
-    """Return what one of the files holds that ship with a package of ours."""
-    return json.loads(resources.files(package).joinpath(name).read_text("utf-8"))
+def shipped(name: str) -> Any:
+    """Return what one of the files holds that ship with this package."""
+    return json.loads(resources.files("asyncdp_sim.data").joinpath(name).read_text("utf-8"))
 
 
 class Law(ABC):

@@ -36,7 +36,6 @@ from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import Encoded, OnDemand, Rows
 from asyncdp_sim.data.declared_columns import (
     NO_COLUMNS,
     DeclaredData,
@@ -48,11 +47,12 @@ from asyncdp_sim.data.declared_columns import (
     encoded,
     lacking,
     lower_triangular,
-    stored_beside,
+    shipped,
 )
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand, Rows
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import cells
 
@@ -169,7 +169,7 @@ def twin_table(body_rows: int, public_rows: int, streams: Streams | Scope) -> En
 @cache
 def calibrated() -> Twin:
     """Return the law that the package ships."""
-    return from_json(stored_beside("asyncdp_sim.data", "fraud_twin.json"))
+    return from_json(shipped("fraud_twin.json"))
 
 
 def from_json(stored: dict[str, Any]) -> Twin:

@@ -19,7 +19,7 @@ from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.dataset import Rows
+from asyncdp_sim.data.tables.rows import Rows
 
 ValuesOf = Callable[[str], Sequence[object]]
 """From a column of a table to its raw values, None where empty."""

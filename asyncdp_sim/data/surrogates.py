@@ -4,7 +4,7 @@ Owners differ as far as slopes of public rows show beyond chance.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -15,10 +15,13 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.words import number
-from asyncdp_sim.data.dataset import Dataset, Encoded, Rows
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
+from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.tables.rows import Encoded, Rows
 
 if TYPE_CHECKING:
-    from asyncdp_sim.data.tables.preprocessing import Projection
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class PublicTable:
 
     known: PublicKnowledge
     rows: Encoded
-    projection: "Projection"
+    projection: Projection
 
     def dataset(self, rows: Sequence[Rows]) -> Dataset:
         """Return public rows as owners' records.
@@ -353,3 +356,88 @@ StandIn = Annotated[PublicRows, FAMILY_BY_NAME]
 
 def _taken(known: PublicKnowledge, rows: Rows) -> tuple[Array, Array]:
     return known.features[rows], known.targets[rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """The public data from which substitutes for a table's private rows are drawn.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        All rows, public ones last; of the private ones only the column that says whose they are
+        is looked at.
+    first : int
+        The first public row, from 0: so many are private.
+    public : Encoded
+        The public rows.
+    projection : Projection
+        What makes features of them.
+    apart : bool
+        Whether public rows are in a file of their own.
+    last : bool
+        Whether they are the last rows of the table.
+    """
+
+    frame: "pd.DataFrame"
+    first: int
+    public: Encoded
+    projection: Projection
+    apart: bool
+    last: bool
+
+    def repeated(self, times: int, column: str | None) -> "Ground":
+        """Return the same with each private row there so many times, with this column alone."""
+        import pandas as pd
+
+        seen = self.frame[[] if column is None else [column]]
+        parts = [*[seen.iloc[: self.first]] * times, seen.iloc[self.first :]]
+        return replace(self, frame=pd.concat(parts, ignore_index=True), first=times * self.first)
+
+
+def replaced(
+    stand_in: PublicRows,
+    split: SplitKind,
+    ground: Ground,
+    asked: TableToSplit,
+    streams: Streams | Scope,
+) -> tuple[Encoded, tuple[str, ...]]:
+    """Return a table of features, public rows last, and what the stand-in leaves out.
+
+    Parameters
+    ----------
+    stand_in : PublicRows
+    split : SplitKind
+        Tells whose rows public ones are like.
+    ground : Ground
+    asked : TableToSplit
+        How rows are given to owners; not used where a row's target has a say in that.
+    streams : Streams or Scope
+    """
+    public, first = ground.public, ground.first
+    knowledge, rows = publicly_known(split, ground, asked)
+    features, targets, count = knowledge.features, knowledge.targets, len(knowledge.targets)
+    drawn = stand_in.drawn(knowledge, streams)
+    x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
+    left = np.ones(first, dtype=bool)
+    for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):
+        x[places], y[places], left[places] = each_x, each_y, False
+    x[:first][left], y[:first][left] = drawn.others
+    x[first:], y[first:] = features, targets
+    return replace(public, matrix=x, target=y), drawn.doubts
+
+
+def publicly_known(
+    split: SplitKind, ground: Ground, asked: TableToSplit
+) -> tuple[PublicKnowledge, list[Rows]]:
+    """Return what is public about a table, and which of its private rows are whose."""
+    public, projection, first = ground.public, ground.projection, ground.first
+    features, targets = projection.features(public.matrix), projection.targets(public.target)
+    count = len(targets)
+    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
+    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
+    like = split.likened(whose, asked.values_of, first, count, ground.apart)
+    sizes = tuple(map(len, rows))
+    last = ground.last and count > 0
+    known = PublicKnowledge(features, targets, like, sizes, whose.names, first - sum(sizes), last)
+    return known, rows

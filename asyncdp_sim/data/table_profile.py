@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.words import aligned, number, some_of
+from asyncdp_sim.core.words import aligned, extent, number, percent, shorten, some_of
 from asyncdp_sim.data.column_profile import (
-    Beside,
     ColumnLook,
     as_declared,
     looked_at,
-    percent,
-    shorten,
+    lost_digits,
     target_looked_at,
 )
-from asyncdp_sim.data.dataset import nearest
 from asyncdp_sim.data.splits import name_of
 from asyncdp_sim.data.tables.amounts import shows_mark
-from asyncdp_sim.data.tables.encodings import Drop, Encoding, texts_of
+from asyncdp_sim.data.tables.column_type import Beside
+from asyncdp_sim.data.tables.encodings import Drop, Encoding
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm
+from asyncdp_sim.data.tables.held_out import trained_on
+from asyncdp_sim.data.tables.quantities import texts_of
 from asyncdp_sim.data.tables.read import (
     found_form,
     public_form,
@@ -31,11 +31,14 @@ from asyncdp_sim.data.tables.read import (
     require_one_header,
     with_public_rows,
 )
+from asyncdp_sim.data.tables.rows import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_FOR_RELEASE = "not for release: all rows were read, private ones too"
+HELD_OUT = 0.2
+"""Share of every owner's rows that a proposal keeps apart."""
 LEAST_RECORDS = (20, 10, 5)
 """Owners with fewer records are left out, for their noise is that of one record in so few.
 
@@ -46,6 +49,7 @@ DROPPED = {
     "id": ("id", "ids"),
     "leak": ("leak", "leaks"),
     "owner": ("name of owners", "names of owners"),
+    "person": ("column of persons", "columns of persons"),
     "text": ("text of many values", "texts of many values"),
     "one value": ("of one value", "of one value"),
     "rare": ("of rare values", "of rare values"),
@@ -62,6 +66,14 @@ OWNERS = (
     "station store region state country device user"
 )
 """Words in names of columns that are likely targets, and owners."""
+SUMS = re.compile(
+    r"(?:grand |sub-?)?totals?|sum|summe|insgesamt|gesamt|ensemble|suma|totaal|average|mean|"
+    r"mittelwert|moyenne|итого|всего|合計|합계",
+    re.IGNORECASE,
+)
+"""Words for a row of sums or means."""
+MOST_SUMS = 3
+"""Rows of sums at most: more are a category."""
 _WIDEST = 34
 
 
@@ -94,6 +106,8 @@ class TableLook:
         Whether all rows were looked at.
     seen : DataFrame
         The rows that were looked at.
+    sums : tuple of (str, int)
+        Rows that may be sums or notes: a text that stands there, and the place in the file.
     """
 
     path: str
@@ -111,6 +125,7 @@ class TableLook:
     public_seed: int | None
     private: bool
     seen: "pd.DataFrame"
+    sums: tuple[tuple[str, int], ...] = ()
 
     @property
     def basis(self) -> str:
@@ -145,7 +160,7 @@ class TableLook:
         whose = f"the {chosen.format(self.public)} of {file}"
         seen = "all rows" if self.private else "column names and the number of rows of each owner"
         lines.append(f"read: {seen}" + (f", and {whose}, which are public" * (self.public > 0)))
-        lines += self.form.doubts()
+        lines += [*self.form.doubts(), *self._sums()]
         if len(self.seen) == 0:
             names = ", ".join(column.name for column in self.columns)
             return [*lines, f"columns: {names}", *self._owned(), "types: unknown, because no row "
@@ -159,7 +174,9 @@ class TableLook:
         lines += self._dropped()
         lines += [f"{c.name}: {said}" for c in self.columns for said in c.suspicious]
         if details:
-            lines += [f"{c.name}: {said}" for c in self.columns for said in c.details]
+            usual = [(shorten(c.name, _WIDEST), *(c.usual or ("", "")), "; ".join(c.details))
+                     for c in self.columns]  # fmt: skip
+            lines += aligned([("column", "most frequent value", "share", "remark"), *usual])
         return [*lines, *self._owned()]
 
     def _dropped(self) -> list[str]:
@@ -187,10 +204,58 @@ class TableLook:
             records = f"{span}, median {middle}"
         return [
             f"owners: {len(sizes)} by {self.owner}, {records}",
+            *self._held_out([n for n in sizes if n >= self.least]),
             *self._without_owner(),
+            *self._no_owners(),
             *self._small(),
             *self._swallowed(),
             *self._alike(),
+        ]
+
+    def _sums(self) -> list[str]:
+        """Return which rows may be sums or notes, and the command that leaves them out."""
+        if len(self.sums) == 0:
+            return []
+        rows = some_of([f"row {place + 1} ({text!r})" for text, place in self.sums], 3)
+        places = [place for _, place in self.sums]
+        return [
+            f"rows that may be sums or notes, and no records: {rows}",
+            f"to leave them out: {self._rewritten(f't = t.drop({places})', 'rows')}",
+        ]
+
+    def _rewritten(self, change: str, name: str) -> str:
+        """Return the command that writes the table with a change."""
+        file, read = Path(self.path).name, "parquet" if self.path.endswith(".parquet") else "csv"
+        extra = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
+        return (
+            f'python -c "import pandas as pd; t = pd.read_{read}({file!r}{extra}); '
+            f"{change}; t.to_{read}('{name}.{read}', index=False)\""
+        )
+
+    def _no_owners(self) -> list[str]:
+        """Return which owners may be rows of sums, or a header, or names with lost digits."""
+        lines = []
+        odd = [f"{name} ({n})" for name, n in self.owners.items()
+               if SUMS.fullmatch(name.strip()) or name == self.owner]  # fmt: skip
+        if len(odd) > 0:
+            lines.append(
+                f"owners that may be sums or a header: {', '.join(odd)}; delete their rows"
+            )
+        if lost_digits(self.owners):
+            lines.append(
+                "owners' names as 1.23E+11 lost digits in a spreadsheet; export them as text"
+            )
+        return lines
+
+    def _held_out(self, sizes: list[int]) -> list[str]:
+        """Return how many records of an owner are trained on, as a proposal splits them."""
+        if self.public == 0 or len(sizes) == 0:
+            return []
+        left = trained_on(HELD_OUT, sizes)
+        held = [n - m for n, m in zip(sizes, left, strict=True)]
+        return [
+            f"records of each owner: {extent(left)} trained on, {extent(held)} held out "
+            f"(held_out = {HELD_OUT})"
         ]
 
     def _without_owner(self) -> list[str]:
@@ -229,13 +294,10 @@ class TableLook:
         if len(alike) == 0:
             return []
         examples = "; ".join(", ".join(map(repr, names)) for names in alike[:3])
-        file, read = Path(self.path).name, "parquet" if self.path.endswith(".parquet") else "csv"
-        extra = "" if read == "parquet" else f", sep={self.form.separator!r}, dtype=str"
         merged = f"t[{self.owner!r}] = t[{self.owner!r}].str.strip().str.title()"
         return [
             f"owners whose names look alike: {examples}{'; …' if len(alike) > 3 else ''}",
-            f'to merge them: python -c "import pandas as pd; t = pd.read_{read}({file!r}{extra}); '
-            f"{merged}; t.to_{read}('merged.{read}', index=False)\"",
+            f"to merge them: {self._rewritten(merged, 'merged')}",
         ]
 
 
@@ -297,16 +359,17 @@ def look(
     form = found_form(path, None if private else shown, *declared_form, seed=seed)
     read: Any = {"owner": owner, "unused": drop, "missing": (*MISSING, *missing)}
     if public_path is None:
-        frame, _ = with_public_rows(path, None, public, form, seed=public_seed, **read)
+        frame, places = with_public_rows(path, None, public, form, seed=public_seed, **read)
     else:
         form = public_form(public_path, form, *declared_form)
         of_public = found_form(public_path, None, *declared_form)
         public = len(read_table(public_path, form=of_public, **read))
-        frame, _ = with_public_rows(path, public_path, public, form, (owner,), **read)
+        frame, places = with_public_rows(path, public_path, public, form, (owner,), **read)
     given = {**(declared or {}), **dict.fromkeys(drop, Drop())}
     _require(path, frame, target, owner, public, form, given)
     require_one_header(path, frame, public, form, public_seed)
     seen = frame if private else frame.tail(public)
+    sums = _sums_in(seen.drop(columns=[*drop]))
     owners = None if owner is None else seen[owner]
     if owner is not None:
         seen = seen.drop(columns=owner)
@@ -343,7 +406,24 @@ def look(
         public_seed=public_seed,
         private=private,
         seen=seen.reset_index(drop=True),
+        sums=tuple((text, places.place(row)[1]) for text, row in sums),
     )
+
+
+def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:
+    """Return rows with a word for a sum, or with one cell alone, and that text; none if many."""
+    texts = {name: [t for t in seen[name].dropna().unique() if isinstance(t, str)] for name in seen}
+    marked = np.zeros(len(seen), dtype=np.bool_)
+    for name, found in texts.items():
+        words = [text for text in found if SUMS.fullmatch(text.strip(" :*")) is not None]
+        marked |= seen[name].isin(words).to_numpy()
+    if len(seen.columns) > 3:
+        marked |= seen.notna().sum(axis=1).to_numpy() == 1
+    rows = np.flatnonzero(marked)
+    if len(rows) > max(MOST_SUMS, len(seen) // 100):
+        return []
+    first = [str(seen.iloc[row].dropna().iloc[0]) for row in rows]
+    return list(zip(first, seen.index[rows].tolist(), strict=True))
 
 
 def _shown(seen: "pd.DataFrame", form: FileForm) -> bool:

@@ -12,10 +12,12 @@ from asyncdp_sim.decision.gain import (
     ROUNDING,
     Estimate,
     Gain,
+    OwnBest,
+    of_choices,
     of_rows,
     of_runs,
 )
-from asyncdp_sim.decision.predictors import FINITE, OwnBest, OwnModels, Uses, boosts, least
+from asyncdp_sim.decision.predictors import FINITE, OwnModels, Uses, boosts, least
 from asyncdp_sim.decision.rows import OwnRows
 
 FOLDS = 5
@@ -24,6 +26,9 @@ REPEATS = 10
 """How often they are divided anew."""
 FEW_REPEATS = 2
 """The same of classes, and where boosting is among the own models: these fits take their time."""
+
+REDRAWS = 40
+"""Weightings of an owner's persons, each of which chooses models anew: what other rows choose."""
 
 JointOfFold = Callable[[Ints], JointModels]
 """From the places of rows that are judged to joint models that have not seen them."""
@@ -73,6 +78,7 @@ class _Models:
     rows: OwnRows
     sigma: float
     boosts: bool
+    weights: Array
     own: dict[bytes, OwnModels] = field(default_factory=dict)
     used: dict[bytes, tuple[JointModels, JointModels, Uses]] = field(default_factory=dict)
 
@@ -102,18 +108,34 @@ def rest(count: int, out: Ints) -> Ints:
     return np.flatnonzero(kept)
 
 
+def weightings(rows: OwnRows, generator: np.random.Generator) -> Array:
+    """Return weights (B, n) of rows, the first 1, the others exponential and one for each person.
+
+    Choices under these weights are distributed as those of other rows (Rubin, "The Bayesian
+    bootstrap", Annals of Statistics 9 (1981)).
+    """
+    _, persons = np.unique(rows.persons, return_inverse=True)
+    drawn = generator.standard_exponential((REDRAWS, persons.max(initial=-1) + 1))
+    return np.concatenate([np.ones((1, len(rows))), drawn[:, persons]])
+
+
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Errors on rows that are judged: own (n,), guess (n,), joint and adapted (J, n)."""
+    """Errors on rows that are judged: own (n,), guess (n,), joint and adapted (J, n).
+
+    ``others`` (2, B) has own − adapted and own − joint of the models that each weighting chooses,
+    in the mean over joint models, summed over the judged rows.
+    """
 
     own: Array
     guess: Array
     joint: Array
     adapted: Array
+    others: Array
     best: str
 
 
-def _chosen(models: _Models, joint: JointModels, out: Ints, inner: list[Ints]) -> tuple[int, Ints]:
+def _chosen(models: _Models, joint: JointModels, out: Ints, inner: list[Ints]) -> tuple[Ints, Ints]:
     """Choose the own model and each joint model's strength by folds inside of the training rows.
 
     Parameters
@@ -128,17 +150,20 @@ def _chosen(models: _Models, joint: JointModels, out: Ints, inner: list[Ints]) -
 
     Returns
     -------
-    int, array (J,)
-        Places of the chosen ones; of several strengths that err alike the largest.
+    array (B,), array (B, J)
+        Places of the models chosen under each weighting; of strengths that err alike the largest.
     """
     rows, own, used = models.rows, list[Array](), list[Array]()
     for part in inner:
         both = np.concatenate([out, part])
-        tested = rows.take(part)
-        own.append(tested.errors(models.without(both).scores(tested.columns)))
+        tested, weights = rows.take(part), models.weights[:, part].T
         fair, uses = models.uses(joint, both)
-        used.append(tested.errors(uses.scores(tested.columns, fair.scores[:, part])))
-    return int(least(own)), least(used)
+        of_own = tested.errors(models.without(both).scores(tested.columns))
+        of_used = tested.errors(uses.scores(tested.columns, fair.scores[:, part]))
+        with np.errstate(invalid="ignore"):  # a run may have diverged
+            own.append(of_own @ weights)
+            used.append(np.moveaxis(of_used @ weights, -1, 1))
+    return least(np.sum(own, axis=0)), least(np.sum(used, axis=0))
 
 
 def _score(
@@ -149,12 +174,19 @@ def _score(
     errors_own = tested.errors(own.scores(tested.columns))
     errors_used = tested.errors(uses.scores(tested.columns, as_is))
     constant = own.names.index("constant")
-    if len(inner) < 2:  # nothing to choose by
-        best, strength = constant, np.full(errors_used.shape[1], len(errors_used) - 1)
-    else:
-        best, strength = _chosen(models, joint, out, inner)
-    adapted = np.take_along_axis(errors_used, strength[None, :, None], axis=0)[0]
-    return Scored(errors_own[best], errors_own[constant], errors_used[-1], adapted, own.names[best])
+    count = errors_used.shape[1]
+    bests, strengths = np.full(1, constant), np.full((1, count), len(errors_used) - 1)
+    if len(inner) > 1:  # else there is nothing to choose by
+        bests, strengths = _chosen(models, joint, out, inner)
+    adapted = np.take_along_axis(errors_used, strengths[:1, :, None], axis=0)[0]
+    sums_own, sums_used = errors_own.sum(axis=-1), errors_used.sum(axis=-1)
+    adapting = sums_own[bests] - sums_used[strengths, np.arange(count)].mean(axis=-1)
+    joining = sums_own[bests] - sums_used[-1].mean()
+    best = int(bests[0])
+    return Scored(
+        errors_own[best], errors_own[constant], errors_used[-1], adapted,
+        np.stack([adapting, joining]), own.names[best],
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +231,8 @@ class CrossValidation:
             divisions = [latest(rows, 1 / FOLDS)]
             kept = rest(len(rows), divisions[0][0])
             inner = [kept[part] for part in folds(rows.take(kept), FOLDS, generator)]
-        models = [_Models(rows, sigma, boosted) for _ in divisions]
+        weights = weightings(rows, generator)
+        models = [_Models(rows, sigma, boosted, weights) for _ in divisions]
         return cls(rows, divisions, inner, models)
 
     def judge(
@@ -232,6 +265,7 @@ class CrossValidation:
             [_joined(found[block], places[block]) for block in blocks],
             [rows.persons[np.concatenate(places[block])] for block in blocks],
             factor, redraw, len(rows), records, material,
+            rows.seldom if not ordered else rows.take(parts[0][0]).seldom,
         )  # fmt: skip
 
 
@@ -308,7 +342,8 @@ class FreshRows:
     ) -> "FreshRows":
         """Divide the training rows; parameters as of :func:`judge_fresh`."""
         inner = folds(rows, FOLDS, generator) if len(rows) > 0 else []
-        return cls(rows, fresh, inner, _Models(rows, sigma, boosts(rows, own_best)))
+        weights = weightings(rows, generator)
+        return cls(rows, fresh, inner, _Models(rows, sigma, boosts(rows, own_best), weights))
 
     def judge(self, joint: JointModels, as_is: Array, *, material: float = MATERIAL) -> Gain:
         """Return the gain by joint models, whose predictions of the fresh rows are ``as_is``."""
@@ -323,7 +358,7 @@ class FreshRows:
         scored = _score(self.models, joint, none, self.inner, fresh, as_is)
         return _gain(
             [scored], [fresh.persons], 1 + len(fresh) / len(rows), joint.redraw,
-            len(rows), len(rows), material,
+            len(rows), len(rows), material, fresh.seldom,
         )  # fmt: skip
 
 
@@ -368,7 +403,8 @@ def _joined(found: list[Scored], places: list[Ints]) -> Scored:
         np.concatenate([getattr(item, name) for item in found], axis=-1)
         for name in ("own", "guess", "joint", "adapted")
     )
-    return Scored(own, guess, joint, adapted, max(sorted(set(names)), key=names.count))
+    others = np.sum([item.others for item in found], axis=0)
+    return Scored(own, guess, joint, adapted, others, max(sorted(set(names)), key=names.count))
 
 
 def _gain(
@@ -379,6 +415,7 @@ def _gain(
     rows: int,
     records: int | None,
     material: float,
+    seldom: int,
 ) -> Gain:
     """Return the gain by paired differences of errors, a division of the rows each."""
     own, guess, joint, adapted = (
@@ -386,7 +423,7 @@ def _gain(
         for name in ("own", "guess", "joint", "adapted")
     )
     estimates, kept = list[Estimate](), list[tuple[float, float, Array]]()
-    for name in ("adapted", "joint"):
+    for place, name in enumerate(("adapted", "joint")):
         used = [getattr(item, name) for item in divisions]
         by_run = np.mean(
             [(item.own - each).mean(axis=-1) for item, each in zip(divisions, used, strict=True)],
@@ -404,9 +441,16 @@ def _gain(
             for item, each, whose in zip(divisions, used, persons, strict=True)
         ]
         variance, degrees = float(np.mean([v for v, _ in pairs])), pairs[0][1]
+        chosen = [item.others[place] / len(item.own) for item in divisions]
+        # both are of other training rows: the larger one holds the smaller
+        variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
         if variance <= (ROUNDING * own) ** 2:
             variance = 0.0
-        parts = (*(((variance, degrees),) if variance > 0 else ()), *of_runs(by_run, redraw))
+        few = min(degrees, seldom - 1.0)  # rows of one class show nothing of the others
+        parts = (
+            *(((variance, few),) if variance > 0 or few <= 0 else ()),
+            *of_runs(by_run, redraw),
+        )
         estimates.append(Estimate(value, parts))
         kept.append((variance, degrees, by_run))
     names = [item.best for item in divisions]
@@ -459,8 +503,9 @@ def adapted_model(
     fair = joint.calibrated(rows, every)
     if len(inner) < 2 or not rows.trainable or fair.linear is None:
         return _first(fair.linear or joint.linear), np.inf
-    models = _Models(rows, sigma, boosts=False)
-    _, strength = _chosen(models, joint, np.zeros(0, dtype=np.int64), inner)
+    models = _Models(rows, sigma, boosts=False, weights=np.ones((1, len(rows))))
+    _, strengths = _chosen(models, joint, np.zeros(0, dtype=np.int64), inner)
+    strength = strengths[0]
     if strength[0] == len(FINITE):
         return _first(fair.linear), np.inf
     path = pulled(rows, sigma, fair.linear.finite, FINITE)

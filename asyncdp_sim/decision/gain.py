@@ -14,8 +14,26 @@ MATERIAL = 0.05
 """Share of the own error from which on a gain is material, unless the owner says otherwise."""
 ROUNDING = 1e-9
 """Share of the own error below which a difference is none."""
+OwnBest = Literal["any", "linear"]
+"""Which own models compete: all, or those without boosting."""
 HALVES = 8
 """Halves of public rows that :func:`over_halves` is of."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """Options of judging gains.
+
+    Attributes
+    ----------
+    material : float
+        Share of the own error, > 0, from which on a gain counts.
+    own_best : str
+        "linear" leaves boosting out of own models.
+    """
+
+    material: float = MATERIAL
+    own_best: OwnBest = "any"
 
 
 class Verdict(StrEnum):
@@ -345,6 +363,22 @@ def of_rows(differences: Array, persons: Ints, overlap: float) -> tuple[float, f
     with np.errstate(over="ignore"):  # of a model that diverged nothing is known
         variance = float(np.sum(away**2)) * groups / (groups - 1) / len(differences) ** 2
     return variance * overlap, groups - 1.0
+
+
+def of_choices(gains: Array) -> float:
+    """Return the variance of a gain that is left by the choice of models.
+
+    Folds of nearly the same rows choose nearly the same models, so that their differences do not
+    show what other rows would choose: an adapted model that is the own one in each fold has a gain
+    of exactly 0 in all of them.
+
+    Parameters
+    ----------
+    gains : array (B,)
+        The gain of the models that the rows choose, and of those that other weights of them choose.
+    """
+    variance = _variance(gains) if len(gains) > 1 else 0.0
+    return inf if np.isnan(variance) else variance
 
 
 Score = Literal["absolute error", "log loss"]

@@ -1,19 +1,17 @@
 """An owner's own models, and its uses of a joint one, fitted to some rows."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.decision.adapted import STRENGTHS, JointModels, LinearModels, Path, pulled
+from asyncdp_sim.decision.gain import OwnBest
 from asyncdp_sim.decision.rows import OwnRows
 
-OwnBest = Literal["any", "linear"]
-"""Which own models compete: all, or those without boosting."""
 BOOSTED_FROM = 100
 """Rows of an owner from which on boosting is among its own models."""
 FINITE = STRENGTHS[:-1]
@@ -153,12 +151,11 @@ def boosts(rows: OwnRows, own_best: OwnBest) -> bool:
     return own_best == "any" and len(rows) >= BOOSTED_FROM
 
 
-def least(errors: Sequence[Array]) -> Ints:
-    """Return which candidate errs least over folds of errors (C, …, n), shape (…); ties: the last.
+def least(total: Array) -> Ints:
+    """Return which candidate errs least, of total errors (C, …), shape (…); ties: the last.
 
     The last linear candidate is the one that is pulled most, so that ties prefer the simpler one.
     """
-    total = np.sum([each.sum(axis=-1) for each in errors], axis=0)
     total = np.where(np.isnan(total), np.inf, total)
     reverse = np.argmin(total[::-1], axis=0)
     return np.asarray(len(total) - 1 - reverse)

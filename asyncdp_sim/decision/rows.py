@@ -61,6 +61,17 @@ class OwnRows:
         enough = len(self) >= FEW
         return enough and (self.classes == 0 or len(np.unique(self.targets)) > 1)
 
+    @property
+    def seldom(self) -> int:
+        """Persons with another class than the commonest one; of numbers all persons.
+
+        Their few losses are most of what varies in a mean log loss.
+        """
+        if self.classes == 0 or len(self) == 0:
+            return len(np.unique(self.persons))
+        commonest = np.bincount(self.targets.astype(np.int64)).argmax()
+        return len(np.unique(self.persons[self.targets != commonest]))
+
     def constant(self) -> Array:
         """Return the best guess (S,) for all cases: the median, or the smoothed shares' log-odds.
 
@@ -76,6 +87,8 @@ class OwnRows:
         return errors(z, self.targets, self.classes)
 
 
+TINY = 1e-12
+"""Share of a target by which a prediction may miss it without an error: rounding."""
 FEW = 10
 """Rows below which no model is fitted: there is the constant, and the joint model as it is."""
 
@@ -86,10 +99,14 @@ def scored_by(classes: int) -> Score:
 
 
 def errors(z: Array, targets: Array, classes: int) -> Array:
-    """Return |y − z|, or −ln p_y with p spread by :data:`SPREAD`; of no number the worst."""
+    """Return |y − z|, 0 where it is rounding, or −ln p_y with p spread by :data:`SPREAD`.
+
+    Of a prediction that is no number the error is the worst.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         if classes == 0:
             distance = np.abs(z[..., 0] - targets)
+            distance[distance <= TINY * np.abs(targets)] = 0.0
             return np.where(np.isnan(distance), np.inf, distance)
         chances = probabilities(z)
     places = np.broadcast_to(targets.astype(np.int64)[:, None], (*chances.shape[:-1], 1))

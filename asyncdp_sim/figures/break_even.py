@@ -1,6 +1,7 @@
-"""ψ of joint models against ε, a line for each way to hide records, and own models: who gains."""
+"""ψ of joint models against ε, a line for each way to hide records, and own models: which fit."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,9 @@ from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Si
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
 from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
 from asyncdp_sim.figures.kit.style import THEORY, VERMILION, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
-from asyncdp_sim.privacy.label import bound_moves, gradient_norm
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates, least
 from asyncdp_sim.results import Cell, Result, Sweep
+from asyncdp_sim.sentences.label import bound_moves, gradient_norm
 
 EPSILON = "privacy.epsilon"
 LEAST = 2  # owners, and values of ε
@@ -48,7 +49,7 @@ class JointSeries(Series):
 
     @property
     def half(self) -> float:
-        """The ε from which on half of the owners gain."""
+        """The ε from which on the joint model fits better than half of the own models."""
         return float(np.median(self.break_even))
 
     @property
@@ -103,7 +104,7 @@ def select_alone(sweep: Sweep) -> list[JointSeries] | str:
     return series
 
 
-def declared(found: list[JointSeries], own: Array | None) -> Declaration:
+def declared(found: list[JointSeries], rows: Sequence[Columns], own: Array | None) -> Declaration:
     """Say ψ against ε with 95 % intervals, and a level line for each owner's own model."""
     marks: list[Layer] = []
     half: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
@@ -123,14 +124,33 @@ def declared(found: list[JointSeries], own: Array | None) -> Declaration:
         marks += [Layer("level", y=level, look=thin) for level in own]
         marks += [Layer("line", name=named, look=OWN), *gained]
     if gained:
-        on = "from this $\\epsilon$ on, half of the owners gain"
+        on = "from this $\\epsilon$ on, better than half of the own models"
         marks.append(Layer("line", name=on, look=half))
     places = [epsilon for line in found for epsilon in line.at]
     across = Side("privacy budget $\\epsilon$ per owner", log=True, ticks=places)
     side = Side(f"mean $\\psi$: loss above the least\n{BETTER}", log=True, grid=True)
-    title = "" if own is None else decision(found).replace(". ", ".\n")
+    title = best_fit(rows)
     panel = Panel(marks, across, side)
-    return Declaration([panel], (7.2, 3.9), title, columns=1)
+    return Declaration([panel], (7.2, 3.9), title)
+
+
+def best_fit(rows: Sequence[Columns]) -> str:
+    """Return how many own models the joint one fits better than, at the largest ε of each line.
+
+    Without own models: where ψ is least.
+    """
+    if "psi_alone" not in rows[0]:
+        named = [table | {EPSILON: table["epsilon"]} for table in rows]
+        return least(named, "psi_final_mean", "mean ψ", "line", EPSILON)
+    parts = []
+    for table in rows:
+        last = table["epsilon"] == table["epsilon"].max()
+        better = int(table["gains"][last].sum())
+        name = f" ({table['line'][0]})" if len(rows) > 1 else ""
+        parts.append(f"{better} of {np.count_nonzero(last)} owners{name}")
+    at = number(float(rows[0]["epsilon"].max()))
+    text = f"At ε = {at}, the joint model fits all records better than the own model of "
+    return text + ", ".join(parts)
 
 
 def rows(line: JointSeries) -> Columns:
@@ -147,7 +167,7 @@ def rows_of_owners(line: JointSeries) -> Columns:
     shared = owner_table(line.results[0].participants) | {"psi_alone": line.alone}
     shared |= {"break_even_epsilon": line.break_even}
     table |= {name: np.tile(column, many) for name, column in shared.items()}
-    table["gains"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
+    table["fits_better"] = (table["psi_alone"] > table["psi_final_mean"]).astype(int)
     return table | row_labels([[result] for result in line.results], owners)
 
 
@@ -160,36 +180,36 @@ _CAPTION = (
 def caption(found: list[JointSeries]) -> str:
     """Return what is said below a picture with own models."""
     return (
-        f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; an "
-        "owner gains where the joint model is below its line, as it then fits all records better. "
+        f"{_CAPTION} Each gray line is ψ of one owner's own model, trained without noise; a "
+        "joint model below a line fits all records better. "
         f"{decision(found)}"
     )
 
 
 def decision(found: list[JointSeries]) -> str:
-    """Return how many owners gain, and from which ε on half of them do."""
+    """Return how many own models the joint one fits better than, and from which ε on half."""
     if len(found) > 1:
         places = [
             "at no ε shown" if line.half == np.inf else f"from ε = {line.half:.2g} on"
             for line in found
         ]
         return " ".join(
-            f"{line.name}: half of the owners gain by joining {place}."
+            f"{line.name}: the joint model fits better than half of the own models {place}."
             for line, place in zip(found, places, strict=True)
         )
     [joint] = found
     low, high = (int((joint.alone > psi).sum()) for psi in joint.psi[0][[0, -1]])
     counts = (
-        f"At ε = {number(joint.at[0])}, {low} of {len(joint.alone)} owners gain by joining; "
-        f"at ε = {number(joint.at[-1])}, {high} do."
+        f"At ε = {number(joint.at[0])}, the joint model fits all records better than the own model "
+        f"of {low} of {len(joint.alone)} owners; at ε = {number(joint.at[-1])}, of {high}."
     )
     if joint.half == np.inf:
-        return f"{counts} Do not join at these ε: fewer than half of the owners gain."
-    return f"{counts} Join if ε may be {joint.half:.2g} or more: then half of the owners gain."
+        return f"{counts} At no ε shown does it fit better than half of them."
+    return f"{counts} From ε = {joint.half:.2g} on it fits better than half of them."
 
 
 def decisions(opened: Result | Sweep) -> tuple[str, ...]:
-    """Return the decision of a sweep that has one; nothing of other sweeps, or of a result."""
+    """Return what a sweep's break-even picture says; nothing of other sweeps, or of a result."""
     found = select_alone(opened) if isinstance(opened, Sweep) else "a single result"
     return () if isinstance(found, str) else (decision(found),)
 
@@ -225,14 +245,14 @@ def _finite(cell: Cell) -> bool:
 
 FIGURE = SweepFigure(
     "break-even", select_alone, rows_of_owners,
-    lambda found, _: declared(list(found), found[0].alone),
+    lambda found, rows: declared(list(found), rows, found[0].alone),
     lambda found, _: caption(list(found)),
 )  # fmt: skip
 WAYS = SweepFigure(
     "guarantees",
     select_ways,
     rows,
-    lambda found, _: declared(list(found), None),
+    lambda found, rows: declared(list(found), rows, None),
     lambda *_: _CAPTION,
 )
 """The same without own models, each way to hide records with its guarantee."""

@@ -18,14 +18,14 @@ from asyncdp_sim.figures.kit.drawer import (
     wrapped,
 )
 from asyncdp_sim.figures.kit.outcomes import FIGURES, psi_at_end
-from asyncdp_sim.figures.kit.scales import MOST as DIVERGED
-from asyncdp_sim.figures.kit.scales import WIDE, is_wide
-from asyncdp_sim.figures.kit.style import BLUE, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, is_number
+from asyncdp_sim.figures.kit.style import BLUE, WIDE, is_wide, looks
+from asyncdp_sim.figures.kit.style import MOST as DIVERGED
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, is_number, least
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
 
 PSI = "psi_final_median"
+MEDIAN = "median ψ at the end"
 SEED = "run.seed"
 INTERVALS = (
     "error bars: 95 % intervals over replicates (exact{}; the whole range of fewer than six "
@@ -110,7 +110,8 @@ def _against(found: Sequence[CellsOfLine], rows: Sequence[Columns]) -> Declarati
         numbers = np.concatenate([ends(table, column) for table in rows], axis=1)
         several.append(Panel(marks, across, _vertical(column, numbers)))
     height = 1.65 * -(-len(shown) // 2) + 0.8 if len(shown) > 1 else 3.2
-    return Declaration(several, (7.2, height))
+    title = least(rows, PSI, MEDIAN, "series", path)
+    return Declaration(several, (7.2, height), title)
 
 
 def _vertical(what: str, numbers: Array) -> Side:
@@ -207,7 +208,8 @@ def _beside(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
         values = np.concatenate([ends(table, column) for table in rows], axis=1)
         marks = [Layer("rows", values[0], places, values[1], values[2], look=look)]
         several.append(Panel(marks, _across(column, values), side))
-    return Declaration(several, (7.2, height * -(-len(shown) // across) + 0.5), across=across)
+    size = (7.2, height * -(-len(shown) // across) + 0.5)
+    return Declaration(several, size, least(rows, PSI, MEDIAN, "setting"), across)
 
 
 def _across(what: str, values: Array) -> Side:
@@ -334,7 +336,9 @@ def _crossed(found: Sequence[Marked], rows: Sequence[Columns]) -> Declaration:
     side = Side(limits=(len(lines) - 0.5, -0.5), ticks=list(range(len(lines))),
                 labels=[wrapped(line, SHORT) for line in lines])  # fmt: skip
     several = [Panel(drawn[name], across, side, wrapped(name, SHORT)) for name in names]
-    return Declaration(several, (7.6, 0.34 * len(lines) + 1.5), across=len(names), shared="x")
+    title = least(rows, PSI, MEDIAN, *found[0].crossed)
+    size = (7.6, 0.34 * len(lines) + 1.5)
+    return Declaration(several, size, title, len(names), shared="x")
 
 
 def _caption_crossed(found: Sequence[Marked], rows: Sequence[Columns]) -> str:

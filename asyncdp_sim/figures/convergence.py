@@ -10,20 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.core.units import unit_of
+from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import known, number, numbers
 from asyncdp_sim.figures.kit.drawer import (
     BETTER,
-    LONGEST_AT_END,
     Declaration,
     Layer,
     Panel,
     Side,
-    draw,
 )
 from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, row_labels, save, write
-from asyncdp_sim.figures.kit.scales import WIDE, time_axis
-from asyncdp_sim.figures.kit.style import BLUE, GRAY, THEORY, looks, plain_text
+from asyncdp_sim.figures.kit.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.labels import words
@@ -240,19 +237,46 @@ def _drawn(
     fitness = rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}"
     limits = (since or 0, max(grid[-1] for grid, _ in curves))
     panel = Panel(marks, Side(across, since is not None, limits), Side(fitness, True, grid=True))
-    figure = draw(Declaration([panel], (6.5, 3.8), right=not wordy(lines)))
+    unit = unit_of(line.result.manifest["scenario"] for line in lines)
+    drawn = Declaration([panel], (6.5, 3.8), in_unit(ending(table, axis, "ψ"), unit))
     caption = f"{of} {fitness_of(lines)} {shown}"
     if since is not None:
         caption += f", on a logarithmic axis from {axis[0]} = {number(since)} on"
     caption += "; after its last update a replicate keeps its value"
     caption += "; diamonds: published end points" * published
     caption += f". Published points: {why}." if why and published else "."
-    return Picture(name, figure, table, caption, label(results))
+    return Picture(name, drawn, table, caption, label(results))
 
 
-def wordy(lines: Sequence[CurveLine]) -> bool:
-    """Return whether names of lines are too long to stand beside their ends."""
-    return max(len(line.name) for line in lines) > LONGEST_AT_END
+def ending(table: Columns, axis: str, called: str, of: str = "relative_fitness") -> str:
+    """Return in a sentence where the medians of a table of quartiles end: the least, the largest.
+
+    Parameters
+    ----------
+    table : Columns
+    axis : str
+        "k" or "time".
+    called : str
+        The figure in words.
+    of : str
+        Its column without "_median".
+    """
+    ends = {str(name): row for row, name in enumerate(table["line"])}  # the last row of each line
+    last = {name: float(table[f"{of}_median"][row]) for name, row in ends.items()}
+    best, worst = min(last, key=lambda n: last[n]), max(last, key=lambda n: last[n])
+    reached = number(float(table[axis][ends[best]]))
+    after = f"After {reached} updates" if axis == "k" else f"After {reached} units"
+    if len(last) == 1:
+        low, high = (float(table[f"{of}_{end}"][ends[best]]) for end in ("q25", "q75"))
+        if low == high:
+            the = "" if called == "ψ" else "the "
+            return f"{after} {the}{called} is {number(last[best])}"
+        spread = f"half of the runs: {number(low)} to {number(high)}"
+        return f"{after} the median {called} is {number(last[best])} ({spread})"
+    if last[best] == last[worst]:
+        return f"{after} the median {called} is {number(last[best])} for all lines"
+    text = f"The median {called} ends lowest for {best}, at {number(last[best])}"
+    return f"{text}, and highest for {worst}, at {number(last[worst])}"
 
 
 def _distinct(
@@ -288,20 +312,10 @@ def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
     return max(min(earliest), min(ends) / 1e3)
 
 
-REFERENCES = {
-    "held_out_optimum": ("θ*: all records, without privacy", "--"),
-    "held_out_alone": (r"$\theta_i^*$: each owner alone", ":"),
-}
-"""Figures of the summary that stay as they are: how they are named and drawn."""
-SETTLED = 0.5
-"""The axis of losses holds the bands of this last share of all updates, and what is before may lie
-above it."""
-
-
 def held_out(lines: Sequence[CurveLine]) -> Picture:
-    """Draw ψ on the rows trained on against k, and below it the mean loss on held-out rows.
+    """Draw the mean loss on held-out rows against k, with that of θ* and of owners alone.
 
-    Beside it stand the loss of θ* on these rows, and that of every row under its owner's θ_i*.
+    ψ on the rows trained on, which need not agree, is in the table alone.
 
     Parameters
     ----------
@@ -317,53 +331,49 @@ def held_out(lines: Sequence[CurveLine]) -> Picture:
     trained = [quartiles(line.result, "k") for line in lines]
     unseen = [quartiles(line.result, "k", of="held_out_loss") for line in lines]
     results = [line.result for line in lines]
-    references, levels = _references(results, looks)
-    lowest = [float(values[0].min()) for _, values in unseen]
-    settled = [values[:, int(SETTLED * len(grid)) :] for grid, values in unseen]
-    highest = [*levels, *(float(values.max()) for values in settled)]
-    limits: tuple[float | None, float | None] = (None, None)
-    if np.isfinite(highest).all():
-        limits = (0.97 * min(*levels, *lowest), 1.03 * max(highest))
-    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
-    psi = r"$\psi(\theta_{L,k})$, training rows" + f"\n{BETTER}"
-    loss = Side(f"mean loss, held-out rows\n{BETTER}", True, limits, grid=True)
-    both = [
-        Panel(quartile_marks(trained, names, looks), Side(), Side(psi, True, grid=True)),
-        Panel(quartile_marks(unseen, names, looks) + references, across, loss),
-    ]
-    size, long = (6.5, 5.2), wordy(lines)
-    figure = draw(Declaration(both, size, heights=(1.0, 1.3), right=not long, columns=2 - long))
-    caption = (
-        f"{medians(trained, unseen)} over replicates against update k. Above: ψ on the "
-        "training rows. Below: mean loss of the same models on all held-out rows, without the "
-        "regulariser. Dashed: θ*. Dotted: each owner's own optimum on its own rows. The first "
-        "values may lie above the frame."
-    )
     table = quartile_rows(lines, "k", relative_fitness=trained, held_out=unseen)
-    for name in REFERENCES:
+    for name in ("held_out_optimum", "held_out_alone"):
         values = [known(result.summary.get(name)) for result in results]
         table[name] = np.repeat(values, [len(grid) for grid, _ in trained])
-    return Picture("held-out", figure, table, caption, label(results))
+    optimum = [known(result.summary.get("held_out_optimum"), 0.0) for result in results]
+    above = [(grid, values - best) for (grid, values), best in zip(unseen, optimum, strict=True)]
+    marks, dots = quartile_marks(above, names, looks), {"linestyle": ":", "linewidth": 1.4}
+    alone = [known(result.summary.get("held_out_alone")) for result in results]
+    apart = {level - best: look for level, best, look in zip(alone, optimum, looks, strict=True)}
+    for level, look in apart.items():
+        tone = {"color": THEORY if len(apart) == 1 else look["color"]}
+        marks.append(Layer("level", y=level, look=dots | tone))
+    marks.append(Layer("line", name="each owner alone", look=dots | {"color": THEORY}))
+    late = np.concatenate([values[:, len(grid) // 2 :].ravel() for grid, values in above])
+    late = np.concatenate([late, [level for level in apart if np.isfinite(level)]])
+    log = bool(late.min() > 0)
+    low, high = (float(late.min()), float(late.max())) if np.isfinite(late).all() else (0.0, 0.0)
+    room = 0.15 * (high - low)
+    limits = (None, None) if log or high == low else (low - room, high + room)
+    if not log:
+        dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
+        marks.append(Layer("level", y=0.0, name="θ*: all records, without privacy", look=dashed))
+    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
+    loss = Side(f"mean held-out loss above θ*'s\n{BETTER}", log, limits, grid=True)
+    panel = Panel(marks, across, loss)
+    said = Declaration([panel], (6.5, 3.8), beside_alone(table))
+    caption = (
+        f"{medians(unseen)} over replicates of the mean loss on all held-out rows after update k, "
+        "without the regulariser, above the loss of θ*, all records without privacy. Dotted: each "
+        "owner's own optimum on its own rows."
+    )
+    return Picture("held-out", said, table, caption, label(results))
 
 
-def _references(
-    results: Sequence[Result], looks: Sequence[Look]
-) -> tuple[list[Layer], list[float]]:
-    """Return what does not change with k, once where it is the same for all, and its values."""
-    marks: list[Layer] = []
-    values: list[float] = []
-    for name, (said, dashes) in REFERENCES.items():
-        levels = [known(result.summary.get(name)) for result in results]
-        named = {
-            value: look for value, look in zip(levels, looks, strict=True) if np.isfinite(value)
-        }
-        line: dict[str, Any] = {"linestyle": dashes, "linewidth": 1.2}
-        for value, look in named.items():
-            tone = {"color": THEORY if len(named) == 1 else look["color"]}
-            marks.append(Layer("level", y=value, look=line | tone))
-        marks += [Layer("line", name=said, look=line | {"color": THEORY})] if named else []
-        values += named
-    return marks, values
+def beside_alone(table: Columns) -> str:
+    """Return whether the held-out loss ends below that of owners alone, and of θ*, by line."""
+    text = ending(table, "k", "held-out loss", "held_out")
+    alone, best = (np.unique(table[name]) for name in ("held_out_alone", "held_out_optimum"))
+    if len(alone) == 1 and np.isfinite(alone[0]):
+        text += f"; owners alone have {number(alone[0])}"
+    if len(best) == 1 and np.isfinite(best[0]):
+        text += f"; θ*, without privacy, {number(best[0])}"
+    return text
 
 
 FEW = 2  # settings that are a result's name
@@ -455,18 +465,20 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
     looks = list(compress(line_looks(len(lines))[1:], kept))  # as where curves lie over each other
     marks = quartile_marks(quartiles, [line.name for line in drawn], looks)
     level = {"color": THEORY, "linewidth": 0.8, "linestyle": "--"}
-    marks += [Layer("level", y=1.0, look=level), *explained(quartiles)]
+    equal = f"as good as {first.name}"
+    marks += [Layer("level", y=1.0, name=equal, look=level), *explained(quartiles)]
     across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in quartiles)))
     named = rf"$\psi$ over that of {first.name} (below 1: better)"
     panel = Panel(marks, across, Side(named, log=True, grid=True))
-    figure = draw(Declaration([panel], (6.5, 3.4), right=not wordy(drawn)))
+    table = quartile_rows(drawn, "k", ratio=quartiles)
+    title = ending(table, "k", f"ratio to ψ of {first.name}", "ratio")
+    said = Declaration([panel], (6.5, 3.4), title)
     caption = (
         f"{medians(quartiles)} over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate (both use the same random numbers); "
         "below 1 a result is better than the first one."
     )
-    table = quartile_rows(drawn, "k", ratio=quartiles)
-    return Picture("psi-ratio", figure, table, caption, label([line.result for line in lines]))
+    return Picture("psi-ratio", said, table, caption, label([line.result for line in lines]))
 
 
 def _ratio(first: Result, second: Result) -> Quartiles | None:

@@ -15,9 +15,8 @@ from asyncdp_sim.figures import (
     changes,
     convergence,
     fairness,
-    forecast,
+    gains,
     networks,
-    profit,
     psi_lines,
     spacetime,
     throughput,
@@ -37,8 +36,7 @@ from asyncdp_sim.figures.kit.picture import (
 )
 from asyncdp_sim.figures.kit.style import style_sheet
 from asyncdp_sim.figures.networks import DrawnNetwork
-from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
-from asyncdp_sim.figures.studies import IN_CLONE, STUDIES
+from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep, open_directory
 
@@ -56,16 +54,24 @@ OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
 
 Studies = Mapping[str, SweepFigure[Any]]
 """By the name of an entry of the catalogue: the picture of its own question."""
+IN_CLONE = (
+    "async-06", "async-10", "bias-of-absence", "collab-06", "collab-11", "correlated-noise",
+    "hide-the-owner", "owner-learner-collude", "privacy-over-distance", "steps-against-staleness",
+    "whom-to-ask", "wifi-contention",
+)  # fmt: skip
+"""Entries whose picture stands in ``analysis.studies``, which is not installed."""
 
 
-def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[LazyFigure], list[str]]:
+def plan(
+    opened: Result | Sweep, studies: Studies | None = None
+) -> tuple[list[LazyFigure], list[str]]:
     """Return all pictures that a result or a sweep has, and notes on those that it lacks.
 
     Parameters
     ----------
     opened : Result or Sweep
-    more : mapping, optional
-        Pictures of entries beyond those of this package.
+    studies : mapping, optional
+        Pictures of single entries.
 
     Raises
     ------
@@ -92,7 +98,7 @@ def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[Lazy
         reasons = [figure.why_not(opened) for figure in changes.ALL]
         if None not in reasons:
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        entries += of_entry(opened, name, notes, STUDIES if more is None else {**STUDIES, **more})
+        entries += of_entry(opened, name, notes, studies or {})
     if shown:
         entries += networks.pictures(traces.ALL, shown, notes)
     else:
@@ -105,9 +111,7 @@ def plan(opened: Result | Sweep, more: Studies | None = None) -> tuple[list[Lazy
     return planned + [picture.of(name) for picture in entries], notes
 
 
-def of_entry(
-    sweep: Sweep, name: str, notes: list[str], studies: Studies = STUDIES
-) -> list[LazyFigure]:
+def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[LazyFigure]:
     """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
 
     Parameters
@@ -220,7 +224,7 @@ def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]
     planned = []
     for name, key, figure, able, why in (
         ("held-out", "held_out_final", convergence.held_out, moved, "nothing was updated"),
-        ("profit", "profits_psi", profit.by_owner, same, "one owner, other owners, or ψ infinite"),
+        ("profit", "profits_psi", gains.by_owner, same, "one owner, other owners, or ψ infinite"),
     ):
         asked = [line for line in lines if key in line.result.summary]
         drawable = [line for line in able if key in line.result.summary]
@@ -245,7 +249,7 @@ class Drawing:
     notes : tuple of str
         What was not drawn, and why.
     decisions : tuple of str
-        Whether to join, where a picture answers it.
+        How the joint model fits beside own models, where a picture shows it.
     """
 
     pictures: tuple[Path, ...]
@@ -270,7 +274,7 @@ def draw_all(
     paper : Paper
         Format of the files, and the width at which they are printed.
     studies : mapping, optional
-        Pictures of entries of the catalogue beyond those of this package.
+        Pictures of entries of the catalogue, by the entry's name.
 
     Raises
     ------
@@ -287,7 +291,7 @@ def draw_all(
 
 
 def decided_by(directory: Path) -> tuple[str, ...]:
-    """Return whether to join, where a figure of the directory answers it, without drawing."""
+    """Return how the joint model fits beside own models, where a figure shows it, undrawn."""
     return decisions(open_directory(directory))
 
 
@@ -348,5 +352,5 @@ def draw_forecast(file: Path, paper: Paper = SCREEN) -> list[Path]:
     ResultError
         If the file is no forecast, or nothing can be written.
     """
-    drawn = forecast.pictures(forecast.read(file))
+    drawn = gains.pictures(gains.read(file))
     return [save(picture.of(file.stem), file.with_suffix(""), paper) for picture in drawn]

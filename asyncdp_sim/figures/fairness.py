@@ -11,8 +11,7 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
 from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.scales import is_wide
-from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.kit.style import THEORY, is_wide, looks, per_cent
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Result, Sweep
 
@@ -64,7 +63,7 @@ def select(sweep: Sweep) -> list[SeedSeries] | str:
     return series if len(series) <= MOST_SERIES else f"more than {MOST_SERIES} lines"
 
 
-def declared(found: Sequence[SeedSeries], _: Sequence[Columns]) -> Declaration:
+def declared(found: Sequence[SeedSeries], rows: Sequence[Columns]) -> Declaration:
     """Say each owner's held-out loss, over that of θ*, against how often it is online.
 
     Owners of all seeds are faint, below their mean with its standard error.
@@ -85,7 +84,21 @@ def declared(found: Sequence[SeedSeries], _: Sequence[Columns]) -> Declaration:
     across = Side("share of the time that the owner is online", manner="share",
                   ticks=online.tolist())  # fmt: skip
     side = Side(f"loss on own held-out rows,\nover that of θ* {BETTER}", is_wide(losses), grid=True)
-    return Declaration([Panel(marks, across, side)], (6.5, 3.3), columns=1)
+    return Declaration([Panel(marks, across, side)], (6.5, 3.3), served(rows))
+
+
+def served(rows: Sequence[Columns]) -> str:
+    """Return how well the owner that is online least is served, by line."""
+    parts = []
+    for table in rows:
+        least = int(np.argmin(table["online"]))
+        loss, error = table["relative_loss"][least], table["relative_loss_se"][least]
+        spread = f" ± {2 * error:.2f}" if error > 0 else ""
+        parts.append(f"{loss:.2f}{spread} with {table['line'][least]}".removesuffix(" with "))
+    share = per_cent(float(rows[0]["online"].min()))
+    return f"The owner online {share} of the time has this many times the loss of θ*: " + ", ".join(
+        parts
+    )
 
 
 def _error(values: Array) -> Array:

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.figures.kit.drawer import Declaration, Panel, draw
+from asyncdp_sim.figures.kit.drawer import Declaration, Panel
 from asyncdp_sim.figures.kit.picture import LazyFigure, Picture, label, listed, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep
 
@@ -43,7 +43,7 @@ class DrawnNetwork:
 
 
 Drawn = tuple[Columns, Panel, str]
-"""The numbers of one result as columns, its panel, and its own caption."""
+"""The numbers of one result as columns, its panel, whose title is the answer, and its caption."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +91,12 @@ class NetworkFigure:
         size = (6.5, height) if alone else (7.2, LOW * height * rows + 0.6)
         found = [self.declared(network.result, small=not alone) for network in shown]
         panels = [
-            replace(panel, title=network.name)
+            replace(panel, title=f"{network.name}: {panel.title}" if network.name else panel.title)
             for (_, panel, _), network in zip(found, shown, strict=True)
         ]
-        figure = draw(Declaration(panels, size, shared=self.one_scale, right=alone))
+        said = Declaration(panels, size, shared=self.one_scale)
+        if alone:
+            said = replace(said, panels=[replace(panels[0], title="")], title=panels[0].title)
         tables = [
             table | row_labels([network.results], len(next(iter(table.values()))))
             for (table, *_), network in zip(found, shown, strict=True)
@@ -110,7 +112,7 @@ class NetworkFigure:
         results = [result for network in shown for result in network.results]
         if len(results) > len(shown):
             caption += " Cells with the same network have one panel."
-        return Picture(self.name, figure, table, caption, label(results), exact=False)
+        return Picture(self.name, said, table, caption, label(results), exact=False)
 
 
 def no_updates(result: Result) -> str | None:

@@ -5,25 +5,20 @@ looks; then the diagram.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.artist import Artist
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks, to_units, unit_of
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.arrays import Columns, Ints
+from asyncdp_sim.core.units import TICKS_PER_UNIT, in_unit, to_ticks, to_units, unit_of
+from asyncdp_sim.core.words import agreed, number
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.layout import MAY_GO
 from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
-from asyncdp_sim.figures.kit.style import OKABE_ITO, plain_text, sheet, style
+from asyncdp_sim.figures.kit.style import FEW_OWNERS, OKABE_ITO, plain_text, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind
@@ -211,11 +206,10 @@ class Arrow:
 
     def key(self) -> dict[str, Any]:
         """Return how a legend shows it."""
+        line = {"color": self.colour, "linestyle": "-", "linewidth": 1.0}
         if self.marker is None:
-            return {"marker": "v" if self.down else "^", "markersize": 5, "linewidth": 1.0}
-        shape = self.sign() | {"linestyle": "-", "linewidth": 1.0}
-        shape.pop("color")
-        return shape | ({"marker": "|"} if self.marker == "_" else {})
+            return line | {"marker": "v" if self.down else "^", "markersize": 5}
+        return self.sign() | line | ({"marker": "|"} if self.marker == "_" else {})
 
 
 def _sign(marker: str, colour: str, size: float = 6.0, *, hollow: bool = False) -> dict[str, Any]:
@@ -288,170 +282,144 @@ LABELS = {
 """Names in the legend, in its order."""
 
 
-Segment = tuple[tuple[float, float], tuple[float, float]]
 INCHES_PER_NUMBER = 0.28
 
 
+@dataclass(frozen=True)
 class Scene:
-    """Axes with the learner's line on top and one line per owner below.
+    """The learner's line on top and one line per owner below, in a window of time.
 
-    Parameters
+    Attributes
     ----------
-    axes : Axes
-    owners : mapping
-        From the numbers of owners to their names, from top to bottom.
+    row : mapping
+        From the numbers of owners to their lines, from the top and from 1 on.
     window : tuple of int
         [start, end) in ticks.
     airtime : int, optional
         For how many ticks an answer is on air, where a channel is shared.
-    inches : float
-        Width of the window.
-    has_learner : bool
-        Whether the line on top is a learner's; where owners are alone it has their meetings.
+    room : float
+        Time units that a number above an update takes.
     """
 
-    def __init__(
-        self,
-        axes: Axes,
-        owners: Mapping[int, str],
-        window: tuple[int, int],
-        airtime: int | None,
-        inches: float,
-        *,
-        has_learner: bool = True,
-    ) -> None:
-        self._axes = axes
-        self._row = {owner: row for row, owner in enumerate(owners, start=1)}
-        self._window = window
-        self._airtime = airtime
-        self._inches = inches
-        self._seen: set[str] = set()
-        axes.set_xlim(*(tick / TICKS_PER_UNIT for tick in window))
-        axes.set_ylim(len(owners) + 0.5, -0.7)
-        above = "learner" if has_learner else "meetings"
-        axes.set_yticks(range(len(owners) + 1), [above, *map(plain_text, owners.values())])
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+    row: Mapping[int, int]
+    window: tuple[int, int]
+    airtime: int | None
+    room: float
 
-    def draw(self, found: Sequence[DrawnMark], first_k: int = 1) -> None:
-        """Draw the marks of the window; its first update is number ``first_k``."""
+    def layers(self, found: Sequence[DrawnMark], first_k: int) -> list[Layer]:
+        """Return the marks of the window as layers; its first update is number ``first_k``."""
         by_kind: dict[str, list[DrawnMark]] = {}
         for mark in found:
             by_kind.setdefault(mark.what, []).append(mark)
-        self._seen = set(by_kind)
-        self._lines(by_kind.get(OFFLINE, []))
+        drawn = self._lines(by_kind.get(OFFLINE, []))
         for kind, some in by_kind.items():
-            x = np.array([_units(mark.start) for mark in some])
+            x, y = to_units(_column(some, "start")), np.array([self._home(mark) for mark in some])
             if kind in BARS:
-                self._bars(some, BARS[kind], 0.24 if kind == LOCK else 0.11)
+                drawn.append(self._bars(some, BARS[kind], 0.24 if kind == LOCK else 0.11))
             elif kind in ARROWS:
-                self._messages(kind, some)
+                drawn += self._messages(kind, some)
             elif kind in STROKES:
                 colour, half = STROKES[kind]
-                y = np.array([self._home(mark) for mark in some])
-                self._axes.vlines(x, y - half, y + half, color=colour, linewidth=1.0, zorder=5)
+                look: dict[str, Any] = {"color": colour, "linewidth": 1.0, "zorder": 5}
+                drawn.append(Layer("strokes", x, None, y - half, y + half, look=look))
             elif kind in SIGNS:
-                self._axes.plot(x, [self._home(mark) for mark in some], **SIGNS[kind])
+                drawn.append(Layer("line", x, y, look=SIGNS[kind]))
         travelling = {query.message for query in by_kind.get(QUERY, [])}
-        sent = by_kind.get(BROADCAST, [])
-        at = [_units(mark.start) for mark in sent if mark.message not in travelling]
-        look: dict[str, Any] = {"color": ARROWS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
-        self._axes.vlines(at, 0.0, len(self._row) + 0.4, **look)  # queries that take no time
-        self._numbers(by_kind.get(UPDATE, []), first_k)
-
-    def legend(self) -> list[Artist]:
-        """Return a key for each kind of mark that was drawn."""
-        keys = [self._key(mark) for mark in LABELS if mark in self._seen]
-        if self._airtime is not None and self._seen & ON_AIR:
-            keys.append(Patch(facecolor=ARROWS[ANSWER].colour, label="on air, by how it ends"))
-        return keys
+        sent = [mark for mark in by_kind.get(BROADCAST, []) if mark.message not in travelling]
+        if len(sent) > 0:  # queries that take no time
+            look = {"color": ARROWS[QUERY].colour, "linewidth": 0.9, "zorder": 3}
+            x, foot = to_units(_column(sent, "start")), np.full(len(sent), len(self.row) + 0.4)
+            drawn.append(Layer("strokes", x, None, 0 * foot, foot, look=look))
+        drawn += self._numbers(by_kind.get(UPDATE, []), first_k)
+        drawn += [_key(kind) for kind in LABELS if kind in by_kind]
+        if self.airtime is not None and by_kind.keys() & ON_AIR:
+            shade = {"facecolor": ARROWS[ANSWER].colour}
+            drawn.append(Layer("boxes", name="on air, by how it ends", look=shade))
+        return drawn
 
     def _home(self, mark: DrawnMark) -> float:
-        return 0.0 if mark.what in ON_LEARNER else float(self._row[mark.owner])
+        return 0.0 if mark.what in ON_LEARNER else float(self.row[mark.owner])
 
-    def _lines(self, absent: Iterable[DrawnMark]) -> None:
-        """Draw the learner's line, and each owner's, dotted while it is offline."""
-        start, end = self._window
-        away: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self._row}
+    def _lines(self, absent: Iterable[DrawnMark]) -> list[Layer]:
+        """Return the learner's line, and each owner's, dotted while it is offline."""
+        start, end = self.window
+        away: dict[int, list[tuple[int, int]]] = {owner: [] for owner in self.row}
         for mark in absent:
             away[mark.owner].append((mark.start, mark.end))
-        present: list[Segment] = [((_units(start), 0.0), (_units(end), 0.0))]
-        gone: list[Segment] = []
-        for owner, row in self._row.items():
+        present, gone = [(start, end, 0)], list[tuple[int, int, int]]()
+        for owner, row in self.row.items():
             since = start
             for left, back in away[owner]:
-                present.append(((_units(since), row), (_units(max(left, since)), row)))
-                gone.append(((_units(left), row), (_units(back), row)))
+                present.append((since, max(left, since), row))
+                gone.append((left, back, row))
                 since = back
-            present.append(((_units(since), row), (_units(max(end, since)), row)))
-        self._put(present, color=DARK, linewidth=0.7, zorder=1)
-        self._put(gone, color=GRAY, linewidth=0.7, linestyle=(0, (1, 3)), zorder=1)
+            present.append((since, max(end, since), row))
+        solid: dict[str, Any] = {"color": DARK, "linewidth": 0.7, "zorder": 1}
+        dotted: dict[str, Any] = solid | {"color": GRAY, "linestyle": (0, (1, 3))}
+        return [
+            Layer("segments", to_units(part[:, :2]), part[:, [2, 2]].astype(float), look=look)
+            for part, look in ((np.array(lines).reshape(-1, 3), look)
+                               for lines, look in ((present, solid), (gone, dotted)))
+        ]  # fmt: skip
 
-    def _messages(self, what: str, some: Sequence[DrawnMark]) -> None:
+    def _messages(self, what: str, some: Sequence[DrawnMark]) -> list[Layer]:
         look = ARROWS[what]
-        start, end = (
-            np.array([_units(getattr(m, place)) for m in some]) for place in ("start", "end")
-        )
-        row = np.array([self._row[mark.owner] for mark in some], dtype=float)
-        origin = np.zeros(len(some)) if look.down else row
-        goal = row if look.down else np.zeros(len(some))
+        row = np.array([self.row[mark.owner] for mark in some], dtype=float)
+        origin, goal = np.zeros(len(some)) if look.down else row, 0 * row
         if look.broken:
             goal = row - BROKEN
         elif look.marker is not None:
             goal = np.full(len(some), BARRIER)
+        elif look.down:
+            goal = row
+        times = to_units(np.stack([_column(some, "start"), _column(some, "end")], axis=1))
+        rows = np.stack([origin, goal], axis=1)
         if look.marker is None:
-            self._axes.quiver(
-                start, origin, end - start, goal - origin, angles="xy", scale_units="xy", scale=1,
-                units="inches", width=0.012, headwidth=6, headlength=7, headaxislength=6.5,
-                minlength=0, color=look.colour, zorder=4,
-            )  # fmt: skip
+            drawn = [Layer("arrows", times, rows, look={"color": look.colour, "zorder": 4})]
         else:
-            tips = zip(zip(start, origin, strict=True), zip(end, goal, strict=True), strict=True)
-            self._put(list(tips), color=look.colour, linewidth=0.9, zorder=4)
-            self._axes.plot(end, goal, **look.sign())
-        if self._airtime is not None and what in ON_AIR:
-            on_air = [m._replace(end=min(m.end, m.start + self._airtime)) for m in some]
-            self._bars(on_air, look.colour, 0.11)
+            line = {"color": look.colour, "linewidth": 0.9, "zorder": 4}
+            drawn = [Layer("segments", times, rows, look=line),
+                     Layer("line", times[:, 1], goal, look=look.sign())]  # fmt: skip
+        if self.airtime is not None and what in ON_AIR:
+            on_air = [m._replace(end=min(m.end, m.start + self.airtime)) for m in some]
+            drawn.append(self._bars(on_air, look.colour, 0.11))
+        return drawn
 
-    def _bars(self, some: Sequence[DrawnMark], colour: str, half: float) -> None:
-        corners = []
-        for mark in some:
-            left, right, y = _units(mark.start), _units(mark.end), self._home(mark)
-            box = [(left, y - half), (right, y - half), (right, y + half), (left, y + half)]
-            corners.append(box)
-        bars = PolyCollection(corners, facecolor=colour, edgecolor="none", zorder=2)
-        self._axes.add_collection(bars, autolim=False)
+    def _bars(self, some: Sequence[DrawnMark], colour: str, half: float) -> Layer:
+        left, right = (to_units(_column(some, end)) for end in ("start", "end"))
+        y = np.array([self._home(mark) for mark in some])[:, None]
+        corners = y + half * np.array([-1.0, -1.0, 1.0, 1.0])
+        look = {"facecolor": colour, "edgecolor": "none", "zorder": 2}
+        return Layer("boxes", np.stack([left, right, right, left], axis=1), corners, look=look)
 
-    def _numbers(self, updates: Sequence[DrawnMark], first_k: int) -> None:
-        """Write k above updates, as many as have room."""
-        start, end = (_units(tick) for tick in self._window)
-        room = (end - start) * INCHES_PER_NUMBER / self._inches
-        free = start - room
+    def _numbers(self, updates: Sequence[DrawnMark], first_k: int) -> Iterator[Layer]:
+        """Yield k above updates, as many as have room."""
+        free = float(to_units(self.window[0])) - self.room
+        look = {"xytext": (0, 0), "ha": "center", "va": "bottom", "gid": MAY_GO}
         for k, mark in enumerate(updates, start=first_k):
-            x = _units(mark.start)
+            x = float(to_units(mark.start))
             if x >= free:
-                self._axes.text(x, -0.34, f"{k}", ha="center", va="bottom", fontsize=7, gid=MAY_GO)
-                free = x + room * max(1, len(str(k)) / 3)
-
-    def _put(self, segments: Sequence[Any], **look: Any) -> None:
-        self._axes.add_collection(LineCollection(segments, **look), autolim=False)
-
-    def _key(self, what: str) -> Artist:
-        name, look = LABELS[what], SIGNS.get(what, {})
-        if what in BARS:
-            return Patch(facecolor=BARS[what], label=name)
-        if what in ARROWS:
-            look = {"color": ARROWS[what].colour} | ARROWS[what].key()
-        elif what in STROKES:
-            colour, _ = STROKES[what]
-            look = {"linestyle": "none", "marker": "|", "markersize": 8, "color": colour}
-        elif what == OFFLINE:
-            look = {"color": GRAY, "linestyle": (0, (1, 3))}
-        return Line2D([], [], label=name, **look)
+                yield Layer("note", x, -0.34, name=f"{k}", look=look)
+                free = x + self.room * max(1, len(str(k)) / 3)
 
 
-def _units(tick: int) -> float:
-    return tick / TICKS_PER_UNIT
+def _column(some: Sequence[DrawnMark], name: str) -> Ints:
+    return np.array([getattr(mark, name) for mark in some], dtype=np.int64)
+
+
+def _key(what: str) -> Layer:
+    """Return what a legend shows of a kind of mark."""
+    if what in BARS:
+        return Layer("boxes", name=LABELS[what], look={"facecolor": BARS[what]})
+    look = SIGNS.get(what, {})
+    if what in ARROWS:
+        look = ARROWS[what].key()
+    elif what in STROKES:
+        colour, _ = STROKES[what]
+        look = {"linestyle": "none", "marker": "|", "markersize": 8, "color": colour}
+    elif what == OFFLINE:
+        look = {"color": GRAY, "linestyle": (0, (1, 3))}
+    return Layer("line", name=LABELS[what], look=look)
 
 
 PAGE = 9.0  # inches
@@ -511,25 +479,41 @@ def diagram(
     if end is None and len(begins) > most:
         last = max(begins[most], first + 1)
         rows = within(rows, first, last)
-    with style():
-        sent = sum(mark.what in MESSAGES for mark in rows)
-        width = PAGE if inches is None else max(PAGE, inches * sent)
-        figure = sheet(width, 1.9 + 0.36 * (len(shown) + 1))
-        axes = figure.add_subplot()
-        named = dict(zip(participants.numbers, participants.labels, strict=True))
-        called = {owner: named[owner] for owner in shown}
-        airtime = result.scenario["channel"].get("airtime")
-        on_air = to_ticks(airtime) if isinstance(airtime, int | float) else None
-        learner = isinstance(result.network, Unknown) or result.network.protocol.has_learner
-        scene = Scene(axes, called, (first, last), on_air, width - 1, has_learner=learner)
-        before = sum(mark.what == UPDATE and mark.start < first for mark in every)
-        scene.draw(rows, before + 1)
-        time = time_axis(unit_of([result.manifest["scenario"]]))
-        axes.set_xlabel(time, loc="center" if inches is None else "left")
-        axes.set_ylabel("owner $i$")
-        figure.legend(handles=scene.legend(), loc="outside upper left", ncols=5)
+    width = PAGE if inches is None else max(PAGE, inches * _sent(rows))
+    airtime = result.scenario["channel"].get("airtime")
+    learner = isinstance(result.network, Unknown) or result.network.protocol.has_learner
+    scene = Scene(
+        {owner: row for row, owner in enumerate(shown, start=1)}, (first, last),
+        to_ticks(airtime) if isinstance(airtime, int | float) else None,
+        float(to_units(last - first)) * INCHES_PER_NUMBER / (width - 1),
+    )  # fmt: skip
+    before = sum(mark.what == UPDATE and mark.start < first for mark in every)
+    named = dict(zip(participants.numbers, participants.labels, strict=True))
+    labels = ["learner" if learner else "meetings", *(plain_text(named[owner]) for owner in shown)]
+    unit = unit_of([result.manifest["scenario"]])
+    across = Side(time_axis(unit), limits=(float(to_units(first)), float(to_units(last))))
+    people = Side("owner $i$", limits=(len(shown) + 0.5, -0.7), labels=labels,
+                  ticks=range(len(labels)))  # fmt: skip
+    panel = Panel(scene.layers(rows, before + 1), across, people)
+    drawn = _as_table(rows)
+    size = (width, 1.9 + 0.36 * (len(shown) + 1))
+    said = Declaration([panel], size, in_unit(happenings(drawn, last - first), unit))
     caption = _caption(result, chosen, (first, last), shown, learner=learner)
-    return Picture("space-time", figure, _as_table(rows), caption, label([result]), exact=False)
+    return Picture("space-time", said, drawn, caption, label([result]), exact=False)
+
+
+def _sent(found: Sequence[DrawnMark]) -> int:
+    return sum(mark.what in MESSAGES for mark in found)
+
+
+def happenings(table: Columns, ticks: int) -> str:
+    """Return how many messages a window has, how many updates, and how many fail."""
+    what = table["what"].tolist()
+    fails = {REQUEST_LOST, QUERY_LOST, ANSWER_LOST, COLLIDED, REFUSED, DISCARDED}
+    lost = sum(each in fails for each in what)
+    text = f"{number(float(to_units(ticks)))} units: {sum(each in MESSAGES for each in what)} "
+    text += f"messages, {what.count(UPDATE)} updates"
+    return agreed(f"{text}; {lost} messages are lost or refused" if lost else text)
 
 
 def _as_table(found: Sequence[DrawnMark]) -> Columns:

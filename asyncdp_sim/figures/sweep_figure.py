@@ -1,17 +1,19 @@
 """Figures of sweeps: what is selected, its rows, its declaration, the caption."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.figures.kit.drawer import Declaration, draw, reaches_zero
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.kit.drawer import Declaration, reaches_zero
 from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate
 from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
+from asyncdp_sim.scenario.labels import words
 
 
 class Shown(Protocol):
@@ -86,7 +88,7 @@ class SweepFigure(Generic[S]):
     rows : callable
         From a series to its numbers, as columns: the CSV is those of all.
     declared : callable
-        From series and rows to what is drawn.
+        From series and rows to what is drawn; its title answers by the rows.
     caption : callable
         From series and rows to what is said below.
     """
@@ -114,16 +116,61 @@ class SweepFigure(Generic[S]):
         if isinstance(selected, str):
             raise not_a_result(sweep.directory, selected)
         rows = list(map(self.rows, selected))
-        figure = draw(self.declared(selected, rows))
         unit = unit_of(result.manifest["scenario"] for line in selected for result in line.results)
-        for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
-            axis.label.set_text(in_unit(axis.label.get_text(), unit))
+        said = _in_unit(self.declared(selected, rows), unit)
         table = {name: np.concatenate([part[name] for part in rows]) for name in rows[0]}
         figure_label = label([result for line in selected for result in line.results])
         caption = self.caption(selected, rows)
-        if reaches_zero(figure):
+        if reaches_zero(said):
             caption += " Arrows at the frame: intervals that reach 0, which no such axis shows."
-        return Picture(self.name, figure, table, caption, figure_label)
+        return Picture(self.name, said, table, caption, figure_label)
+
+
+def _in_unit(said: Declaration, unit: str | None) -> Declaration:
+    """Return a declaration whose times are in a named unit, if they have one."""
+    panels = [
+        replace(
+            panel,
+            x=replace(panel.x, name=in_unit(panel.x.name, unit)),
+            y=replace(panel.y, name=in_unit(panel.y.name, unit)),
+        )
+        for panel in said.panels
+    ]
+    return replace(said, panels=panels, title=in_unit(said.title, unit))
+
+
+def least(rows: Sequence[Columns], what: str, called: str, *names: str) -> str:
+    """Return in a sentence where a figure is least, its interval, and how many others meet it.
+
+    Parameters
+    ----------
+    rows : sequence of Columns
+        The table in parts.
+    what : str
+        Column of the figure; two more have the ends of its intervals.
+    called : str
+        The figure in words.
+    *names : str
+        Columns that say which setting a row is of: texts, or values of the path of this name.
+    """
+    value, low, high = np.concatenate([ends(table, what) for table in rows], axis=1)
+    if not np.isfinite(value).any():
+        return f"No setting has a finite {called}"
+    best = int(np.nanargmin(np.where(np.isfinite(value), value, np.nan)))
+    given = [np.concatenate([table[name] for table in rows])[best] for name in names]
+    setting = ", ".join(
+        str(each) if isinstance(each, str) else words(name, float(each))
+        for name, each in zip(names, given, strict=True)
+        if str(each)
+    )
+    text = f"{called[0].upper()}{called[1:]} is least, {number(value[best])}"
+    if np.isfinite([low[best], high[best]]).all() and low[best] < high[best]:
+        text += f" ({number(low[best])} to {number(high[best])})"
+        near = int(np.count_nonzero(low <= high[best])) - 1
+        also = f"; {near} of {len(value) - 1} other intervals meet its own" * (near > 0)
+    else:
+        also = ""
+    return f"{text}, for {setting}{also}" if setting else text
 
 
 def estimates(what: str, found: Iterable[OutcomeEstimate] | Array) -> Columns:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.core.words import as_float
-from asyncdp_sim.figures.kit.drawer import ACROSS, Declaration, Kind, Layer, Panel, Side
+from asyncdp_sim.core.words import as_float, number
+from asyncdp_sim.figures.kit.drawer import Declaration, Kind, Layer, Panel, Side
 from asyncdp_sim.figures.kit.outcomes import of_summary
 from asyncdp_sim.figures.kit.picture import row_labels
 from asyncdp_sim.figures.kit.style import THEORY, looks
@@ -119,10 +119,20 @@ def declared(found: Sequence[Channel], rows: Sequence[Columns]) -> Declaration:
                                name=_named(law), look=line))  # fmt: skip
     across = Side("offered load $G$ (erlang)", limits=(0, found[0].reach))
     side = Side("throughput $S$ (erlang)", limits=(0, None), grid=True)
-    longest = max(len(mark.name) for mark in (*points, *curves))
-    columns = 1 if longest > ACROSS // 2 else 2
     panel = Panel([*points, *curves], across, side)
-    return Declaration([panel], (7.2, 3.9), columns=columns)
+    return Declaration([panel], (7.2, 3.9), busiest(rows))
+
+
+def busiest(rows: Sequence[Columns]) -> str:
+    """Return where most was delivered, and on which channel where there are several."""
+    series, kind, load, delivered = (
+        np.concatenate([table[name] for table in rows])
+        for name in ("series", "channel", LOAD, DELIVERED)
+    )
+    best = int(np.argmax(np.where(series == "measured", delivered, -np.inf)))
+    what = f"Throughput is largest, {number(delivered[best])} erlang"
+    on = f" on {label_of(kind[best])}" if len(set(kind)) > 1 else ""
+    return f"{what},{on} at an offered load of {number(load[best])} erlang"
 
 
 def _rows(channel: Channel) -> Columns:

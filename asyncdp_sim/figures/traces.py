@@ -6,12 +6,21 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Columns, Ints
-from asyncdp_sim.core.units import to_units, unit_of
+from asyncdp_sim.core.units import in_unit, to_units, unit_of
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.kit.drawer import Layer, Panel, Side
 from asyncdp_sim.figures.kit.outcomes import owner_table
-from asyncdp_sim.figures.kit.scales import FEW_OWNERS, time_axis
-from asyncdp_sim.figures.kit.style import BAND, BLUE, DARK_BLUE, LIGHT_BLUE, THEORY, VERMILION
+from asyncdp_sim.figures.kit.style import (
+    BAND,
+    BLUE,
+    DARK_BLUE,
+    FEW_OWNERS,
+    LIGHT_BLUE,
+    THEORY,
+    VERMILION,
+    per_cent,
+    time_axis,
+)
 from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
@@ -25,6 +34,7 @@ HALF = 0.32  # of a stroke, in owners
 TOGETHER = 3  # answers of an update, beyond which dots of many owners would make one block
 LEVEL = 0.99
 DASHED: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2, "zorder": 3}
+DOTTED: dict[str, Any] = {"color": THEORY, "linestyle": ":", "linewidth": 1.2, "zorder": 3}
 GRAY_BAND: dict[str, Any] = {"color": BAND, "alpha": 0.35}
 
 
@@ -48,7 +58,17 @@ def _by_update(result: Result, *, small: bool) -> Drawn:
     across = Side("update $k$", False, (rows["k"][0] - 1, rows["k"][-1] + 1), manner="whole")
     top = result.n_owners + 0.5 if few else 1.04 * result.n_owners
     people = Side("owner $i_k$", limits=(0.5, top), owners=result.participants, grid=True)
-    return rows, Panel([Layer("line", rows["k"], at, look=dots)], across, people), text
+    marks, title = [Layer("line", rows["k"], at, look=dots)], most_often(rows, result)
+    return rows, Panel(marks, across, people, title), text
+
+
+def most_often(rows: Columns, result: Result) -> str:
+    """Return how many owners made the updates of a window, and which of them most."""
+    owner, count = np.unique(rows["owner"], return_counts=True)
+    most, updates = int(np.argmax(count)), len(np.unique(rows["k"]))
+    name = result.participants.labels[result.participants.places(owner[[most]])[0] - 1]
+    text = f"{len(owner)} of {result.n_owners:,} owners made the first {updates} updates"
+    return f"{text}; owner {name} made most, {count[most]}" if count.max() > 1 else text
 
 
 def _by_time(result: Result, *, small: bool) -> Drawn:
@@ -64,10 +84,13 @@ def _by_time(result: Result, *, small: bool) -> Drawn:
         mark = Layer("line", rows["time"], at, look=look | {"clip_on": False})
     end = float(rows["time"][-1])
     unit = unit_of([result.manifest["scenario"]])
+    pause = float(np.diff(np.unique(rows["time"]), prepend=0.0).max())
+    title = f"The first {len(np.unique(rows['k']))} updates took {number(end)} units, "
+    title += f"with pauses of at most {number(pause)}"
     across = Side(time_axis(unit, small=small), limits=(0, end * 1.01 if end > 0 else 1.0))
     limits = (0.7 - HALF, result.n_owners + 0.3 + HALF)
     people = Side("owner $i$", limits=limits, owners=result.participants, grid=True)
-    return rows, Panel([mark], across, people), f"updates {text}"
+    return rows, Panel([mark], across, people, in_unit(title, unit)), f"updates {text}"
 
 
 def _window(result: Result) -> tuple[Columns, npt.NDArray[Any], str]:
@@ -155,6 +178,9 @@ def _survival(result: Result, *, small: bool) -> Drawn:
         marks.append(Layer("line", t, table["law"], name=named, look=DASHED))
         text += _verdict(observed, law, result)
     else:
+        table["memoryless"] = np.exp(-t / observed.mean())
+        named = "exponential law of the same mean"
+        marks.append(Layer("line", t, table["memoryless"], name=named, look=DOTTED))
         text += f"; no formula applies, because {plain(str(law))}"
     there = table["survival"] > 0
     marks.append(Layer("steps", t[there], table["survival"][there], name="measured",
@@ -162,7 +188,18 @@ def _survival(result: Result, *, small: bool) -> Drawn:
     named = time_axis(unit_of([result.manifest["scenario"]]), small=small)
     across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))
     side = Side("share of gaps longer than $t$", True, (0.5 / len(observed), TOP))
-    return table, Panel(marks, across, side), text
+    return table, Panel(marks, across, side, off_law(table)), text
+
+
+def off_law(table: Columns) -> str:
+    """Return how far the measured shares of longer gaps are from the law beside them."""
+    measured, name = table["survival"], "law" if "law" in table else "memoryless"
+    off = float(np.abs(measured - table[name]).max())
+    if name == "memoryless":
+        return f"Shares of gaps are up to {100 * off:.2g} % off an exponential law of the same mean"
+    outside = (measured < table["law_low"]) | (measured > table["law_high"])
+    text = f"Shares of gaps are at most {100 * off:.2g} % off the law of merged Poisson clocks"
+    return f"{text}, outside its 99 % band at {100 * outside.mean():.2g} % of times"
 
 
 def gaps(result: Result, first: int | None = None) -> Array:
@@ -261,7 +298,18 @@ def _histogram(result: Result, *, small: bool) -> Drawn:
     name = "staleness: other updates\nbetween read and use"
     across = Side(name, limits=(-0.6, last + 0.6), manner="whole")
     side = Side("updates", limits=(0, top), manner="share", grid=True)
-    return table, Panel(marks, across, side), _said(stale, law) + _beyond(stale, last)
+    title = mean_staleness(table)
+    return table, Panel(marks, across, side, title), _said(stale, law) + _beyond(stale, last)
+
+
+def mean_staleness(table: Columns) -> str:
+    """Return the mean staleness and how far nearly all updates go, and what theory expects."""
+    stale, share = table["staleness"], table["share"]
+    most = int(stale[np.searchsorted(np.cumsum(share), 0.95)])
+    text = f"An answer is {number(float(stale @ share))} updates old on average"
+    if "law" in table:
+        text += f" (theory: {number(float(stale @ table['law'] / table['law'].sum()))})"
+    return f"{text}, and 95 % are at most {most}"
 
 
 def _beyond(stale: Ints, last: int) -> str:
@@ -329,57 +377,69 @@ def _counts(result: Result) -> Array:
 
 
 def _shares(result: Result, *, small: bool) -> Drawn:
-    """Say each owner's share of the updates of all replicates, with 1/N and its 99 % band.
+    """Say each owner's share of the updates of all replicates, with 1/N and the law's 99 % band.
 
-    The band holds 99 % of the counts Bin(number of updates, 1/N): what uniform choice, on which
-    Theorem 2 of Async rests, would give. Where clocks differ and theory knows the shares, they
-    are drawn too.
+    The band holds 99 % of the counts Bin(number of updates, share), where theory knows the shares:
+    1/N where clocks are alike, on which Theorem 2 of Async rests. Elsewhere, as where budgets cap
+    every owner's answers, chance has another law, and no band is drawn.
     """
     del small
     count, n_owners = _counts(result), result.n_owners
     total = int(count.sum())
     if total == 0:
         raise not_a_result(result.directory, "no updates")
-    tail = (1 - LEVEL) / 2
-    low, high = (float(binomial_quantile(q, total, 1 / n_owners)) / total for q in (tail, 1 - tail))
-    share = count / total
-    outside = int(np.count_nonzero((share < low) | (share > high)))
+    share, even, owners = count / total, np.full(n_owners, 1 / n_owners), np.arange(1, n_owners + 1)
+    low, high = _band(total, even)
     theory = result.theory(selection)
-    law, unequal = np.full(n_owners, np.nan), False
-    standing = "uniform choice is the law of this network"
+    law = np.full(n_owners, np.nan) if isinstance(theory, Unknown) else np.array(theory)
+    law_low, law_high = _band(total, law)
+    table: Columns = {
+        **owner_table(result.participants), "updates": count.astype(np.int64), "share": share,
+        "uniform": even, "uniform_low": low, "uniform_high": high,
+        "law": law, "law_low": law_low, "law_high": law_high,
+    }  # fmt: skip
+    marks = [Layer("level", y=1 / n_owners, name="equal shares, $1/N$", look=DASHED)]
+    named = "99 % of counts under the law"
     if isinstance(theory, Unknown):
-        standing = f"uniform choice is only a reference here, since {theory}"
+        standing = f"equal shares are only a reference here, since {theory}"
+    elif np.allclose(law, even):
+        standing = "equal shares are the law of this network"
+        marks.append(Layer("span", low=low[0], high=high[0], name=named, look=GRAY_BAND))
     else:
-        law = np.array(theory)
-        unequal = not np.allclose(law, 1 / n_owners)
-    if unequal:
         standing = "clock rates differ, so the law is λ_i/Σλ"
-    owners = np.arange(1, n_owners + 1)
-    marks = [
-        Layer("span", low=low, high=high, name="99 % under uniform choice", look=GRAY_BAND),
-        Layer("level", y=1 / n_owners, name="uniform choice, $1/N$", look=DASHED),
-    ]
-    if unequal:
-        dash = {"marker": "_", "color": VERMILION, "markersize": 20, "markeredgewidth": 1.6}
-        named = r"law $\lambda_i / \Sigma\lambda$"
-        marks.append(Layer("line", owners, law, name=named, look=dash | {"linestyle": "none"}))
+        dash = {"marker": "_", "color": VERMILION, "markersize": 12, "elinewidth": 4, "capsize": 0}
+        marks.append(Layer("line", owners, law, law_low, law_high,
+                           rf"$\lambda_i / \Sigma\lambda$, {named}",
+                           look=dash | {"linestyle": "none", "alpha": 0.5}))  # fmt: skip
     size = float(np.clip(250 / n_owners, 0.8, 5))
     dots = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": size}
     marks.append(Layer("line", owners, share, name="measured", look=dots))
-    reach = 1.4 * max(high - 1 / n_owners, float(np.abs(share - 1 / n_owners).max()))
+    reach = 1.4 * max(float((high - even)[0]), float(np.abs(share - even).max()))
     limits = (max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
     across = Side("owner $i$", limits=(0.5, n_owners + 0.5), owners=result.participants)
-    table: Columns = {
-        **owner_table(result.participants), "updates": count.astype(np.int64), "share": share,
-        "uniform": np.full(n_owners, 1 / n_owners), "uniform_low": np.full(n_owners, low),
-        "uniform_high": np.full(n_owners, high),
-        "law": law,
-    }  # fmt: skip
-    text = (
-        f"{total:,} updates; {outside} of {n_owners:,} owners are outside the band "
-        f"(about {(1 - LEVEL) * n_owners:.2g} expected); {standing}"
-    )
-    return table, Panel(marks, across, Side("share of the updates", limits=limits)), text
+    side = Side("share of the updates", limits=limits, grid=True)
+    text = f"{total:,} updates; {standing}"
+    return table, Panel(marks, across, side, who_speaks(table)), text
+
+
+def _band(total: int, share: Array) -> tuple[Array, Array]:
+    """Return the ends of the shares that 99 % of counts Bin(total, share) have, shape (N,)."""
+    if np.isnan(share).any():
+        return share, share
+    tail = (1 - LEVEL) / 2
+    low, high = (np.asarray(binomial_quantile(q, total, share)) / total for q in (tail, 1 - tail))
+    return low, high
+
+
+def who_speaks(table: Columns) -> str:
+    """Return how many owners' shares lie off the law; without one, the least and the largest."""
+    share, n_owners = table["share"], len(table["share"])
+    if np.isnan(table["law"]).any():
+        low, high = (per_cent(float(end)) for end in (share.min(), share.max()))
+        return f"Each owner made {low} to {high} of the updates; {per_cent(1 / n_owners)} is equal"
+    outside = np.count_nonzero((share < table["law_low"]) | (share > table["law_high"]))
+    expected = f"{(1 - LEVEL) * n_owners:.2g}"
+    return f"{outside} of {n_owners:,} owners are outside the law's 99 % band ({expected} expected)"
 
 
 def _unequal(result: Result) -> str | None:
@@ -389,7 +449,7 @@ def _unequal(result: Result) -> str | None:
 
 SHARES = NetworkFigure(
     "shares",
-    "Selection frequency of each owner, all replicates; gray: 99 % band of uniform choice, 1/N",
+    "Share of the updates of each owner, all replicates; dashed: equal shares, 1/N",
     _shares, _unequal, height=lambda _: 3.0, one_scale="y",
 )  # fmt: skip
 ALL = (BY_UPDATE, BY_TIME, GAPS, STALENESS, SHARES)

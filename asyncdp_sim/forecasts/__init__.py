@@ -1,130 +1,29 @@
 """The answer without training: how good, how soon, at what privacy cost, and who gains."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.units import counts_rounds
-from asyncdp_sim.forecasts.by_observer import CostAgainst, by_observer
-from asyncdp_sim.forecasts.by_runs import half_width
-from asyncdp_sim.forecasts.energy import EnergyForecast, energy_forecast
-from asyncdp_sim.forecasts.gains import Asked, GainForecast, gains
-from asyncdp_sim.forecasts.population import Population, population, value_alone
-from asyncdp_sim.forecasts.simulated import simulated
-from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.decision.forecast import Forecast
+from asyncdp_sim.forecasts.costs import by_observer, energy_forecast
+from asyncdp_sim.forecasts.gains import Asked, gains
+from asyncdp_sim.forecasts.population import (
+    Population,
+    half_width,
+    population,
+    simulated,
+    value_alone,
+)
+from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.size import require_room
-from asyncdp_sim.theory.prediction import Prediction
 
 PLAIN = Asked()
 """Gains as the definition has them."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-@dataclass(frozen=True, eq=False)
-class Forecast:
-    """Forecast of a scenario: expected ψ, time, and what owners gain by joining.
-
-    Attributes
-    ----------
-    scenario : Scenario
-        On the data that it was made from.
-    participants : Participants
-        The owners.
-    psi : float
-        Expected ψ at the end.
-    psi_half_width : float
-        Of its 95 % interval.
-    quantiles : dict
-        Quantiles of ψ at the end, by level.
-    noise_free : float
-        Expected ψ at the end without noise, with the same clipping.
-    curve : array (J,)
-        Expected ψ of the model, from k = 0 on.
-    times : array (J,)
-        Expected times of these (time units).
-    time : float
-        Expected time of the last update (time units).
-    time_half_width : float
-        Half width of its 95 % interval.
-    target : float or None
-        The ψ to be reached, as requested.
-    target_time : float or None
-        Time at which the expected ψ first reaches the target; None if it never does.
-    target_probability : float or None
-        P(ψ at the end ≤ target).
-    alone : array (N,)
-        ψ of each owner's own optimum: its fit to all records, which decides nothing. Without
-        members where the loss is not quadratic.
-    epsilon_spent : array (N,)
-        Expected ε of each owner at the end of the run.
-    gains : GainForecast or None
-        What owners gain by joining; None where that was not asked for.
-    method : str
-        How many runs were simulated.
-    data : str
-        Data that they learned from.
-    not_for_release : bool
-        Whether private records were read.
-    timing : str, optional
-        Information on records that timing reveals and no ε accounts for: no finite ε holds then.
-    unsound : str, optional
-        Reason why private records influence other records' answers, or the settings: no finite ε
-        holds then.
-    against : str, optional
-        Observer that ε is against, if the scenario names one.
-    known_after : bool
-        Whether the ε against that observer is known only after a run: the ε spent is then reported
-        against an observer that receives every answer, which is never less.
-    observers : tuple of CostAgainst
-        Cost of records against each observer that applies, if several do.
-    energy : EnergyForecast, optional
-        Expected energy of owners, if the scenario has ``[energy]``.
-    throughput : Prediction, optional
-        Limits of the updates per time unit for any laws of the times, if no formula gives a
-        value.
-    time_unit : str, optional
-        Name of a time unit.
-    rounds : bool
-        Whether the time unit has no name and is one round of answers.
-    """
-
-    scenario: Scenario
-    participants: Participants
-    psi: float
-    psi_half_width: float
-    quantiles: dict[float, float]
-    noise_free: float
-    curve: Array
-    times: Array
-    time: float
-    time_half_width: float
-    target: float | None
-    target_time: float | None
-    target_probability: float | None
-    alone: Array
-    epsilon_spent: Array
-    gains: GainForecast | None
-    method: str
-    data: str
-    not_for_release: bool
-    timing: str | None = None
-    unsound: str | None = None
-    against: str | None = None
-    known_after: bool = False
-    observers: tuple[CostAgainst, ...] = ()
-    energy: EnergyForecast | None = None
-    throughput: Prediction | None = None
-    time_unit: str | None = None
-    rounds: bool = False
-
-    @property
-    def cost_of_privacy(self) -> float:
-        """Expected ψ that noise adds."""
-        return self.psi - self.noise_free
 
 
 def forecast(

@@ -7,47 +7,47 @@ ones.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from math import isfinite
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.progress import Progress, counted
+from asyncdp_sim.core.progress import counted
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.surrogates import PublicTable, Unlikeness, unlike
+from asyncdp_sim.data.surrogates import PublicTable
 from asyncdp_sim.data.tables.held_out import trained_on
 from asyncdp_sim.decision import (
-    MATERIAL,
-    BreakEven,
-    Consortium,
     CrossValidation,
-    Estimate,
     FreshRows,
     Gain,
     JointModels,
     OwnRows,
     Verdict,
-    break_even,
     consortium,
-    over_halves,
-    scored_by,
 )
 from asyncdp_sim.decision.cross_validation import FOLDS, rest
-from asyncdp_sim.decision.gain import HALVES, Score, verdict_of
-from asyncdp_sim.decision.predictors import OwnBest
-from asyncdp_sim.forecasts.by_runs import affordable
-from asyncdp_sim.forecasts.population import Population, population, task_with_budgets
+from asyncdp_sim.decision.forecast import (
+    Asked,
+    GainForecast,
+    OwnerGain,
+    Reads,
+    alike,
+    break_even_of,
+    consortium_over_halves,
+    gain_forecast,
+)
+from asyncdp_sim.decision.gain import HALVES
+from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
 from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 
-Reads = Literal["public", "owner", "all"]
-"""Whose rows were read."""
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """Times the scenario's budgets, ascending, at which break-even is looked for."""
 RUNS, FEW_RUNS = 6, 2
@@ -60,137 +60,6 @@ MOST_JUDGING = 1_000
 """Rows of a half that judge, at most."""
 MOST_OWNERS = 200
 """Owners that are judged, at most, evenly spaced by number."""
-ENOUGH_PUBLIC = 0.5
-"""Public rows of an owner, over its own, below which differences between owners stay unknown."""
-
-
-@dataclass(frozen=True)
-class OwnerGain:
-    """An owner's gain.
-
-    Attributes
-    ----------
-    owner : int
-        Its number, from 1.
-    name : str or None
-    gain : Gain
-    break_even : BreakEven or None
-    epsilon : float or None
-        Its budget; None without privacy.
-    """
-
-    owner: int
-    name: str | None
-    gain: Gain
-    break_even: BreakEven | None
-    epsilon: float | None
-
-
-@dataclass(frozen=True)
-class Alike:
-    """Likeness of owners, as public rows that name their owner show.
-
-    Attributes
-    ----------
-    known : str
-        "unknown", "no difference shown" or "differ".
-    variance, half_width : float
-        τ²/f(θ*) between owners and about its 95 % interval, of least squares.
-    rows_per_owner : float
-        Public rows of the median owner.
-    """
-
-    known: Literal["unknown", "no difference shown", "differ"]
-    variance: float = 0.0
-    half_width: float = 0.0
-    rows_per_owner: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class GainForecast:
-    """Forecast of what owners gain by joining.
-
-    Attributes
-    ----------
-    reads : str
-        "public", "owner" or "all".
-    release : bool
-        Whether it may be published: no private record was read.
-    score : str
-        "absolute error" or "log loss".
-    unit : str or None
-    together : Consortium or None
-        The mean gain; None where owners are known to differ, and at one owner.
-    own, joint, adapted, guessing : float
-        Mean errors of the owners that were judged.
-    material : float
-        Share of the own error from which on a gain counts.
-    owners : tuple of OwnerGain
-        Without members from public rows.
-    budgets : tuple of float
-        ε of the median owner that were tried; without members where nothing is hidden.
-    break_even : BreakEven or None
-        Of the mean owner.
-    judged_on : str
-    runs : int
-        Simulated runs that judge, of all joint models of one budget.
-    at_least : bool
-        Whether the half had too few public rows, so that the joint model learned from fewer rows
-        than in a run.
-    alike : Alike or None
-        None where private rows were read, or records are synthetic.
-    count : int
-        Owners that join.
-    """
-
-    reads: Reads
-    release: bool
-    score: Score
-    unit: str | None
-    together: Consortium | None
-    own: float
-    joint: float
-    adapted: float
-    guessing: float
-    material: float
-    owners: tuple[OwnerGain, ...]
-    budgets: tuple[float, ...]
-    break_even: BreakEven | None
-    judged_on: str
-    runs: int
-    at_least: bool
-    alike: Alike | None
-    count: int
-
-    def counts(self) -> dict[str, int]:
-        """Return how many owners have each verdict."""
-        verdicts = [str(owner.gain.verdict) for owner in self.owners]
-        return {str(verdict): verdicts.count(str(verdict)) for verdict in Verdict}
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Options of a forecast of gains.
-
-    Attributes
-    ----------
-    material : float
-        Share of the own error, > 0, from which on a gain counts.
-    own_best : str
-        "linear" leaves boosting out of own models.
-    workers : int
-    progress : Progress, optional
-    """
-
-    material: float = MATERIAL
-    own_best: OwnBest = "any"
-    workers: int = 1
-    progress: Progress | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of simulated runs."""
-        return {"workers": self.workers, "progress": self.progress}
 
 
 def gains(known: Population, asked: Asked, whose: str | None = None) -> GainForecast | None:
@@ -208,7 +77,8 @@ def gains(known: Population, asked: Asked, whose: str | None = None) -> GainFore
         if whose is not None:
             return at_the_owner(known, asked, whose)
         if known.private:
-            return by_folds(_with_all_rows(known), asked, "all")
+            found = by_folds(_with_all_rows(known), asked, "all")
+            return replace(found, remaining=_if_others_left(known, asked, found))
         if scenario.data.uncertain is not None:
             options = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
             table = scenario.read_data.public_table(*options)
@@ -243,7 +113,7 @@ def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
         _without(known.dataset, _left_out_of(divided, places, fold))
         for fold in range(max(len(cv.divisions[0]) for cv in divided))
     ]
-    factors, n = _factors(known, len(folds)), known.noise_records
+    factors, n = _factors(known, asked, len(folds)), known.noise_records
     n = np.array(known.dataset.records) if n is None else n
     tasks = [task for data in folds for task in _tasks(_on(known, data, n), factors)]
     _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
@@ -265,6 +135,16 @@ def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
     return _found(known, asked, chosen, by_owner, factors, reads, judged_on, RUNS)
+
+
+def _if_others_left(known: Population, asked: Asked, found: GainForecast) -> GainForecast | None:
+    """Judge once more, with those owners alone that gain."""
+    gaining = [owner.owner for owner in found.owners if owner.gain.verdict is Verdict.GAINS]
+    if not 1 < len(gaining) < len(known.participants.numbers) == len(found.owners):
+        return None
+    scenario = known.asked.replace(owners={"only": gaining}).base()
+    left = _with_all_rows(population(scenario, private=True))
+    return by_folds(left, replace(asked, break_even=False), "all")
 
 
 def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows, Array, Ints]:
@@ -344,7 +224,7 @@ def _with_all_rows(known: Population) -> Population:
 def on_fresh_rows(known: Population, asked: Asked) -> GainForecast:
     """Judge on fresh rows of each owner's law."""
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
-    factors = _factors(known, 1)
+    factors = _factors(known, asked, 1)
     tasks = _tasks(known, factors)
     _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
     wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
@@ -354,22 +234,9 @@ def on_fresh_rows(known: Population, asked: Asked) -> GainForecast:
     for owner, (x, y) in enumerate(numbered):
         if owner not in chosen:
             continue
-        rows, design, _ = _rows_of(scenario, known.dataset, owner)
         fresh, apart, _ = known_rows(scenario, (x, x, y, np.arange(len(y))))
-        generator = streams.generator("decision", "owner", owner + 1)
-        judge = FreshRows.apart(
-            rows, fresh, scenario.model.sigma, generator, own_best=asked.own_best
-        )
-        by_owner.append(
-            [
-                judge.judge(
-                    _met(known, design, each.models),
-                    joint_scores(scenario.model, apart, each.models),
-                    material=asked.material,
-                )
-                for each in learned
-            ]
-        )
+        judge = partial(_judged, known, asked, (fresh, apart), [each.models for each in learned])
+        by_owner.append(judge(owner, streams.generator("decision", "owner", owner + 1)))
     judged_on = f"{FRESH:,} fresh rows of each owner's law"
     return _found(known, asked, chosen, by_owner, factors, "public", judged_on, RUNS)
 
@@ -390,7 +257,7 @@ def at_the_owner(known: Population, asked: Asked, whose: str) -> GainForecast:
     if own.held_out_rows:
         own = _joined(own)
     rows, design, _ = _rows_of(scenario, own, at)
-    factors = _factors(known, HALVES)
+    factors = _factors(known, asked, HALVES)
     models, redraw = list[Array](), list[int]()
     options = (scenario.owners.whole, scenario.all_records, streams.afresh())
     advance = counted(asked.progress, "substitutes: redraws", HALVES)
@@ -416,7 +283,8 @@ def at_the_owner(known: Population, asked: Asked, whose: str) -> GainForecast:
     found = _found(
         known, asked, [place], [by_factor], factors, "owner", judged_on, HALVES * FEW_RUNS
     )
-    return replace(found, together=None, break_even=None, release=False)
+    level = found.owners[0].break_even
+    return replace(found, together=None, break_even=level, release=False)
 
 
 def _place(known: Population, whose: str) -> int:
@@ -455,9 +323,9 @@ def _joined(dataset: Dataset) -> Dataset:
 def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForecast:
     """Judge substitutes from one random half of the public rows on the other half, eight times."""
     scenario = known.scenario
-    alike = _alike(table)
+    likeness = alike(table)
     sizes = trained_on(getattr(scenario.data, "held_out", 0.0), table.known.sizes)
-    factors, count = _factors(known, HALVES), len(scenario.owners.participants)
+    factors, count = _factors(known, asked, HALVES), len(scenario.owners.participants)
     usable = np.flatnonzero(~np.isnan(table.known.targets))
     streams = Streams(scenario.run.seed)
     halves, records = list[list[list[Gain]]](), np.zeros(0, dtype=np.int64)
@@ -475,51 +343,28 @@ def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForeca
         _, learned = half.quick_runs.learned(_tasks(half, factors), numbers, workers=asked.workers)
         judging = scenario.part(table.dataset([other[:MOST_JUDGING]] * len(sizes)))
         fresh, apart, _ = _rows_of(scenario, judging, 0)
-        found = list[list[Gain]]()
-        for owner in _some(records, generator):
-            rows, design, _ = _rows_of(scenario, drawn, owner)
-            judge = FreshRows.apart(
-                rows, fresh, scenario.model.sigma, generator, own_best=asked.own_best
-            )
-            found.append(
-                [
-                    judge.judge(
-                        _met(half, design, each.models),
-                        joint_scores(scenario.model, apart, each.models),
-                        material=asked.material,
-                    )
-                    for each in learned
-                ]
-            )
-        halves.append(found)
+        judge = partial(_judged, half, asked, (fresh, apart), [each.models for each in learned])
+        halves.append([judge(owner, generator) for owner in _some(records, generator)])
         advance(1)
-    means = [_over_halves([[g[at] for g in half] for half in halves], asked, count)
-             for at in range(len(factors))]  # fmt: skip
+    means = [
+        consortium_over_halves([[g[at] for g in half] for half in halves], asked.material, count)
+        for at in range(len(factors))
+    ]
     given = factors.index(1.0)
-    mine = [gain[given] for half in halves for gain in half]
-    errors = {name: _mean(mine, name) for name in ("own", "joint", "adapted", "guessing")}
-    budgets = _budgets(known, factors)
-    differ = alike.known == "differ"
-    few = int(records.sum()) > (len(usable) + 1) // 2
-    return GainForecast(
-        reads="public",
-        release=True,
-        score=scored_by(len(scenario.model.labels)),
-        unit=_unit(scenario),
-        together=None if differ else means[given],
-        **errors,
+    found = gain_forecast(
+        scenario,
+        [gain[given] for half in halves for gain in half],
+        means,
+        _budgets(known, factors),
+        given,
         material=asked.material,
-        owners=(),
-        budgets=budgets,
-        break_even=None
-        if differ or len(budgets) < 2
-        else _consortium_break_even(budgets, means, asked.material * errors["own"]),
+        reads="public",
         judged_on=f"{HALVES} random halves of {len(usable):,} public rows",
         runs=HALVES * FEW_RUNS,
-        at_least=few,
-        alike=alike,
-        count=count,
     )
+    few = int(records.sum()) > (len(usable) + 1) // 2
+    found = replace(found, at_least=few, alike=likeness, count=count)
+    return replace(found, together=None, break_even=None) if likeness.known == "differ" else found
 
 
 def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generator) -> list[Ints]:
@@ -542,42 +387,6 @@ def _some(records: Ints, generator: np.random.Generator) -> list[int]:
     return [int(order[int(start + at * step)]) for at in range(JUDGED)]
 
 
-def _over_halves(halves: Sequence[Sequence[Gain]], asked: Asked, count: int) -> Consortium:
-    """Return the mean gain over halves, with the interval of an owner's rows drawn once more."""
-    kinds = list[tuple[Estimate, Verdict]]()
-    for by_records in (False, True):
-        means, own, better = list[float](), list[float](), list[bool]()
-        for half in halves:
-            some = [gain for gain in half if isfinite(gain.gain.value)]
-            weight = [float(gain.records) if by_records else 1.0 for gain in some]
-            means.append(float(np.average([g.gain.value for g in some], weights=weight)))
-            own.append(float(np.average([g.own for g in some], weights=weight)))
-            best = [min(g.joint, g.adapted) - g.guessing for g in some]
-            better.append(float(np.average(best, weights=weight)) < 0)
-        estimate = over_halves(means)
-        material = asked.material * float(np.mean(own))
-        good = sum(better) > len(better) / 2
-        kinds.append((estimate, verdict_of(estimate, material, better_than_guessing=good)))
-    (mean, verdict), (weighted, other) = kinds
-    return Consortium(mean, weighted, verdict, other, count)
-
-
-def _alike(table: PublicTable) -> Alike:
-    """Return what public rows that name their owner show of differences between owners."""
-    known = table.known
-    found: Unlikeness = unlike(known.features, known.targets, known.like, len(known.sizes))
-    if len(found.seen) < 2:
-        return Alike("unknown")
-    counts = np.bincount(known.like[known.like >= 0], minlength=len(known.sizes))
-    rows = float(np.median(counts))
-    figures = (found.variance, found.half_width, rows)
-    if found.variance > found.half_width:
-        return Alike("differ", *figures)
-    if rows < ENOUGH_PUBLIC * float(np.median(known.sizes)):
-        return Alike("unknown", *figures)
-    return Alike("no difference shown", *figures)
-
-
 # What all ways have in common.
 
 
@@ -587,8 +396,10 @@ def _spaced(count: int) -> list[int]:
     return [int(place) for place in np.rint(chosen)]
 
 
-def _factors(known: Population, times: int) -> tuple[float, ...]:
+def _factors(known: Population, asked: Asked, times: int) -> tuple[float, ...]:
     """Return the factors of budgets that are tried: 1 alone where more would take long."""
+    if not asked.break_even:
+        return (1.0,)
     finite = np.isfinite(np.asarray(known.problem.accountant.epsilon, dtype=float)).any()
     updates = times * len(FACTORS) * known.scenario.run.updates
     light = affordable(known.scenario, known.dataset, updates, 11) > 10
@@ -603,7 +414,8 @@ def _on(known: Population, dataset: Dataset, noise_records: Ints | None = None) 
 
 def _tasks(known: Population, factors: Sequence[float]) -> list[Any]:
     """Return what is learned with each factor of the budgets, judged at the end alone."""
-    tasks = [task_with_budgets(known, factor) for factor in factors]
+    budgets, own = known.scenario.privacy.asked(known.scenario.owners.count), known.problem.task
+    tasks = [own if factor == 1.0 else task_at(known, factor * budgets) for factor in factors]
     return [replace(task, record_every=known.scenario.run.updates) for task in tasks]
 
 
@@ -616,23 +428,30 @@ def _budgets(known: Population, factors: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(np.median(finite)) * factor for factor in factors)
 
 
-def _unit(scenario: Scenario) -> str | None:
-    return None if scenario.model.classifies else scenario.data.target_unit
+def _judged(
+    known: Population,
+    asked: Asked,
+    fresh: tuple[OwnRows, Array],
+    models: Sequence[Array],
+    owner: int,
+    generator: np.random.Generator,
+) -> list[Gain]:
+    """Return an owner's gain at each budget, on fresh rows and what models multiply of these.
 
-
-def _mean(gains: Sequence[Gain], name: str) -> float:
-    values = [getattr(gain, name) for gain in gains]
-    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
-
-
-def _consortium_break_even(
-    budgets: Sequence[float], means: Sequence[Consortium | None], material: float
-) -> BreakEven | None:
-    if any(mean is None for mean in means):
-        return None
-    there = [mean for mean in means if mean is not None]
-    estimates, verdicts = [mean.gain for mean in there], [mean.verdict for mean in there]
-    return break_even(budgets, estimates, verdicts, [material] * len(there))
+    Parameters
+    ----------
+    models : sequence of array (J, p)
+        Joint models of each budget.
+    """
+    model, (rows_apart, apart) = known.scenario.model, fresh
+    rows, design, _ = _rows_of(known.scenario, known.dataset, owner)
+    judge = FreshRows.apart(rows, rows_apart, model.sigma, generator, own_best=asked.own_best)
+    return [
+        judge.judge(
+            _met(known, design, each), joint_scores(model, apart, each), material=asked.material
+        )
+        for each in models
+    ]
 
 
 def _found(
@@ -646,7 +465,7 @@ def _found(
     runs: int,
 ) -> GainForecast:
     """Return the gains of owners at the scenario's budgets, and of their mean."""
-    scenario, people, given = known.scenario, known.participants, factors.index(1.0)
+    people, given = known.participants, factors.index(1.0)
     epsilon = np.asarray(known.problem.accountant.epsilon, dtype=float)
     owners = list[OwnerGain]()
     for place, several in zip(chosen, by_owner, strict=True):
@@ -656,48 +475,28 @@ def _found(
                 people.numbers[place],
                 people.names[place] if len(people.names) > 0 else None,
                 several[given],
-                _owner_break_even(budget, factors, several),
+                break_even_of(
+                    [budget * factor for factor in factors] if isfinite(budget) else [],
+                    several,
+                    [gain.material for gain in several],
+                ),
                 budget if isfinite(budget) else None,
             )
         )
     mine = [owner.gain for owner in owners]
     means = [consortium([several[at] for several in by_owner]) for at in range(len(factors))]
-    errors = {name: _mean(mine, name) for name in ("own", "joint", "adapted", "guessing")}
-    budgets = _budgets(known, factors)
-    level = None
-    if len(budgets) > 1:
-        level = _consortium_break_even(budgets, means, asked.material * errors["own"])
-    return GainForecast(
-        reads=reads,
-        release=not known.private and reads == "public",
-        score=scored_by(len(scenario.model.labels)),
-        unit=_unit(scenario),
-        together=means[given],
-        **errors,
+    found = gain_forecast(
+        known.scenario,
+        mine,
+        means,
+        _budgets(known, factors),
+        given,
         material=asked.material,
-        owners=tuple(owners),
-        budgets=budgets,
-        break_even=level,
+        reads=reads,
         judged_on=judged_on,
         runs=runs,
-        at_least=False,
-        alike=None,
-        count=scenario.owners.count,
     )
+    return replace(found, owners=tuple(owners), release=found.release and not known.private)
 
 
-def _owner_break_even(
-    epsilon: float, factors: Sequence[float], gains: Sequence[Gain]
-) -> BreakEven | None:
-    if not isfinite(epsilon) or len(factors) < 2:
-        return None
-    budgets = [epsilon * factor for factor in factors]
-    return break_even(
-        budgets,
-        [gain.gain for gain in gains],
-        [gain.verdict for gain in gains],
-        [gain.material for gain in gains],
-    )
-
-
-__all__ = ["Alike", "Asked", "GainForecast", "OwnerGain", "gains"]
+__all__ = ["Asked", "gains"]

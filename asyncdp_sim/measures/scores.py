@@ -69,7 +69,7 @@ def scores_of(loss: "Loss") -> tuple[Score, ...]:
     """Return the scores of predictions under a loss; the first is the headline."""
     if not loss.classifies:
         return (RMSE, MAE, R_SQUARED)
-    if isinstance(loss, SoftmaxLoss):
+    if isinstance(loss, SoftmaxLoss) and loss.classes > 2:
         return (ACCURACY, BALANCED, LOG_LOSS)
     return (ACCURACY, BALANCED, AUC, LOG_LOSS) if loss.logit else (ACCURACY, BALANCED, AUC)
 
@@ -94,6 +94,8 @@ def _balanced(z: Array, y: Array) -> Array:
 
 
 def _auc(z: Array, y: Array) -> Array:
+    if z.ndim > 2:  # softmax scores the label −1 against the label 1
+        z = -z[..., 0]
     ones, negatives = z[..., y > 0], np.sort(z[..., y < 0], axis=-1)
     pairs = ones.shape[-1] * negatives.shape[-1]
     if pairs == 0:

@@ -15,10 +15,13 @@ class Processor:
     Parameters
     ----------
     kernel : Kernel
+    ends : Priority
+        What the end of a job is among the events of its tick.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, ends: Priority = Priority.GRADIENT_READY) -> None:
         self._kernel = kernel
+        self._priority = ends
         self._jobs: list[int] = []
         """Of jobs, in their order."""
         self._ends: list[tuple[int, int, Signal]] = []
@@ -33,7 +36,7 @@ class Processor:
     def work(self, ticks: int) -> Activity:
         """Do a job that would take so many ticks alone."""
         if ticks == 0:
-            yield self._kernel.tick, Priority.GRADIENT_READY
+            yield self._kernel.tick, self._priority
             return
         self._advance()
         done = Signal(self._kernel)
@@ -46,7 +49,7 @@ class Processor:
     def _wait(self) -> Activity:
         """Wait until the next job ends, and so on, unless another has come or gone before."""
         while len(self._ends) > 0:
-            yield self._next_end(), Priority.GRADIENT_READY
+            yield self._next_end(), self._priority
             if not self._advance():
                 return
 
@@ -73,4 +76,4 @@ class Processor:
         _, number, done = heappop(self._ends)
         del self._jobs[bisect_left(self._jobs, number)]
         self._place = max(self._place - 1, 0)
-        done.fire(self._since, Priority.GRADIENT_READY)
+        done.fire(self._since, self._priority)

@@ -10,6 +10,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.gone import unnamed
 from asyncdp_sim.core.plugins import unplaced
 from asyncdp_sim.core.specification import (
     LONGEST,
@@ -351,4 +352,4 @@ class Network(CachedSpec):
         for name in ("stops", "answers_once", "occupation"):
             if not parts[name]:
                 del parts[name]
-        return json.dumps(unplaced(parts), sort_keys=True)
+        return json.dumps(unplaced(unnamed(parts)), sort_keys=True)

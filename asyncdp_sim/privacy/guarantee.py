@@ -10,10 +10,15 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.messages import Listed, Noted, Number
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.label import UNTIMED
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.spec import Privacy
 
+BROKEN = "not private: "
+"""Prefix of warnings that state why a result is not private as claimed."""
+UNSHOWN = "not shown: "
+"""Prefix of reasons if some queries were not checked and there is no other reason."""
+UNTIMED = "timing not accounted: "
+"""Prefix of the reason if senders and times reveal something about records."""
 CHOSEN = "settings chosen from private records, not accounted"
 """Reason why no ε holds if settings were chosen from private records."""
 

@@ -2,18 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, isnan, nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.comparisons import Comparison
+from asyncdp_sim.core import words
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.core.words import as_float, figure, number
+from asyncdp_sim.core.words import as_float, extent, figure, number, sentence
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
-from asyncdp_sim.privacy.label import (
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.results.columns import flat
+from asyncdp_sim.results.columns import summary as dictionary
+from asyncdp_sim.sentences.forecast import rows_of
+from asyncdp_sim.sentences.label import (
+    PRIVATE,
     epsilon_words,
     hidden_unit,
     label,
@@ -21,9 +27,7 @@ from asyncdp_sim.privacy.label import (
     reasons,
     timing_reasons,
 )
-from asyncdp_sim.results import Result, Sweep
-from asyncdp_sim.results.columns import flat
-from asyncdp_sim.results.columns import summary as dictionary
+from asyncdp_sim.sentences.result import decision, theory, verdicts
 from asyncdp_sim.theory.prediction import plain
 
 PSI = "relative fitness f(θ)/f(θ*) − 1; 0 is the best model"
@@ -56,12 +60,15 @@ class Answer:
 def of_result(result: Result) -> Answer:
     """Return the answer of one result."""
     psi, manifest = psi_at_end(result), result.manifest
-    ends = span(psi.low, psi.high)
-    interval = f"95 %: {ends}; " if ends else ""
+    ends = words.interval(psi.low, psi.high)
     return Answer(
         _decision(result, psi.value),
         (
-            KeyFigure("ψ at the end", number(psi.value), f"median; {interval}{PSI}"),
+            KeyFigure(
+                "ψ at the end",
+                number(psi.value),
+                f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}",
+            ),
             KeyFigure("Time", _time(result), "simulated, per replicate"),
             KeyFigure("ε", _epsilon(manifest), "per owner, for the whole run"),
             KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),
@@ -71,17 +78,9 @@ def of_result(result: Result) -> Answer:
 
 def _decision(result: Result, psi: float) -> str:
     """Return what owners gain, where the run judged it; else how good the model becomes."""
-    together = result.manifest.get("consortium")
-    if together is not None:
-        counts = together["verdicts"]
-        gain, worse = (shown(counts.get(name, 0)) for name in ("gains", "does worse"))
-        ends = span(together["low"], together["high"])
-        unit = result.manifest.get("unit")
-        return (
-            f"Mean gain {number(together['gain'])}{'' if unit is None else f' {unit}'} "
-            f"(95 %: {ends}; {result.manifest['score']}). Of {result.n_owners:,} owners "
-            f"{gain} gain and {worse} do worse; of the others it is not clear, or does not matter."
-        )
+    gain = decision(result.manifest)
+    if gain is not None:
+        return f"{sentence(gain)} {sentence(verdicts(result.manifest))}"
     updates = f"After {shown(result.updates)} updates"
     if psi >= 1:
         return f"{updates} the loss is {number(1 + psi)} times the least possible loss."
@@ -112,9 +111,9 @@ def of_sweep(sweep: Sweep) -> Answer:
     return Answer(
         " ".join([*decisions(sweep), smallest]),
         (
-            KeyFigure("ψ at the end", _range(values), f"over cells, median of each; {PSI}"),
+            KeyFigure("ψ at the end", extent(values), f"over cells, median of each; {PSI}"),
             KeyFigure(
-                "Time", in_unit(f"{_range(times)} time units", unit), "simulated, per replicate"
+                "Time", in_unit(f"{extent(times)} time units", unit), "simulated, per replicate"
             ),
             KeyFigure("ε", ", ".join(epsilons[:4]) + ", …" * (len(epsilons) > 4), "per owner"),
             KeyFigure("Private as stated", f"{private} of {len(results)} cells", missing),
@@ -122,29 +121,11 @@ def of_sweep(sweep: Sweep) -> Answer:
     )
 
 
-def _range(values: list[float]) -> str:
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"
-
-
 def of_forecast(found: Mapping[str, Any]) -> Answer:
     """Return the answer of a forecast: its own decision, line by line."""
-    decision = found["decision"]
-    names = {
-        "warning": "Warning",
-        "owners": "Single owners",
-        "alike": "Owners alike?",
-        "break_even": "Break-even ε",
-        "errors": "Mean error",
-        "how_soon": "How soon",
-        "privacy": "At what privacy",
-        "how_sure": "How sure",
-        "sharing": "Sharing",
-    }
-    text = str(decision["decision"])
-    rows = ((name, decision[key]) for key, name in names.items())
-    facts = (KeyFigure(name, str(value), "") for name, value in rows if value)
-    return Answer(f"{text[:1].upper()}{text[1:]}.", tuple(facts))
+    (_, text), *rows = rows_of(found["decision"])
+    facts = (KeyFigure(name, value) for name, value in rows)
+    return Answer(sentence(text), tuple(facts))
 
 
 def of_comparison(compared: Comparison) -> Answer:
@@ -173,7 +154,7 @@ def _verdicts(compared: Comparison) -> list[str]:
             texts.append(f"{against}: no certain difference in ψ.")
         else:
             way = "smaller" if found.mean < 0 else "larger"
-            ends = span(found.low, found.high)
+            ends = words.interval(found.low, found.high)
             size = number(abs(found.mean))
             texts.append(f"{against}: ψ is {way} by {size} (95 % of the difference: {ends}).")
     return texts
@@ -208,8 +189,6 @@ def banner(manifests: Sequence[Mapping[str, Any]]) -> Banner:
     return Banner(page_label.text, tone, tuple(dict.fromkeys(why)))
 
 
-NONE = "–"
-PRIVATE = {True: "yes", False: "NO", None: "not shown"}
 FIRST = (
     "psi_final.median", "psi_final.mean", "psi_final.q25", "psi_final.q75", "updates",
     "simulated_time", "throughput",
@@ -245,29 +224,21 @@ def key_numbers(result: Result) -> list[dict[str, Any]]:
 
 
 def shown(value: Any) -> str:
-    """Return a number in four digits, a text as it is, and a dash for nothing."""
-    parsed = as_float(value)
-    if parsed is None or isnan(parsed):
-        return value if isinstance(value, str) else NONE
+    """Return a number in three digits, a text as it is, and a dash for nothing."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isfinite(parsed) and parsed == int(parsed) and abs(parsed) < 1e9:
-        return f"{int(parsed):,}"
-    return figure(parsed)
+    return value if isinstance(value, str) and as_float(value) is None else figure(value)
 
 
-def span(low: float, high: float) -> str:
-    """Return the ends of an interval in words; nothing where there is none."""
-    return "" if isnan(low) or isnan(high) else f"{shown(low)} to {shown(high)}"
-
-
-def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None) -> dict[str, Any]:
+def _figure(
+    result: Result, name: str, value: Any, prediction: dict[str, Any] | None
+) -> dict[str, Any]:
     column = dictionary()[name]
     time_unit = unit_of([result.manifest["scenario"]]) or "time unit"
     ends = OutcomeEstimate(nan, *interval(result.summary, name))
     if name in _OF_PSI:
         ends = _OF_PSI[name](result)
-    least, most = _theory(theory)
+    least, most = (nan, nan) if prediction is None else theory(prediction)
     low, high = ends.low, ends.high
     # bounds of a sample that never varied are the value itself, to the last digit
     slack = 1e-9 * max(1.0, abs(low)) if not isnan(low) else 0.0
@@ -277,10 +248,10 @@ def _figure(result: Result, name: str, value: Any, theory: dict[str, Any] | None
         meaning=column.meaning,
         unit="" if column.unit == "none" else column.unit.replace("time unit", time_unit),
         value=shown(value),
-        interval=span(low, high),
-        theory=span(least, most) if least < most else "" if isnan(least) else shown(least),
+        interval=words.interval(low, high),
+        theory="" if isnan(least) else extent((least, most)),
         inside=(low - slack <= most and least <= high + slack) if sure else None,
-        why="" if theory is None else plain(str(theory["reason"] or theory["formula"])),
+        why="" if prediction is None else plain(str(prediction["reason"] or prediction["formula"])),
         first=name in FIRST or _of_use(name) or (value != 0 and (not isnan(least) or low < high)),
     )
 
@@ -289,17 +260,6 @@ def _of_use(name: str) -> bool:
     """Return whether a figure is about the model on held-out rows."""
     of_rows = name.startswith("held_out") and name.endswith((".median", "_optimum", "_alone"))
     return of_rows or name.startswith("profits")
-
-
-def _theory(prediction: dict[str, Any] | None) -> tuple[float, float]:
-    """Return what a figure lies between by theory: twice the one value, or NaN where unknown."""
-    if prediction is None:
-        return nan, nan
-    value = as_float(prediction["value"])
-    if value is not None:
-        return value, value
-    low, high = (as_float(prediction.get(end)) for end in ("low", "high"))
-    return (nan, nan) if low is None or high is None else (low, high)
 
 
 MOST_CELLS = 200
@@ -320,9 +280,9 @@ def cells(sweep: Sweep) -> dict[str, Any]:
                     for path in sweep.paths
                 ),
                 psi=shown(psi.value),
-                psi_interval=span(psi.low, psi.high),
+                psi_interval=words.interval(psi.low, psi.high),
                 throughput=shown(result.summary["throughput"]),
-                throughput_interval=span(*interval(result.summary, "throughput")),
+                throughput_interval=words.interval(*interval(result.summary, "throughput")),
                 time=shown(result.summary["simulated_time"]),
                 private=PRIVATE[cell_label.private],
                 epsilon=epsilon_words(result.manifest).removeprefix("true ε "),

@@ -3,6 +3,7 @@
 import shlex
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -18,12 +19,10 @@ from asyncdp_sim.comparisons import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.describe import describe
-from asyncdp_sim.figures import convergence, forecast
+from asyncdp_sim.core.words import sentence
+from asyncdp_sim.figures import convergence, gains
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.layout import fit
 from asyncdp_sim.figures.kit.picture import Picture, inline, write
-from asyncdp_sim.figures.kit.style import style
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer
@@ -38,8 +37,11 @@ from asyncdp_sim.results import (
 )
 from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
-from asyncdp_sim.results.summary import warnings_first
 from asyncdp_sim.scenario import data_files, load
+from asyncdp_sim.sentences.forecast import MOST
+from asyncdp_sim.sentences.forecast import owners as forecast_owners
+from asyncdp_sim.sentences.result import warnings_first
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
 BUDGET = 3_000_000
@@ -61,10 +63,8 @@ def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], li
 def in_columns(pictures: Sequence[Picture]) -> list[DrawnFigure]:
     """Return pictures at the width of a phone, which is that of a column of the page."""
     share = BUDGET // max(1, len(pictures))
-    for picture in pictures:
-        with style():
-            fit(picture.figure, WIDTH)
-    return [drawn(picture, number, share) for number, picture in enumerate(pictures, start=1)]
+    narrow = [replace(picture, width=WIDTH) for picture in pictures]
+    return [drawn(picture, number, share) for number, picture in enumerate(narrow, start=1)]
 
 
 def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
@@ -78,8 +78,8 @@ def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -
         "width": width,
         "height": height,
         "box": f"0 0 {width:g} {height:g}",
-        "alt": picture.caption,
-        "caption": f"Figure {number}. {picture.caption}",
+        "alt": picture.text,
+        "caption": f"Figure {number}. {picture.text}",
     }
 
 
@@ -132,10 +132,6 @@ def _again(result: Result) -> npt.NDArray[np.void] | Unknown:
     return events
 
 
-MOST = 20
-"""Owners that are listed without unfolding."""
-
-
 class PageTable(NamedTuple):
     """A table of a page: its rows, the header first, a sentence above it, whether it is folded."""
 
@@ -153,12 +149,12 @@ def of_forecast(file: Path) -> dict[str, Any]:
     ResultError
         If the file is none.
     """
-    found = forecast.read(file)
+    found = gains.read(file)
     if not isinstance(found.get("decision"), dict) or "sharing" not in found["decision"]:
         raise not_a_result(
             file, "a forecast of an older version; run asyncdp forecast --json again"
         )
-    drawn = forecast.pictures(found)
+    drawn = gains.pictures(found)
     tone = "withheld" if found["not_for_release"] else "kept"
     return {
         "title": f"Forecast: {file.stem}",
@@ -170,18 +166,7 @@ def of_forecast(file: Path) -> dict[str, Any]:
 
 
 def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
-    rows = [
-        [
-            str(owner["owner"]) + (f" ({owner['name']})" if owner.get("name") is not None else ""),
-            *(shown(owner[key]) for key in ("records", "own", "joint", "adapted")),
-            *(shown(owner[key]) for key in ("gain", "low", "high")),
-            str(owner["verdict"]),
-            shown(None if owner["break_even"] is None else owner["break_even"]["value"]),
-        ]
-        for owner in found["owners"]
-    ]
-    head = ["owner", "records", "own error", "joint", "adapted", "gain", "low", "high"]
-    head += ["verdict", "break-even ε"]
+    head, *rows = forecast_owners(found["owners"])
     if len(rows) > 0:
         yield PageTable("Owners", [head, *rows[:MOST]])
     if len(rows) > MOST:
@@ -217,17 +202,13 @@ def _comparison_tables(compared: Comparison) -> Iterator[PageTable]:
     for pair in compared.others:
         name = f"{pair.name} against {compared.name}"
         head, *rows = compared.figures(pair)
-        yield PageTable(name, [["figure", *head[1:]], *rows], _sentence(pair.pairing))
+        yield PageTable(name, [["figure", *head[1:]], *rows], sentence(pair.pairing))
         settings = [["field", compared.name, pair.name], *(s.describe() for s in pair.settings)]
         if len(pair.settings) > 0:
             yield PageTable(f"Settings that differ: {name}", settings)
-        yield PageTable(f"Publishing both: {name}", [], _sentence(pair.together))
+        yield PageTable(f"Publishing both: {name}", [], sentence(pair.together))
     labels = [[name, text] for name, text in compared.labels.items()]
     yield PageTable("Privacy of each result", [["result", "label"], *labels])
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 _ELSEWHERE = ("predicted", "budget")

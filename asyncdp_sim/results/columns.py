@@ -58,6 +58,9 @@ class Column:
         Which values it may have; "or ∞" where infinity is one.
     null : str
         When it is null.
+    type : str
+        Of its values in a Parquet file, as Arrow names it, or "category"; by domain and unit where
+        its entry names none.
     """
 
     name: str
@@ -65,11 +68,26 @@ class Column:
     unit: str = UNITLESS
     domain: str = ANY
     null: str = NEVER
+    type: str = ""
+
+    def __post_init__(self) -> None:
+        if self.type == "":
+            object.__setattr__(self, "type", _type_of(self.domain, self.unit))
 
     @property
     def metadata(self) -> dict[str, str]:
         """The metadata of its field in a Parquet file."""
         return {"unit": self.unit, "meaning": self.meaning}
+
+
+def _type_of(domain: str, unit: str) -> str:
+    """Return the type of a column's values where its entry names none."""
+    if domain.startswith("lists of "):
+        return f"list<element: {_type_of(domain.removeprefix('lists of '), unit)}>"
+    if domain == TEXT or domain.startswith("one of "):
+        return "string"
+    whole = "int64" if unit.startswith("ticks") else "int32"
+    return "bool" if domain == YES else whole if domain.startswith("whole numbers") else "double"
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,13 @@ class OfAll(IntervalEnds):
     judged_on: str
 
 
+class HowJudged(TypedDict):
+    """Options of judging gains."""
+
+    material: Number
+    own_best: Literal["any", "linear"]
+
+
 class KeptOfRun(Kept):
     """Keys of the manifest of a run, or of a sweep's cell."""
 
@@ -178,6 +185,7 @@ class KeptOfRun(Kept):
     target_unit: NotRequired[str]
     score: NotRequired[str]
     unit: NotRequired[str | None]
+    judging: NotRequired[HowJudged]
     consortium: NotRequired[OfAll]
 
 

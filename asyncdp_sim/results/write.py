@@ -6,14 +6,13 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 from pydantic_core import to_json
 
 from asyncdp_sim.core.errors import EXHAUSTED, AsyncDPError, Fault, MachineError, ResultError
 from asyncdp_sim.core.files import synchronise
-from asyncdp_sim.privacy.label import Label
 from asyncdp_sim.results.columns import ROW_GROUP, Columns, arrow_table, is_exact
 from asyncdp_sim.scenario import Scenario, dump, jsonable
 
@@ -80,6 +79,19 @@ def _lock(directory: Path) -> int | None:
     return opened
 
 
+class TableLabel(Protocol):
+    """A privacy label, by what it says of tables."""
+
+    def metadata(self) -> dict[str, str]:
+        """Return the metadata of what is released."""
+
+    def metadata_of_exact(self) -> dict[str, str]:
+        """Return the metadata of a table computed from records without noise."""
+
+    def metadata_of_network(self) -> dict[str, str]:
+        """Return the metadata of a table of order and times."""
+
+
 class Writer:
     """Builds a directory beside its final place, and renames it when all is on disk.
 
@@ -90,7 +102,7 @@ class Writer:
     ----------
     directory : Path
         Where the result is to appear; must not exist.
-    label : Label, optional
+    label : TableLabel, optional
         The result's privacy label, for the metadata of its tables.
     room : str
         What the dictionary of columns has before the names of its tables, such as "traces/".
@@ -108,7 +120,7 @@ class Writer:
         If the path exists or cannot be written.
     """
 
-    def __init__(self, directory: Path, label: Label | None = None, room: str = "") -> None:
+    def __init__(self, directory: Path, label: TableLabel | None = None, room: str = "") -> None:
         self.directory = directory
         self.columns: dict[str, tuple[str, ...]] = {}
         self._label = label

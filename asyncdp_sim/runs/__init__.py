@@ -11,9 +11,10 @@ from asyncdp_sim.core.gone import COMMANDS
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.runs.gains import judged
+from asyncdp_sim.runs.gains import judged, judging_of
 from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
@@ -36,7 +37,7 @@ def run(
     traces: Sequence[Trace] | None = None,
     run_map: Map | None = None,
     progress: Progress | None = None,
-    gains: bool = False,
+    gains: Judging | None = None,
 ) -> RunResult:
     """Simulate, learn and account; nothing is written.
 
@@ -56,9 +57,9 @@ def run(
         A ``map`` over so many processes that are there already; see
         :func:`~asyncdp_sim.runs.replicates.processes`.
     progress : Progress, optional
-        Told how far it has come.
-    gains : bool
-        Whether to judge what owners gain, where rows are apart from training.
+        Receives what is done, of how much.
+    gains : Judging, optional
+        How to judge what owners gain, where rows are apart from training; absent, it is not judged.
 
     Raises
     ------
@@ -95,10 +96,10 @@ def run(
         beginning(progress, "judging what was learned")
         behaved = summarise(traces, scenario.network.airtime)
         outcome = ready.outcome(chosen, traces, behaved, learned, **pool)
-        if not gains:
+        if gains is None:
             return outcome
         beginning(progress, "judging what owners gain")
-        return replace(outcome, gains=judged(scenario, ready.dataset, learned.models))
+        return replace(outcome, gains=judged(scenario, ready.dataset, learned.models, gains))
 
 
 def run_together(
@@ -113,7 +114,7 @@ def run_together(
     traces : sequence of Trace
         One per replicate, of all replicates.
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
 
     Yields
     ------
@@ -157,7 +158,7 @@ def reproduce(
     on_note : callable
         Told what it was made with, where that is not what is here.
     progress : Progress, optional
-        Told how far it has come.
+        Receives what is done, of how much.
 
     Raises
     ------
@@ -176,7 +177,7 @@ def reproduce(
         numbers = numbers_of(directory, scenario)
         kept_events = before.get("events") is True
         options: Any = {"workers": workers, "events": kept_events, "progress": progress}
-        options["gains"] = (directory / "gains.parquet").exists()
+        options["gains"] = judging_of(before)
         outcome = run(scenario, **options, numbers=numbers)
         kept = (directory / "updates.parquet").exists()
         write(outcome, again, updates=kept)

@@ -1,7 +1,7 @@
 """Gains of a run's owners, judged on its held-out rows, or on fresh ones of its law."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -18,6 +18,7 @@ from asyncdp_sim.decision import (
     Estimate,
     Gain,
     JointModels,
+    Judging,
     LinearModels,
     OwnRows,
     consortium,
@@ -55,6 +56,7 @@ class Gains:
         How many replicates were judged.
     judged_on : str
         "held-out rows", or "fresh rows".
+    judging : Judging
     """
 
     owners: tuple[Gain, ...]
@@ -62,6 +64,7 @@ class Gains:
     score: str
     runs: int
     judged_on: str
+    judging: Judging
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Return ``gains``: one row per owner; absent is null, of an owner without rows."""
@@ -95,7 +98,8 @@ class Gains:
     def content(self, unit: str | None) -> dict[str, Any]:
         """Return what the manifest says: score, unit, and the gain of all."""
         together = self.together
-        result: dict[str, Any] = {"score": self.score, "unit": unit}
+        judging = asdict(self.judging)
+        result: dict[str, Any] = {"score": self.score, "unit": unit, "judging": judging}
         if together is None:
             return result
         verdicts = [str(gain.verdict) for gain in self.owners]
@@ -120,6 +124,13 @@ class Gains:
         }
 
 
+def judging_of(manifest: Mapping[str, Any]) -> Judging | None:
+    """Return how the gains of a result were judged; None where they were not."""
+    if "score" not in manifest:
+        return None
+    return Judging(**manifest.get("judging", {}))  # absent of older versions
+
+
 def _ends(estimate: Estimate) -> dict[str, float]:
     return {"gain": estimate.value, "low": estimate.low, "high": estimate.high}
 
@@ -132,7 +143,7 @@ def asked_for(scenario: Scenario) -> bool:
     return scenario.data.holds_out or (scenario.run.alone and scenario.data.draws_fresh)
 
 
-def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
+def judged(scenario: Scenario, dataset: Dataset, models: Array, judging: Judging) -> Gains | None:
     """Return what owners gain; None where no row is apart from training.
 
     Parameters
@@ -143,6 +154,7 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
         Its owners' records.
     models : array (R, p)
         Final central models.
+    judging : Judging
     """
     if not asked_for(scenario):
         return None
@@ -164,7 +176,9 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
             )
             joint = JointModels(z, linear, margins=margins(model))
             generator = streams.generator("decision", "owner", number)
-            gain = judge_fresh(rows, joint, others, as_is, model.sigma, generator)
+            gain = judge_fresh(
+                rows, joint, others, as_is, model.sigma, generator, **asdict(judging)
+            )
             gains.append(replace(gain, records=dataset.records[owner]))
     return Gains(
         tuple(gains),
@@ -172,6 +186,7 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array) -> Gains | None:
         scored_by(len(model.labels)),
         len(chosen),
         "held-out rows" if scenario.data.holds_out else "fresh rows",
+        judging,
     )
 
 

@@ -1,24 +1,37 @@
 """Inputs and results of a run, in memory."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.messages import Notice
+from asyncdp_sim.core.messages import Ends, Noted, Notice
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.measures import NetworkSummary
 from asyncdp_sim.measures.energy import energy_figures
 from asyncdp_sim.privacy import Guarantee, Ledger
+from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN
 from asyncdp_sim.results.manifest import fingerprints
 from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
 from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned, Map
 from asyncdp_sim.runs.split import split_psi
-from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.trace import Trace
+from asyncdp_sim.sentences.warnings import (
+    DeltaNotUsed,
+    EndedEarly,
+    EpsilonNotUsed,
+    ModelDiverged,
+    NeverOnline,
+    PrivateRecordsRead,
+    TargetMissed,
+    TargetReached,
+    TicksMeet,
+)
+from asyncdp_sim.trace import Ending, Trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,3 +170,54 @@ class Ready:
             notices=warnings(scenario, dataset, problem, traces, learned, judged),
             alone=self.alone,
         )  # fmt: skip
+
+
+def warnings(
+    scenario: Scenario,
+    dataset: Dataset,
+    problem: Problem,
+    traces: Sequence[Trace],
+    learned: Learned,
+    judged: Guarantee,
+) -> tuple[Notice, ...]:
+    """Return what a reader of the result must know."""
+    mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
+    return (
+        *(replace(item, sentence=f"{mark}{item.sentence}") for item in judged.because),
+        *_of_scenario(scenario),
+        *(() if scenario.run.target is None else _of_target(traces)),
+        *NeverOnline.from_scenario(scenario, traces),
+        *EndedEarly.of_runs(traces, scenario.run.updates),
+        *_of_divergence(traces, learned),
+        *([PrivateRecordsRead()] if dataset.real else []),
+        *map(Noted.from_sentence, (*problem.notes, *dataset.notes)),
+    )
+
+
+def _of_scenario(scenario: Scenario) -> Iterator[Notice]:
+    """Yield what the scenario asks for that a reader may overlook."""
+    privacy = scenario.privacy
+    yield from TicksMeet.from_scenario(scenario)
+    if not privacy.hides and privacy.epsilon is not None:
+        yield EpsilonNotUsed()
+    if not privacy.needs_delta and privacy.delta is not None:
+        yield DeltaNotUsed(privacy.mechanism.kind)
+    if scenario.model.classifies and scenario.data.uncentred is not None:
+        text = "neither centres nor scales columns, so that classes are predicted worse; use pca"
+        yield Noted.from_sentence(scenario.data.uncentred, f"data.preprocessing = {{}} {text}")
+
+
+def _of_target(traces: Sequence[Trace]) -> Iterator[Notice]:
+    """Yield how many runs ended at the target, as they should, and how many never met it."""
+    met = [trace.n_updates for trace in traces if trace.ending is Ending.target]
+    if len(met) > 0:
+        yield TargetReached(len(met), len(traces), Ends(min(met), max(met)))
+    if len(met) < len(traces):
+        yield TargetMissed(len(traces) - len(met), len(traces))
+
+
+def _of_divergence(traces: Sequence[Trace], learned: Learned) -> Iterator[Notice]:
+    curve = learned.curve
+    lost = np.unique(curve["replicate"][~np.isfinite(curve["relative_fitness"])])
+    if len(lost) > 0:
+        yield ModelDiverged(len(lost), len(traces))

@@ -13,9 +13,9 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.dataset import FROM_PRIVATE
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE
 from asyncdp_sim.learning.algorithms import (
     Algorithm,
     Asks,
@@ -392,6 +392,7 @@ def _few(scenario: Scenario, dataset: Dataset) -> Iterator[str]:
     ]
     many = len(usual) > _MOST_USUAL
     notes = [note for note in dataset.notes if not (many and note in usual)]
+    notes += dataset.unlike
     if dataset.real and any(not note.startswith("Public rows: ") for note in notes):
         yield _PRIVATE
     yield from (f"table: {note}" for note in notes)

@@ -6,9 +6,9 @@ from typing import Any
 
 from asyncdp_sim.comparisons.differences import between, in_words
 from asyncdp_sim.core.errors import Fault, ResultError
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.privacy.accountants.by_losses import spending_columns
-from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.results import SCHEMA, read_manifest
 from asyncdp_sim.results.columns import (
     README,
@@ -30,8 +30,10 @@ from asyncdp_sim.results.manifest import (
 )
 from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.account import energy_columns, owner_columns, owner_figures
+from asyncdp_sim.runs.gains import judging_of
 from asyncdp_sim.runs.outcome import RunResult, all_numbers
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.prediction import Prediction
 
@@ -39,7 +41,9 @@ _TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "mo
 _ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
 
 
-def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
+def finished(
+    scenario: Scenario, directory: Path, *, events: bool, judging: Judging | None = None
+) -> bool:
     """Return whether the result of a scenario is in a directory; if not, the directory is free.
 
     The same scenario is the same as resolved: every field, the seed and the replicates among them,
@@ -53,11 +57,14 @@ def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     directory : Path
     events : bool
         Whether every event is to be there.
+    judging : Judging, optional
+        How gains are to be judged, if they are judged at all.
 
     Raises
     ------
     ResultError
-        If something else is there, or a result without the events, or nothing can be written.
+        If something else is there, or a result without the events or otherwise judged, or nothing
+        can be written.
     DataError
         If a data file cannot be read.
     """
@@ -80,6 +87,11 @@ def finished(scenario: Scenario, directory: Path, *, events: bool) -> bool:
     missing = [name for name in _TABLES if not (directory / name).is_file()]
     if len(missing) > 0:
         problem = f"a damaged result, without {', '.join(missing)}"
+        raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
+    there = judging_of(manifest)
+    if judging is not None and there is not None and judging != there:
+        options = f"--material {there.material:g} --own-best {there.own_best}"
+        problem = f"an existing path, where gains were judged with {options}"
         raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
     if events and manifest.get("events") is not True:
         problem = "a finished result without events"

@@ -9,6 +9,7 @@ from typing import Any
 from asyncdp_sim.core import plugins
 from asyncdp_sim.core.errors import DataError, Fault, SpecError, blaming
 from asyncdp_sim.core.files import MOST_VALUES, TooLongError, file_bytes, from_toml, is_dir, is_file
+from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.scenario.owners import count_owners
@@ -83,7 +84,10 @@ def read_tables(
     dict, list of str
         With absolute paths; and what the settings dropped, in words.
     """
-    raw = resolved(_read(file), file.parent)
+    raw = _read(file)
+    if file.name == "scenario.toml" and is_file(file.parent / "manifest.json"):
+        raw = as_earlier(raw)
+    raw = resolved(raw, file.parent)
     notes: list[str] = []
     with blaming(file):
         for setting in settings:
@@ -111,7 +115,7 @@ def scenario_of(raw: Raw, *, allow_code: bool = False) -> Scenario:
     """
     require_code(raw, allowed=allow_code)
     counted = count_owners(raw)
-    scenario: Scenario = parse(Scenario, raw)
+    scenario: Scenario = parse(Scenario, as_now(raw))
     scenario = scenario.counting_in_cells() if counted else scenario
     scenario.base()
     _check_grid(scenario)
@@ -258,7 +262,7 @@ def unplaced_json(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
     """
     raw: Raw = {}
     for part in written_parts(scenario):
-        if part.placed:
+        if part.placed or part.key == "channel":
             raw |= jsonable(_unplaced(part.copied(), digest))
         else:
             raw[part.key] = part.json
@@ -275,12 +279,12 @@ def _unplaced(raw: Raw, digest: Callable[[str], str]) -> Raw:
     if swept is not None:
         raw["sweep"] = swept
         _map_paths(swept, lambda path: f"{Path(path).name} sha256:{digest(path)}")
-    return dict(plugins.unplaced(raw))
+    return dict(plugins.unplaced(unnamed(raw)))
 
 
 def without_places(raw: Raw) -> Raw:
-    """Return the tables of a scenario file with files by their names alone."""
-    named = with_files(raw, lambda path: Path(path).name)
+    """Return the tables of a result's scenario with files by their names alone."""
+    named = with_files(as_earlier(raw), lambda path: Path(path).name)
     return dict(plugins.mapped(named, lambda place: place.named_alone))
 
 
@@ -339,7 +343,7 @@ def _read(file: Path) -> Raw:
     try:
         return from_toml(file_bytes(file).decode("utf-8-sig"))
     except FileNotFoundError:
-        problem, remedy = "no such file", "allowed is a scenario file in TOML"
+        problem, remedy = "no such file", "to write one: asyncdp new -o FILE"
     except IsADirectoryError:
         own = f", such as {file}/scenario.toml" if is_file(file / "scenario.toml") else ""
         problem, remedy = "a directory", f"allowed is a scenario file in TOML{own}"

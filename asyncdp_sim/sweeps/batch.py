@@ -25,7 +25,6 @@ from asyncdp_sim.core.progress import Progress
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.privacy.label import network_metadata
 from asyncdp_sim.results.manifest import network_digest, sources, versions
 from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
@@ -33,6 +32,7 @@ from asyncdp_sim.runs.problem import build_dataset, records
 from asyncdp_sim.runs.replicates import Carrying
 from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.sentences.label import network_metadata
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 from asyncdp_sim.trace import Trace
 

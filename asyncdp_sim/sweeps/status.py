@@ -18,7 +18,6 @@ from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import from_json, from_toml
 from asyncdp_sim.core.messages import gathered, revived
 from asyncdp_sim.core.words import duration, ranges, some_of
-from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import SCHEMA
 from asyncdp_sim.results.columns import (
     README,
@@ -39,6 +38,7 @@ from asyncdp_sim.results.manifest import (
     versions,
 )
 from asyncdp_sim.scenario import Scenario, dump, jsonable, parse, resolved, spoken, without_places
+from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps.batch import Cell
 from asyncdp_sim.sweeps.folder import FAILED, Folder
 

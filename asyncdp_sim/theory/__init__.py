@@ -4,6 +4,5 @@ They stand beside what a run measures (``asyncdp check``, figures), and the simu
 against them (``tests/verification``).
 
 - :mod:`~asyncdp_sim.theory.formulas`: closed forms, a subject in each module.
-- :mod:`~asyncdp_sim.theory.bounds`: bounds on expected fitness that hold.
 - :mod:`~asyncdp_sim.theory.predict`: what holds for a network, by its specification alone.
 """

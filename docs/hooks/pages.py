@@ -34,6 +34,17 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return markdown.replace("\n```console nightly\n", "\n```console\n")
 
 
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the theme's search box, which else is a dialog without a name."""
+    bare = '<div class="md-search" data-md-component="search" role="dialog">'
+    return output.replace(bare, bare.replace(">", ' aria-label="Search">'))
+
+
+def on_post_template(output_content: str, **_: Any) -> str:
+    """Do the same on the page for what is not found, which is a template."""
+    return on_post_page(output_content)
+
+
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[^)]*\.png)\)", re.S)
 COMMAND = re.compile(
     r"python -m tests\.benchmarks\.\w+|(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+"

@@ -1,7 +1,7 @@
 """Results of others, one command each, held against what was printed.
 
-Only what was read is here, and every statement is quoted with its place; ``docs/beyond.md`` says
-what was read of each, what came out, and which results of others are not here.
+Only what was read is here, and every statement is quoted with its place; pages of ``docs/beyond``
+say what was read, what came out, and which results of others are not here.
 """
 
 from scenarios.beyond import (

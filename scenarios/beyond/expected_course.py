@@ -64,14 +64,14 @@ def expected_course(scene: Scenario, objective: Quadratic, count: int) -> Course
     count : int
         Networks.
     """
-    algorithm = scene.algorithm.one_central
-    if algorithm is None:
-        raise TypeError(f"no moments of {scene.algorithm.kind}")
+    algorithm: Any = scene.algorithm
+    if getattr(algorithm, "buffer", None) != 1:
+        raise TypeError(f"no moments of {algorithm.kind}")
     found = orders(scene.network, count, scene.run.seed)
     n_owners, ks = scene.owners.count, np.arange(0, scene.run.updates + 1, scene.run.record_every)
     often = n_owners * np.array(scene.protocol.chances(n_owners))  # type: ignore[union-attr]
-    divided = often if scene.algorithm.needs_shares else None
-    process = central_map(objective, algorithm.step, divided)
+    divided = often if algorithm.needs_shares else None
+    process = central_map(objective, algorithm.step * algorithm.server_step, divided)
     weights = algorithm.weight(found.staleness)
     how: Any = {"initial": algorithm.initial}
     known = stale_course(process, found.owners, found.staleness, ks, weights, **how)

@@ -20,8 +20,7 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.psi_lines import markers, surface
-from asyncdp_sim.figures.references import Reference
+from asyncdp_sim.figures.psi_lines import Reference, markers, surface
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers import collab_readings
 from scenarios.papers.claims import SENTENCES, Reason, private

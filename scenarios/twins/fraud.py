@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.data import fraud_data
-from asyncdp_sim.data.dataset import Encoded, OnDemand
 from asyncdp_sim.data.fraud_data import COMPONENTS, transactions
 from asyncdp_sim.data.tables.read import read_table
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from scenarios.twins.moments import triangle_to_json, write_json
 
 DEVIATION = """1.9587 1.6513 1.5163 1.4159 1.3802 1.3323 1.2371 1.1944 1.0986 1.0888 1.0207 0.9992

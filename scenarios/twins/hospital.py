@@ -1,6 +1,6 @@
 """Make the hospital twin's summary statistics from the real table.
 
-``python -m scenarios.twins.hospital TABLE`` writes ``twin.json`` beside the
+``python -m scenarios.twins.hospital TABLE`` writes ``hospital_twin.json`` beside the
 twin. It is run by hand, when an encoding changes.
 
 Marginals: steps with the table's frequencies; neighbouring values that fewer than ten rows share
@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.data.dataset import Encoded, OnDemand
+from asyncdp_sim.data import hospital_data
 from asyncdp_sim.data.declared_columns import Twin, Variable
-from asyncdp_sim.data.hospital import encode_plain, recipe
-from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, TARGET, read_discharges
+from asyncdp_sim.data.hospital_data import HOSPITAL, TARGET, read_discharges
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from scenarios.twins.moments import (
     Moments,
     correlation,
@@ -103,7 +103,7 @@ def with_admissions(twin: Twin) -> Twin:
 
     name = "Type of Admission"
     admission = Variable((name,), ndtri(np.cumsum(ADMISSIONS)[:-1]), np.arange(1.0, 4.0))
-    at = recipe.COLUMNS.index(name)
+    at = hospital_data.COLUMNS.index(name)
     variables = (*twin.variables[:at], admission, *twin.variables[at:])
     between, within = (
         np.insert(np.insert(factor, at, 0.0, axis=0), at, 0.0, axis=1)
@@ -111,7 +111,7 @@ def with_admissions(twin: Twin) -> Twin:
         if factor is not None
     )
     within[at, at] = 1.0
-    return Twin(recipe.COLUMNS, variables, {}, within, between)
+    return Twin(hospital_data.COLUMNS, variables, {}, within, between)
 
 
 def main(path: str) -> Path:
@@ -119,10 +119,10 @@ def main(path: str) -> Path:
     frame, _ = read_discharges(path)
     hospital = frame[HOSPITAL].factorize()[0]
     sizes = np.sort(np.bincount(hospital))[-LARGEST:]
-    complete, _ = recipe.complete(frame)
-    plain = calibrate(_whole(encode_plain.encode(frame, PUBLIC_ROWS)), hospital)
+    complete, _ = hospital_data.complete(frame)
+    plain = calibrate(_whole(hospital_data.encode_plain(frame, PUBLIC_ROWS)), hospital)
     published = calibrate(
-        _whole(recipe.encode_as_published(complete)), complete[HOSPITAL].factorize()[0]
+        _whole(hospital_data.encode_as_published(complete)), complete[HOSPITAL].factorize()[0]
     )
     stored = {
         "about": "Summary statistics of 36,631 discharges from New York's hospitals in 2020; "
@@ -130,7 +130,7 @@ def main(path: str) -> Path:
         "sizes": [rounded(x) for x in np.quantile(sizes / sizes[0], np.linspace(0, 1, 21))],
         "encodings": {"plain": to_json(plain), "as-published": to_json(with_admissions(published))},
     }
-    return write_json(recipe, "twin.json", stored)
+    return write_json(hospital_data, "hospital_twin.json", stored)
 
 
 def _whole(table: OnDemand) -> Encoded:

@@ -1,7 +1,7 @@
 """Make the twin's summary statistics from the real table.
 
-``python -m scenarios.twins.lending TABLE`` writes ``twin.json`` and, of the
-table's blocks, ``drift.json`` beside the twin. It is run by hand, when an encoding
+``python -m scenarios.twins.lending TABLE`` writes ``lending_twin.json`` and, of the
+table's blocks, ``lending_drift.json`` beside the twin. It is run by hand, when an encoding
 changes.
 
 Marginals: a least-squares linear spline of the empirical quantile function in normal scores
@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.data.dataset import Encoded, OnDemand
+from asyncdp_sim.data import lending_data
 from asyncdp_sim.data.declared_columns import Z_KNOTS, Twin, Variable
-from asyncdp_sim.data.lending import encode_plain, recipe
-from asyncdp_sim.data.lending.recipe import BLOCK_ROWS, read_loans
+from asyncdp_sim.data.lending_data import BLOCK_ROWS, read_loans
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from scenarios.twins.moments import (
     Moments,
     correlation,
@@ -79,14 +79,14 @@ def main(path: str) -> list[Path]:
     """Calibrate both encodings on the table at ``path`` and write the package's files."""
     frame, _ = read_loans(path)
     tables = {
-        "plain": encode_plain.encode(frame),
-        "as-published": recipe.encode_as_published(frame),
+        "plain": lending_data.encode_plain(frame),
+        "as-published": lending_data.encode_as_published(frame),
     }
     parts = {name: _parts(table) for name, table in tables.items()}
     blocks = {name: drift(table) for name, table in tables.items()}
     return [
-        _write("twin.json", "", parts),
-        _write("drift.json", " in blocks", blocks),
+        _write("lending_twin.json", "", parts),
+        _write("lending_drift.json", " in blocks", blocks),
     ]
 
 
@@ -109,7 +109,7 @@ def drift(table: OnDemand) -> list[dict[str, Any]]:
 def _write(name: str, which: str, encodings: dict[str, Any]) -> Path:
     about = f"Summary statistics of LendingClub's 42,535 loans of 2007-2011{which}; "
     stored = {"about": f"{about}made by {MADE_BY}.", "encodings": encodings}
-    return write_json(recipe, name, stored)
+    return write_json(lending_data, name, stored)
 
 
 def _parts(table: OnDemand) -> dict[str, Any]:

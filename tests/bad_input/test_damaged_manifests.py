@@ -12,7 +12,7 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.core.errors import AsyncDPError, ResultError
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.summary import notes, result_lines
+from asyncdp_sim.sentences.result import notes, result_lines
 from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL, TABLE, rates
 from tests.fresh import none_escapes

@@ -50,7 +50,10 @@ CASES = toml(__file__, "malformed_tables.toml")
 """Tables, their scenarios, and what is said; of a line that ends in … the beginning."""
 IMAGES = {
     "a ZIP archive, as Excel's": (
-        b"PK\x03\x04" + bytes(range(256)), "a ZIP archive, as Excel's .xlsx: save a sheet as CSV; …"
+        b"PK\x03\x04" + bytes(range(256)), "a ZIP archive, as Excel's .xlsx: save a sheet as CSV …"
+    ),
+    "an old Excel file": (
+        b"\xd0\xcf\x11\xe0" + bytes(range(256)), "an Excel file (.xls): save a sheet as CSV …"
     ),
     "a picture": (
         b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20,

@@ -1,10 +1,10 @@
 """``python -m tests.benchmarks [--peers] [FILE]``: run all benchmarks and rewrite their table.
 
-FILE is ``docs/benchmarks.md`` by default, and the rows that the README has of it are then written
-there too; or it is another file with the two markers. ``--peers`` times published peers instead,
-each in an environment of its own that is made in ``.peers`` and kept there, and rewrites their
-table. Exit 0 done; 1 where a ratio is lower than asked (the table says so) or a benchmark broke
-(the table is left as it was); 2 the file has no place for a table.
+FILE is ``docs/benchmarks.md`` by default, and the rows that ``docs/how-long.md`` has of it are then
+written there too; or it is another file with the two markers. ``--peers`` times published peers
+instead, each in an environment of its own that is made in ``.peers`` and kept there, and rewrites
+their table. Exit 0 done; 1 where a ratio is lower than asked (the table says so) or a benchmark
+broke (the table is left as it was); 2 the file has no place for a table.
 """
 
 import sys
@@ -21,7 +21,7 @@ from tests.machine import machine
 from tests.markdown_tables import rewritten
 
 HERE = Path(__file__).parent
-README = ROOT / "README.md"
+HOW_LONG = ROOT / "docs" / "how-long.md"
 COLUMNS = ("what", "ours", "baseline", "ratio")
 Row = tuple[str, ...]
 
@@ -131,8 +131,8 @@ def of_benchmarks(file: Path) -> int:
         rewritten(file.read_text(encoding="utf-8"), content, BENCHMARKS), encoding="utf-8"
     )
     if file == PAGE:
-        chosen = renewed(README.read_text(encoding="utf-8"), content)
-        README.write_text(chosen, encoding="utf-8")
+        chosen = renewed(HOW_LONG.read_text(encoding="utf-8"), content)
+        HOW_LONG.write_text(chosen, encoding="utf-8")
     sys.stdout.write(f"{file}: {len(collected.rows)} rows\n")
     return code
 

@@ -2,7 +2,7 @@
 
 All benchmarks report in one manner: a figure of ours and one of the baseline, in one unit of which
 less is better, and the baseline's over ours. They stand in pytest's properties, from which
-``python -m tests.benchmarks`` makes the README's table, and on the screen with ``-s``.
+``python -m tests.benchmarks`` makes the table of docs, and on the screen with ``-s``.
 """
 
 import gc

@@ -51,7 +51,7 @@ def test_figure_5_at_full_size(tmp_path, record_property):
         "its memory: peak of all processes together",
         ours=run.peak_mib,
         baseline=MOST_GIB * 1024,
-        against="what is allowed",
+        against="the limit",
         unit="MiB",
         at_least=1.0,
     )

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import as_json
 from asyncdp_sim.reports import write_report
+from asyncdp_sim.sentences.forecast import as_json
 from tests.documents.site import built
 from tests.unit.reports.pages import BASE, scenario, swept, written
 

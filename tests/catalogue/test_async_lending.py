@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim import sweeps
-from asyncdp_sim.figures.references import Reference
+from asyncdp_sim.figures.psi_lines import Reference
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.predict.releases import Releases

@@ -1,4 +1,4 @@
-"""The page of others' results says what runs say: every figure of its tables, at full size."""
+"""Pages of others' results say what runs say: every figure of their tables, at full size."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.catalogue.verdicts import verdicts
 
 pytestmark = pytest.mark.nightly
 
-PAGE = Path(__file__).parents[2] / "docs" / "beyond.md"
+PAGES = Path(__file__).parents[2] / "docs" / "beyond"
 Found = dict[str, Judged]
 
 
@@ -111,7 +111,7 @@ ROWS: dict[str, Callable[[Found], list[str]]] = {
 
 @pytest.mark.parametrize("figure", RESULTS, ids=lambda figure: figure.name)
 def test_tables_have_what_comes_out(figure, tmp_path):
-    page = PAGE.read_text(encoding="utf-8")
+    page = (PAGES / f"{figure.name}.md").read_text(encoding="utf-8")
     found = verdicts(figure, tmp_path)
     assert not [each for each in found if each.verdict == "fails"]
     missing = [row for row in ROWS[figure.name]({each.quantity: each for each in found})

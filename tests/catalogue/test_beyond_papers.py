@@ -1,4 +1,4 @@
-"""Results of others: all are on their page with what was printed, and have one command."""
+"""Results of others: each has a page with what was printed, and one command."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from scenarios.beyond import RESULTS
 from scenarios.command import main
 
-PAGE = Path(__file__).parents[2] / "docs" / "beyond.md"
+PAGES = Path(__file__).parents[2] / "docs" / "beyond"
 EACH = pytest.mark.parametrize("figure", RESULTS, ids=lambda figure: figure.name)
 
 
@@ -18,11 +18,13 @@ def plain(text: str) -> str:
 
 @EACH
 def test_what_was_printed_is_on_the_page_with_its_command(figure):
-    page = plain(PAGE.read_text(encoding="utf-8"))
+    page = plain((PAGES / f"{figure.name}.md").read_text(encoding="utf-8"))
     assert len(figure.printed) > 0
     for statement in figure.printed:
         assert f"“{plain(statement.says)}”" in page
         assert statement.where
+    assert f"]({figure.name}.md)" in (PAGES / "README.md").read_text(encoding="utf-8")
+    assert sum(any(map(str.isalnum, word)) for word in page.split()) <= 400
     assert f"`python -m scenarios verify {figure.name}`" in page
     assert f"`{figure.entry}`" in page
 

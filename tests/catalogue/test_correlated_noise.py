@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies import CORRELATED_NOISE as FIGURE
+from analysis.studies.psi import CORRELATED_NOISE as FIGURE
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.studies import HIDE_THE_OWNER as FIGURE
-from asyncdp_sim.figures.studies import alone
+from analysis.studies.psi import HIDE_THE_OWNER as FIGURE
+from analysis.studies.psi import alone
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry

@@ -29,7 +29,7 @@ def here(here: Path) -> Path:
 
 @pytest.mark.long
 def test_a_sound_scenario_passes(command):
-    said = command.done("audit", "sound.toml", *QUICK)
+    said = command.done("audit", "sound.toml", *QUICK, "--details")
     verdict, strongest, advice, pair, answer, run, made_up, *facts = said.out.splitlines()
     assert pair.startswith("neighbouring datasets: row ")
     assert " is replaced by row " in pair
@@ -58,7 +58,7 @@ def test_a_refuted_claim_exits_with_3(command):
 
 
 def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command):
-    said = command.done("audit", "sound.toml", "--canaries", "4", "--answers", "2000")
+    said = command.done("audit", "sound.toml", "--canaries", "4", "--answers", "2000", "--details")
     verdict, _, left, pair, answer, guessed, *_, limits, most = said.out.splitlines()
     assert pair.endswith("; a fair coin chooses each of 4 canary records from two")
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")

@@ -10,10 +10,10 @@ import pytest
 from asyncdp_sim.cli.catalogue import BEYOND, MARKS, SECONDS, listed
 from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.describe.names import schema_text
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.catalogue import catalogue, commented, entry
 from asyncdp_sim.scenario.files import SCHEMA_FILE
+from asyncdp_sim.sentences.names import schema_text
 from tests.directories import manifest
 from tests.documents.listed import marks
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.describe.names import schema_text
 from asyncdp_sim.scenario import SCHEMA_LINE, load
+from asyncdp_sim.sentences.names import schema_text
 from tests.cli.scenes import SMALL
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "asyncdp_sim" / "catalogue"

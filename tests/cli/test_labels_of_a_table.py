@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.table_profile import look
-from asyncdp_sim.data.tables.encodings import ClassLabels
+from asyncdp_sim.data.tables.encodings import ClassLabels, names_in
 from asyncdp_sim.learning.objectives import Squared
 from asyncdp_sim.runs.scored import HeldOut, _together
 from tests.directories import manifest
@@ -77,7 +78,7 @@ def without_labels(site, yes, row):
 def test_spellings_of_a_class_are_one_class(tmp_path, name):
     seen, data = built(table(tmp_path, SPELLINGS[name]))
     assert len(seen.classes) == 2
-    assert not any("of no class" in note for note in data.notes)
+    assert not any("unknown class" in note for note in data.notes)
     for x, y in zip(data.features, data.targets, strict=True):
         assert set(y.tolist()) == {-1.0, 1.0}
         assert ((x[:, 0] > x[:, 0].mean()) == (y > 0)).mean() > 0.8
@@ -86,11 +87,34 @@ def test_spellings_of_a_class_are_one_class(tmp_path, name):
 def test_spellings_are_named():
     def said(name):
         frame = pd.Series([SPELLINGS[name]("Nord", bool(row % 2), row // 2) for row in range(80)])
-        from asyncdp_sim.data.column_profile import Beside, target_looked_at
+        from asyncdp_sim.data.column_profile import target_looked_at
+        from asyncdp_sim.data.tables.column_type import Beside
 
         return target_looked_at(frame, "outcome", Beside()).suspicious
 
     assert said("capitals among public ones")[1] == "one class each: 'No' as 'NO'; 'Yes' as 'YES'"
+
+
+@together
+@pytest.mark.parametrize(
+    ("cells", "names"),
+    [
+        (["True", "true", "False", "false", "false"], ("false", "True")),
+        (["Yes", "no"], ("no", "Yes")),
+        (["b", "A"], ("A", "b")),
+    ],
+)
+def test_capitals_do_not_decide_which_class_is_the_positive_one(cells, names):
+    assert names_in(pd.Series(cells, dtype=object)) == names
+
+
+def test_texts_without_public_rows_are_refused_by_the_line_that_names_their_classes(tmp_path):
+    path = table(tmp_path, lambda _, yes, __: usual(yes))
+    with pytest.raises(DataError, match=r'data.columns.outcome = { kind = "classes", values = \['):
+        TableData(
+            path=str(path), target="outcome", split={"column": "site"}, features=1,
+            public_records=0, preprocessing="none",
+        ).build(4, None, Streams(1))  # fmt: skip
 
 
 def test_names_that_differ_in_capitals_alone_stay_apart_where_they_are_declared():
@@ -109,7 +133,8 @@ def test_an_owner_without_a_label_is_named_with_the_line_that_leaves_it_out(tmp_
 def test_unknown_classes_are_counted_as_such(tmp_path):
     _, data = built(table(tmp_path, lambda _, yes, row: "?" if row in (3, 7) else usual(yes)))
     assert (
-        "From private rows: of no class, so missing: 2 cells of the target 'outcome'." in data.notes
+        "From private rows: unknown class '?' (2), so missing: 2 cells of the target 'outcome' "
+        "(Tal 2)." in data.notes
     )
 
 

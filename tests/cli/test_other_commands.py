@@ -30,7 +30,7 @@ FILES = {"small.toml": SMALL, "sweep.toml": SWEEP}
 
 
 def test_check_describes_and_writes_nothing(command, here):
-    said = command.done("check", "small.toml", "sweep.toml")
+    said = command.done("check", "small.toml", "sweep.toml", "--details")
     assert said.err == ""
     first, second = said.out.split("sweep.toml: valid")
     assert first.startswith("small.toml: valid\n")
@@ -45,7 +45,7 @@ def test_check_predicts_a_locked_learner(command, here):
     """Oracle 12: N/(1 + Nρ), Nρ/(1 + Nρ), (N−1)ρ/(1 + (N−1)ρ) at N = 3, ρ = 0.1."""
     text = SMALL.replace('kind = "gamma"', 'kind = "poisson"').replace("cv = 0.5\n", "")
     (here / "poisson.toml").write_text(text, encoding="utf-8")
-    said = command.done("check", "poisson.toml")
+    said = command.done("check", "poisson.toml", "--details")
     predicted = {
         "throughput": 3 / 1.3, "learner busy": 0.3 / 1.3, "requests refused": 0.2 / 1.2
     }  # fmt: skip

@@ -8,39 +8,27 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.words import interval
 from asyncdp_sim.results import write as result
 from asyncdp_sim.trace import EventKind
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP, rates
 from tests.directories import contents, manifest
 
-CATEGORY = pa.dictionary(pa.int8(), pa.string())
-I2, I4, I8, F8 = pa.int16(), pa.int32(), pa.int64(), pa.float64()
 TABLES = {
-    "updates": {
-        "replicate": I4, "k": I4, "tick": I8, "time": F8, "owner": I4, "read_tick": I8,
-        "staleness": I4, "message": I8,
-    },
-    "curve": {
-        "replicate": I4, "k": I4, "tick": I8, "time": F8, "relative_fitness": F8, "fitness": F8,
-    },
-    "owners": {
-        "replicate": I4, "owner": I4, "records": I8, "epsilon": F8, "epsilon_spent": F8,
-        "attacker_power": F8, "attacker_advantage": F8,
-        "answers_released": I4, "updates": I4, "attempts": I4, "refused": I4, "collided": I4,
-        "lost": I4, "online_fraction": F8,
-    },
-    "events": {
-        "replicate": I4, "seq": I8, "tick": I8, "time": F8, "kind": CATEGORY, "owner": I4,
-        "message": I8, "attempt": I2, "detail": CATEGORY,
-    },
-    "models": {"replicate": I4, "coordinate": I4, "theta_L": F8},
-    "optimum": {"coordinate": I4, "theta": F8},
-}  # fmt: skip
-"""CONTRACT, "The result directory"."""
+    "updates": "replicate k tick time owner read_tick staleness message",
+    "curve": "replicate k tick time relative_fitness fitness",
+    "owners": (
+        "replicate owner records epsilon epsilon_spent attacker_power attacker_advantage "
+        "answers_released updates attempts refused collided lost online_fraction"
+    ),
+    "events": "replicate seq tick time kind owner message attempt detail",
+    "models": "replicate coordinate theta_L",
+    "optimum": "coordinate theta",
+}
+"""CONTRACT, "The result directory"; types stand with the columns, in ``results/columns.toml``."""
 
 SUMMARY = {
     "updates", "simulated_time", "throughput", "utilisation", "offered_load", "delivered_load",
@@ -78,7 +66,7 @@ def leftovers(folder: Path) -> list[str]:
 
 
 def test_says_what_matters_and_where_the_result_is(command, here):
-    said = command.done("run", "small.toml", "--out", "result")
+    said = command.done("run", "small.toml", "--out", "result", "--details")
     table = dict(line.split("  ", 1) for line in said.out.splitlines() if "  " in line)
     assert table["replicates"].strip() == "2"
     assert table["updates"].strip() == "12 per replicate"
@@ -86,7 +74,7 @@ def test_says_what_matters_and_where_the_result_is(command, here):
     assert "theory" not in table["throughput"]  # clocks are gamma
     assert table["private"].strip() == "yes (ε = 1 per owner)"
     poisson = ("--set", "clock.kind=poisson")
-    said_so = command.done("run", "small.toml", "--out", "poisson", *poisson).out
+    said_so = command.done("run", "small.toml", "--out", "poisson", "--details", *poisson).out
     [line] = [line for line in said_so.splitlines() if line.startswith("throughput")]
     assert " (theory " in line
     *_, where, see, what, page, again = said.out.splitlines()
@@ -106,8 +94,8 @@ def test_says_what_matters_and_where_the_result_is(command, here):
     assert names[0] == first[0]
     summary = manifest(here / "result")["summary"]
     low, high = summary["intervals"]["throughput"]
-    interval = f" {summary['throughput']:.3g} updates per unit, 95 % {low:.3g} … {high:.3g}"
-    assert table["throughput"].endswith(interval)
+    ends = f" updates per unit (95 % interval {interval(low, high)})"
+    assert table["throughput"].endswith(ends)
 
 
 def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here):
@@ -121,8 +109,7 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here)
         assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
     for name, columns in TABLES.items():
         schema = pq.read_schema(here / "whole" / f"{name}.parquet")
-        assert list(schema.names) == list(columns)
-        assert {field.name: field.type for field in schema} == columns
+        assert schema.names == columns.split()
 
 
 @pytest.mark.usefixtures("here")

@@ -3,10 +3,11 @@
 import io
 import re
 import sys
+from pathlib import Path
 
 from asyncdp_sim.cli.screen import note_all, show
 from asyncdp_sim.core.words import SCREEN
-from asyncdp_sim.privacy.label import label
+from asyncdp_sim.sentences.label import label
 from tests.cli.scenes import SMALL, SWEEP
 from tests.directories import manifest
 
@@ -15,13 +16,30 @@ LITTLE = ("run.updates=10", "run.replicates=2", "owners.records=300", "data.publ
 
 def test_reasons_are_said_once_and_privacy_comes_first(command, tmp_path, capsys):
     settings = [word for each in LITTLE for word in ("--set", each)]
-    said = command.done("run", "lending-timing", *settings, "--out", tmp_path / "r")
+    said = command.done("run", "lending-timing", *settings, "--out", tmp_path / "r", "--details")
     reason = "one draw of noise on all coordinates"
     assert f"\nbecause              {reason}" in said.out
     assert reason not in said.err
     assert "note: Synthetic twin" in said.err
     note_all(["what was run", "not private: why", "what was run"])
     assert capsys.readouterr().err == "note: not private: why\nnote: what was run\n"
+
+
+def test_what_no_decision_needs_is_printed_with_details_alone(command, tmp_path):
+    Path("s.toml").write_text(SMALL)
+    brief = command.done("run", "s.toml", "--out", tmp_path / "brief")
+    whole = command.done("run", "s.toml", "--out", tmp_path / "whole", "--details")
+    for name in ("replicates  ", "timing  ", "P(same owner twice)", "throughput  "):
+        assert f"\n{name}" in whole.out
+        assert f"\n{name}" not in brief.out
+    for name in ("ψ at the end  ", "private  ", "budget spent  "):
+        assert name in whole.out
+        assert name in brief.out
+    assert "--details prints 1 further note" in brief.err
+    checked = [command.done("check", "s.toml", *more).out for more in ((), ("--details",))]
+    assert "offered load: " not in checked[0]
+    assert "offered load: " in checked[1]
+    assert all("  privacy: ε 1 per owner" in text for text in checked)
 
 
 def test_long_lines_are_folded_on_a_terminal_alone(monkeypatch):

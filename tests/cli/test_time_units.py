@@ -80,10 +80,10 @@ def test_a_name_changes_no_number(command):
 
 
 def test_screens_print_times_in_the_unit(command):
-    checked = command.done("check", "days.toml", "--set", "run.until=50.0").out
+    checked = command.done("check", "days.toml", "--details", "--set", "run.until=50.0").out
     assert "T = 12 updates or until 50 days, seed 3" in checked
     assert "network: 3 ticks per day, an exchange takes 0.1 days on average" in checked
-    ran = command.done("run", "days.toml", "--out", "result").out
+    ran = command.done("run", "days.toml", "--out", "result", "--details").out
     assert " days per replicate\n" in ran
     assert " updates per day" in ran
     foreseen = command.done("forecast", "days.toml", "--details").out

@@ -66,6 +66,8 @@ COLUMNS = {
         placed(["2024-01-01", "2/2/24", "3/4/23", "4/5/23"], []), None, "several forms",
     ),
     "times of the day": (placed([f"{h:02d}:30" for h in range(24)], []), "number", ""),
+    "times that all differ": (placed([f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, 7)],
+                              []), "number", ""),
     "whole dollars": ([str(int(1000 * 1.04**row)) for row in range(ROWS)], "number",
                       "if these are ids"),
     "ids": ([str(5000 + row) for row in range(ROWS)], "drop", "consecutive"),
@@ -202,5 +204,13 @@ def test_private_targets_that_cannot_be_read_are_counted_apart(tmp_path, command
     frame.assign(days=cells).to_csv(tmp_path / "t.csv", index=False)
     assert proposed(command, tmp_path, "--epsilon", 5).code == 0
     said = " ".join(command.done("check", tmp_path / "s.toml").out.split())
-    assert "so missing: 2 cells of the target 'days'." in said
+    texts = {"days": "not numbers", "classes": "unknown class '<0.5' (1), 'unknown' (1)"}[target]
+    assert f"{texts}, so missing: 2 cells of the target 'days' (" in said
     assert "Records without a target: 3." in said
+
+
+def test_times_that_all_differ_are_no_ids(tmp_path):
+    """They begin with zeros, as ids do."""
+    cells = placed([f"{m // 60:02d}:{m % 60:02d}" for m in range(0, 1440, 7)], [])
+    found = next(c for c in seen(tmp_path, table(x=cells)).columns if c.name == "x")
+    assert (found.encoding.kind, found.suspicious) == ("number", ())

@@ -9,8 +9,9 @@ import pytest
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
-from asyncdp_sim.data.column_profile import Beside, looked_at
+from asyncdp_sim.data.column_profile import looked_at
 from asyncdp_sim.data.table_profile import OWNERS, TARGETS, likely, look
+from asyncdp_sim.data.tables.column_type import Beside
 from tests.together import together
 
 N = 400

@@ -12,11 +12,9 @@ from asyncdp_sim.audits.claims import owed
 from asyncdp_sim.audits.per_answer import audit_answer
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.accountants.own import Pure
-from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
     LaplaceMechanism,
@@ -29,6 +27,8 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import set_path
+from asyncdp_sim.sentences.label import label, named_guarantee
+from asyncdp_sim.sentences.scenario import describe
 from tests import scenes
 from tests.conformance.members import examples, said
 from tests.conformance.planted import FAULTS

@@ -11,17 +11,17 @@ import pytest
 from asyncdp_sim.audits import first_audit
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import as_json
-from asyncdp_sim.forecasts.words import figures as in_words
-from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.results.manifest import digest
-from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.forecast import as_json
+from asyncdp_sim.sentences.forecast import figures as in_words
+from asyncdp_sim.sentences.label import label, named_guarantee
+from asyncdp_sim.sentences.result import figures
+from asyncdp_sim.sentences.scenario import describe
 from tests.conformance.members import examples, said
 from tests.one_in import one_in
 from tests.scenes import fields

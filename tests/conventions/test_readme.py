@@ -1,5 +1,6 @@
-"""Examples of the README work as they stand there."""
+"""Examples of the README work as they stand there, and so does what pages say in its place."""
 
+import math
 import random
 import re
 import tomllib
@@ -15,11 +16,12 @@ from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep
 from scenarios import command as scenarios
 from tests.cli.command import Command
-from tests.cli.pages import fenced
+from tests.cli.pages import commands, fenced, hold
 
 ROOT = Path(__file__).resolve().parents[2]
 FILE = ROOT / "README.md"
 README = FILE.read_text(encoding="utf-8")
+HOME = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 
 
 def test_the_python_example_runs(
@@ -27,16 +29,16 @@ def test_the_python_example_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     [(_, example)] = fenced(FILE, "python")
-    assert len(example.splitlines()) <= 10
+    assert sum(line != "" for line in example.splitlines()) <= 6
     exec(compile(example, "README.md", "exec", dont_inherit=True), {})
-    label, psi, *_ = capsys.readouterr().out.splitlines()
+    label, psi = capsys.readouterr().out.splitlines()
     assert label.startswith("Private as claimed: ε = 10 per owner")
     assert 0 < float(psi) < 1
     assert Path("psi.png").stat().st_size > 1000
 
 
 def test_the_scenario_for_a_table_of_ones_own_runs(tmp_path: Path, command: Command) -> None:
-    [(_, scenario)] = fenced(FILE, "toml")
+    scenario = fenced(ROOT / "docs" / "reference" / "scenario.md", "toml")[0][1]
     assert len(scenario.splitlines()) <= 25
     draw = random.Random(1)
     rows = ["site,age,dose,days"]
@@ -50,6 +52,21 @@ def test_the_scenario_for_a_table_of_ones_own_runs(tmp_path: Path, command: Comm
     assert "private              yes (ε = 10 per owner)" in said.out
     [median] = re.findall(r"ψ at the end +median ([\d.]+)", said.out)
     assert float(median) < 0.05
+
+
+@pytest.mark.documents
+@pytest.mark.usefixtures("here")
+def test_the_session_prints_what_it_shows(command: Command) -> None:
+    [(_, text)] = fenced(FILE, "console")
+    assert len(text.splitlines()) <= 20
+    told = [*commands(FILE.stem, False, text, {})]
+    assert [each.arguments[0] for each in told] == ["forecast", "run", "replay", "audit"]
+    for each in told:
+        hold(command, each)
+
+
+def test_it_is_short() -> None:
+    assert len(README.split()) <= 700
 
 
 def test_both_commands_are_where_the_ci_script_looks():
@@ -71,18 +88,18 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     assert asked == ["sweep", "twenty-small-banks", "--plot"]
     monkeypatch.chdir(tmp_path)
     screen = command.done(*asked, "--out", "twenty").out
-    assert screen.startswith("decision: ")  # above the table and the names of figures
+    assert screen.startswith("fit: ")  # above the table and the names of figures
     assert screen.index("result in twenty") < screen.index("figures/break-even.png")
     page = (tmp_path / "twenty" / "figures" / "captions.md").read_text(encoding="utf-8")
-    [decided] = re.findall(r"^decision: (At ε = 0.1, .* Join if .*gain\.)$", screen, re.M)
+    [decided] = re.findall(r"^fit: (At ε = 0.1, .* half of them\.)$", screen, re.M)
     assert f" {decided} " in page
     assert scenarios.main(["twenty-small-banks", "--out", "twenty"]) == 0
-    assert f"decision: {decided}\n" in capsys.readouterr().out
+    assert f"fit: {decided}\n" in capsys.readouterr().out
     [none, most] = re.findall(r"own model of (\d+) of\s20 owners; at ε = 10, of (\d+)\.", README)[0]
     drawn = pd.read_csv(tmp_path / "twenty" / "figures" / "break-even.csv", comment="#")
-    gains = drawn.groupby("epsilon").gains.sum()
+    gains = drawn.groupby("epsilon").fits_better.sum()
     assert gains.to_dict() == {0.1: int(none), 0.3: 0, 1.0: 0, 3.0: 7, 10.0: int(most)}
-    [best, middle] = re.findall(r"ψ is ([\d.]+) for the luckiest bank, and ([\d.]+)", README)[0]
+    [best, middle] = re.findall(r"ψ is ([\d.]+) for the luckiest bank, and ([\d.]+)", HOME)[0]
     own = drawn[drawn.epsilon == 10].psi_alone
     assert (f"{own.min():.3f}", f"{own.median():.3f}") == (best, middle)
     strict, loose = (drawn[drawn.epsilon == epsilon].iloc[0] for epsilon in (0.1, 10.0))
@@ -98,14 +115,14 @@ def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs() -> None:
 
 @pytest.mark.documents
 def test_other_loans_give_the_same_answer(tmp_path: Path) -> None:
-    """The README's sentence on other seeds: 0 banks gain at ε = 0.1, 15 to 20 at ε = 10."""
-    [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", README)[0]
+    """The sentence on other seeds: no smaller ψ at ε = 0.1, for 15 to 20 banks at ε = 10."""
+    [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", HOME)[0]
     gains = []
     for seed in range(2, 9):
         scenario = entry("twenty-small-banks").scenario((f"run.seed={seed}",))
         sweep(scenario, tmp_path / str(seed))
         drawn = break_even.FIGURE.picture(Sweep.read(tmp_path / str(seed))).table
-        at = [drawn["gains"][drawn["epsilon"] == epsilon].sum() for epsilon in (0.1, 10.0)]
+        at = [drawn["fits_better"][drawn["epsilon"] == epsilon].sum() for epsilon in (0.1, 10.0)]
         assert at[0] == 0
         gains.append(at[1])
     assert (min(gains), max(gains)) == (int(low), int(high))
@@ -113,6 +130,9 @@ def test_other_loans_give_the_same_answer(tmp_path: Path) -> None:
 
 @pytest.mark.documents
 def test_the_lessons_are_those_of_the_runs(tmp_path: Path, command: Command) -> None:
+    page = " ".join((ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8").split())
+    assert "ψ grows from 12 to 80" in page
+    assert "ends at ψ = 0.023" in page
     one_step = ("run", "lending-sound", "--set", "privacy.epsilon=0.1", "--out")
     assert "median 79.9," in command.done(*one_step, tmp_path / "sound").out
     lesson = command.done("run", "lending-convergence", "--out", tmp_path / "published").out
@@ -136,10 +156,33 @@ def test_commands_named_are_commands():
 
 def test_rows_of_speed_are_those_that_were_measured():
     measured = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8").splitlines()
-    [table] = re.findall(r"^\| what \| ours .*\n\| ---.*\n((?:\|.*\n)+)", README, re.M)
+    page = (ROOT / "docs" / "how-long.md").read_text(encoding="utf-8")
+    [table] = re.findall(r"^\| what \| ours .*\n\| ---.*\n((?:\|.*\n)+)", page, re.M)
     rows = table.splitlines()
     assert len(rows) == 4
     assert [row for row in rows if row not in measured] == []
+    [growth] = re.findall(r"^\| what grows \| by .*\n\|---.*\n((?:\|.*\n)+)", page, re.M)
+    for line in growth.splitlines():
+        what, sizes, times = (cell.strip() for cell in line.strip("|").split("|"))
+        [row] = [each for each in measured if each.startswith(f"| {re.split(r'[ ,]', what)[0]} | ")]
+        ends = [cell.split(", ")[:: len(cell.split(", ")) - 1] for cell in row.split(" | ")[1:3]]
+        assert (sizes, times) == (" to ".join(ends[0]), " to ".join(ends[1]))
+
+
+def test_what_epsilon_hides_is_as_the_page_says() -> None:
+    page = (ROOT / "docs" / "is-it-enough.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) % \|$", page, re.M)
+    assert [epsilon for epsilon, _ in rows] == ["0.1", "1", "3", "5", "10"]
+    for epsilon, said in rows:
+        most = min(0.01 * math.exp(float(epsilon)), 1 - 0.99 * math.exp(-float(epsilon)))
+        assert float(said) == pytest.approx(100 * most, rel=0.025)
+
+
+def test_extras_of_the_page_are_those_of_the_package() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"^\| `([\w-]+)` \| \d+ MB", page, re.M)
+    assert {*named, "suite", "lint"} == set(project["optional-dependencies"])
 
 
 def test_pages_that_are_linked_are_there():

@@ -1,29 +1,26 @@
-"""Blocks of ``docs/parts`` that come from the code: how a kind is written, and its oracles."""
+"""Blocks of ``docs/parts`` that come from the code: what a kind runs on, and its oracles."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import tomli_w
-
-from asyncdp_sim.core.specification import Spec, Variant, kind_of, members
-from asyncdp_sim.scenario.fields import examples_of
+from asyncdp_sim.core.specification import Variant, kind_of, members
 from tests.conformance.members import FAMILIES
-from tests.oracles import Basis, Oracle, basis_of, oracles_of
-from tests.unit.reference.pages import home
+from tests.oracles import Basis, basis_of, oracles_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ROOT / "docs" / "parts"
-SECTIONS = ("protocol", "algorithm")
-"""Families with a page for each member, and tables of a scenario that name a member."""
-TOGETHER = {
+PAGES = {
     "clock": "clocks.md",
     "law": "laws.md",
     "availability": "availability.md",
     "channel": "channels.md",
     "mechanism": "mechanisms.md",
+    "protocol": "protocols.md",
+    "algorithm": "algorithms.md",
 }
-"""Families with one page for all members."""
+"""Families with a page of all their members."""
+SHOWN = 2
+"""Oracles that a section names, those of the fewest kinds; the page of oracles has all."""
 BLOCK = re.compile(
     r"(?<=<!-- oracles )([\w-]+)\.([\w-]+) -->\n(.*?)(?=<!-- end of oracles -->)", re.S
 )
@@ -31,15 +28,10 @@ BLOCK = re.compile(
 
 def expected() -> dict[Path, list[str]]:
     """Return every page that there has to be, with the members that it is about."""
-    pages = {
-        PARTS / family / f"{kind_of(member)}.md": [f"{family}.{kind_of(member)}"]
-        for family in SECTIONS
-        for member in members(FAMILIES[family])
+    return {
+        PARTS / name: [f"{family}.{kind_of(member)}" for member in members(FAMILIES[family])]
+        for family, name in PAGES.items()
     }
-    for family, name in TOGETHER.items():
-        kinds = [f"{family}.{kind_of(member)}" for member in members(FAMILIES[family])]
-        pages[PARTS / name] = kinds
-    return pages
 
 
 def told(page: str) -> list[str]:
@@ -67,67 +59,28 @@ def rewritten(page: str) -> str:
 
 
 def block(family: str, kind: str) -> str:
-    """Return the block of a member."""
+    """Return the block of a member: what it runs on, and what it is held against."""
     [member] = [each for each in members(FAMILIES[family]) if kind_of(each) == kind]
-    heading = ["## Validation"] if family in SECTIONS else []
-    written = [*_setting(family, member), *_fields(family), *heading, *_oracles(member)]
-    return "\n".join(written) + "\n"
-
-
-def _fields(family: str) -> Iterator[str]:
-    """Yield where the fields of a member are told."""
-    if family in SECTIONS:
-        yield f"Fields: [`{family}`](../../reference/{home(family)}).\n"
-
-
-def _setting(family: str, member: type[Variant]) -> Iterator[str]:
-    """Yield how a scenario writes an example of a member, and which protocols carry it."""
-    if family not in SECTIONS:
-        return
-    section = {family: _said(examples_of(member)[0])}
-    yield "## In a scenario"
-    yield "```toml"
-    yield tomli_w.dumps(section).strip()
-    yield "```\n"
+    lines = []
     if family == "algorithm":
         fitting = [each for each in members(FAMILIES["protocol"]) if member.runs_on(each)]
-        linked = [f"[{kind_of(each)}](../protocol/{kind_of(each)}.md)" for each in fitting]
-        yield f"Runs on {', '.join(linked)}.\n"
+        linked = [f"[{kind_of(each)}](protocols.md#{kind_of(each)})" for each in fitting]
+        lines.append(f"Runs on {', '.join(linked)}.")
+    return "\n".join([*lines, _oracles(family, member)]) + "\n"
 
 
-def _said(kind: Spec) -> dict[str, object]:
-    """Return the fields in which a specification is not as it would be without a word."""
-    written = kind.model_dump(mode="json")
-    said: dict[str, object] = {"kind": written["kind"]}
-    for name, field in type(kind).model_fields.items():
-        value = getattr(kind, name)
-        if name == "path":
-            said[name] = Path(value).name
-        elif isinstance(value, Spec):
-            said[name] = _said(value)
-        elif name != "kind" and value is not None and value != field.default:
-            said[name] = written[name]
-    return said
-
-
-def _oracles(member: type[Variant]) -> Iterator[str]:
-    """Yield what a member is held against, or that it is against nothing."""
+def _oracles(family: str, member: type[Variant]) -> str:
+    """Return what a member is held against: its basis, and the oracles of its own family."""
     basis = basis_of(member)
     if basis is Basis.unverified:
-        yield f"Basis: **{basis.words}**. No test compares its numbers with anything independent."
-        return
-    yield f"Basis: **{basis.words}**.\n"
-    yield "| measured | must equal | tested cases | tests |"
-    yield "| --- | --- | --- | --- |"
-    yield from (_row(oracle) for oracle in oracles_of(member))
-
-
-def _row(oracle: Oracle) -> str:
-    files = dict.fromkeys(test.split("::")[0] for test in oracle.tests)
-    tests = ", ".join(f"`tests/{file}`" for file in files)
-    note = "" if oracle.basis is Basis.exact else f" ({oracle.basis.words})"
-    said = (oracle.statistic, f"{oracle.formula}{note}", oracle.setting)
-    return "| " + " | ".join([*map(_plain, said), tests]) + " |"
+        return f"Basis: **{basis.words}**. No test compares its numbers with anything independent."
+    found = oracles_of(member)
+    named = {each.__name__ for each in members(FAMILIES[family])}
+    close = sorted((each for each in found if each.kinds[0] in named), key=lambda o: len(o.kinds))
+    own = [_plain(oracle.statistic) for oracle in close[:SHOWN]]
+    others = len(found) - len(own)
+    more = f"{others} [more](../verification/oracles.md)" if others > 0 else ""
+    return f"Basis: **{basis.words}**. Checked: {'; '.join(filter(None, (*own, more)))}."
 
 
 def _plain(text: str) -> str:

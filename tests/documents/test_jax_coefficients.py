@@ -14,7 +14,7 @@ from tests.documents.parts import ROOT
 from tests.verification.test_correlated_noise import left
 
 pytestmark = [pytest.mark.jax, pytest.mark.filterwarnings("default")]
-PAGE = (ROOT / "docs" / "privacy" / "owner.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "privacy" / "correlated-noise.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

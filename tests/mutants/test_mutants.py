@@ -11,7 +11,7 @@ from tests.together import together
 
 PACKAGES = (
     "kernel", "streams", "trace", "network", "learning", "privacy", "data", "theory", "forecasts",
-    "measures", "runs", "sweeps", "scenario", "results", "describe", "figures",
+    "measures", "runs", "sweeps", "scenario", "results", "sentences", "figures",
 )  # fmt: skip
 
 

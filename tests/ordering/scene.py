@@ -11,7 +11,7 @@ import numpy as np
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability import Availability, Churn
-from asyncdp_sim.network.channels.csma import Dcf, DcfMedium
+from asyncdp_sim.network.channels.csma import BianchiMedium, Dcf, FrozenMedium
 from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.laws import Constant, Source
 from asyncdp_sim.network.learner import Learner
@@ -187,10 +187,15 @@ class Counting(Dcf):
     counts: tuple[tuple[int, ...], ...]
 
     def open(self, kernel, streams, n_owners):  # noqa: ARG002
-        return CountingMedium(self, kernel, streams)
+        media = {"frozen": CountingFrozenMedium, "bianchi": CountingMedium}
+        return media[self.counting](self, kernel, streams)
 
 
-class CountingMedium(DcfMedium):
+class CountingMedium(BianchiMedium):
     def port(self, owner):
         counts = self._spec.counts[owner - 1]
         return partial(self._transmit, owner, (n / self.window(owner) for n in counts))
+
+
+class CountingFrozenMedium(FrozenMedium):
+    port = CountingMedium.port

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from asyncdp_sim.figures.references import hospital_law
+from asyncdp_sim.figures.psi_lines import hospital_law
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
 from scenarios.papers.hospital.figures import FIGURES
@@ -125,7 +125,7 @@ def test_the_law_of_figure_10(epsilon: float) -> None:
 
 
 def test_the_twins_hospitals_are_as_large_as_those_kept() -> None:
-    from asyncdp_sim.data.hospital.recipe import LEAST_RECORDS
+    from asyncdp_sim.data.hospital_data import LEAST_RECORDS
 
     assert LEAST_RECORDS == paper.LEAST_RECORDS
     assert paper.HOSPITALS < paper.HOSPITALS_IN_ALL

@@ -6,10 +6,10 @@ import pytest
 
 from asyncdp_sim.core import gone
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.describe.names import look_up
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from asyncdp_sim.scenario.paths import set_path
+from asyncdp_sim.sentences.names import look_up
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Laws of which any number of fresh rows can be drawn: the truth that verdicts are held against."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,11 @@ class Law:
         return 10.0 ** np.linspace(-1, 2, self.columns)
 
     @property
+    def common(self) -> np.ndarray:
+        """What joint models are around: the law of owners that are alike."""
+        return replace(self, away=0.0).truth
+
+    @property
     def truth(self) -> np.ndarray:
         generator = np.random.default_rng(11)
         shape = (max(1, self.classes - 1), self.columns)
@@ -46,9 +51,8 @@ class Law:
         return (common + self.away * generator.choice([-1.0, 1.0], shape)) / self.scale
 
     def joint(self, generator: np.random.Generator, count: int) -> LinearModels:
-        common = LawOfAll(self).coefficients
-        noise = generator.standard_normal((count, *common.shape)) * self.noise / self.scale
-        return LinearModels(common + noise, np.zeros((count, common.shape[0])))
+        noise = generator.standard_normal((count, *self.common.shape)) * self.noise / self.scale
+        return LinearModels(self.common + noise, np.zeros((count, len(self.common))))
 
     def rows(self, generator: np.random.Generator, count: int) -> OwnRows:
         persons = np.arange(count) // self.persons
@@ -63,18 +67,6 @@ class Law:
         chances = probabilities(z).cumsum(axis=1)
         y = (chances < generator.random((count, 1))).sum(axis=1)
         return OwnRows(x, np.minimum(y, self.classes - 1).astype(float), self.classes, persons)
-
-
-@dataclass(frozen=True)
-class LawOfAll:
-    """What joint models are around: the law of owners that are alike."""
-
-    law: Law
-
-    @property
-    def coefficients(self) -> np.ndarray:
-        alike = Law(self.law.classes, 0.0, self.law.noise, columns=self.law.columns)
-        return alike.truth
 
 
 def met(rows: OwnRows, joint: LinearModels) -> JointModels:

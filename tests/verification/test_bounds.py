@@ -12,10 +12,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from analysis.exact.gossip_map import gossip_map
-from analysis.exact.per_update import moments
-from asyncdp_sim.theory import bounds
-from asyncdp_sim.theory.bounds import (
+from analysis.exact import bounds
+from analysis.exact.bounds import (
     answer_noise,
     excess_bound,
     quadratic_slopes,
@@ -23,6 +21,8 @@ from asyncdp_sim.theory.bounds import (
     step_sizes,
     with_transient,
 )
+from analysis.exact.gossip_map import gossip_map
+from analysis.exact.per_update import moments
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 

@@ -197,7 +197,7 @@ def test_an_answer_costs_what_it_costs_with_independent_noise():
     assert spent == pytest.approx(2.0, rel=1e-6)
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "owner.md"
+PAGE = Path(__file__).parents[2] / "docs" / "privacy" / "correlated-noise.md"
 
 
 def left(curvature, column, rounds=300):

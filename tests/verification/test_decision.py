@@ -13,19 +13,18 @@ from scipy.stats import binom
 
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.decision import (
+    JointModels,
     LinearModels,
     OwnRows,
     Verdict,
+    cross_validation,
+    gain,
     judge_by_cross_validation,
 )
 from asyncdp_sim.decision.adapted import pulled
 from tests.verification.decision_laws import SIGMA, Law, met, on_fresh_rows, true_gain
 
 pytestmark = pytest.mark.oracle("gain of an owner and its interval")
-
-NEGLIGIBLE = 0.01
-"""Share of the own error by which a truth may lie beside an interval of no width: where adapting is
-to use the own model, the gain of these rows is exactly 0, and that of new ones a little more."""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -49,12 +48,9 @@ def by_folds(law: Law, seed: int, count: int, repeats: int):
 
 def require_honest(gains, true: float, error: float) -> None:
     """Coverage within the binomial band of 95 %, and hardly any verdict wrong."""
-    covered = sum(
-        gain.gain.low - 2 * error <= true <= gain.gain.high + 2 * error
-        or (gain.gain.half_width == 0 and abs(true) <= NEGLIGIBLE * gain.own)
-        for gain in gains
-    )
+    covered = sum(gain.gain.low - 2 * error <= true <= gain.gain.high + 2 * error for gain in gains)
     assert covered >= binom.ppf(1e-3, len(gains), 0.95)
+    assert all(gain.gain.half_width > 0 for gain in gains)
     signs = {Verdict.GAINS: 1, Verdict.WORSE: -1}
     wrong = [
         gain
@@ -170,3 +166,122 @@ def test_all_ways_judge_honestly(law, count):
     true, error = truth(law, count, draws)
     require_honest([on_fresh_rows(law, s, count, 30, 6) for s in range(owners)], true, error)
     require_honest([by_folds(law, s, count, 2) for s in range(owners)], true, error)
+
+
+OWNERS = 40
+SMALL = ((Law(noise=0.05), 25), (Law(noise=1.2), 200))
+"""Rows leave most of what is uncertain in the first law, and the others' rows in the second one."""
+
+
+def asked_with_redraws(law: Law, count: int, seed: int, reused: bool):
+    """Judge an owner by joint models of eight redraws, two runs each, as `forecast --as` does."""
+    generator = np.random.default_rng([seed, 4])
+    rows, around = law.rows(generator, count), law.joint(generator, 8)
+    which = np.repeat(np.arange(8), 2)
+    drawn = around.coefficients[np.zeros(16, dtype=int) if reused else which]
+    runs = Law(noise=0.01).joint(generator, 16).coefficients - law.common
+    joint = LinearModels(drawn + runs, np.zeros((16, 1)))
+    models = JointModels(joint.scores(rows.columns), joint, redraw=which)
+    options = {"own_best": "linear", "repeats": 1}
+    return judge_by_cross_validation(rows, models, SIGMA, generator, **options)
+
+
+def a_tie(seed: int):
+    """Judge an owner whose targets are all alike: models differ by rounding."""
+    generator = np.random.default_rng([seed, 5])
+    rows = OwnRows(generator.standard_normal((30, 2)), np.full(30, 0.1), 0, np.arange(30))
+    joint = LinearModels(np.zeros((4, 1, 2)), np.full((4, 1), 0.1) * (1 - 1e-15 * (seed % 2)))
+    options = {"own_best": "linear", "repeats": 1}
+    return judge_by_cross_validation(rows, met(rows, joint), SIGMA, generator, **options)
+
+
+@cache
+def true_gains(law: Law, count: int, draws: int = 150) -> np.ndarray:
+    """Return the gain, and that of the joint model as it is, each with its standard error."""
+    found = [on_fresh_rows(law, 10_000 + seed, count, 1_500, 3) for seed in range(draws)]
+    values = np.array([(each.gain.value, each.joint_gain.value) for each in found])
+    return np.stack([values.mean(axis=0), values.std(axis=0, ddof=1) / sqrt(draws)], axis=1)
+
+
+def complaints(*, reused: bool = False) -> set[str]:
+    """Return what a benchmark of two laws, 40 owners each, finds wrong with intervals, verdicts."""
+    faults = set()
+    for law, count in SMALL:
+        asked = [asked_with_redraws(law, count, seed, reused) for seed in range(OWNERS)]
+        for name, (true, error) in zip(("gain", "joint_gain"), true_gains(law, count), strict=True):
+            said = [getattr(each, name) for each in asked]
+            covered = sum(each.low <= true <= each.high for each in said)
+            if covered < binom.ppf(1e-3, OWNERS, 0.95):
+                faults.add("intervals miss")
+            values = np.array([each.value for each in said])
+            spread = np.hypot(np.std(values, ddof=1) / sqrt(OWNERS), error)
+            if abs(values.mean() - true) > 4 * spread:
+                faults.add("gains are biased")
+        true = true_gains(law, count)[0, 0]
+        signs = [{Verdict.GAINS: 1, Verdict.WORSE: -1}.get(each.verdict, 0) for each in asked]
+        if sum(sign * true < 0 for sign in signs) > binom.ppf(0.999, OWNERS, 0.05):
+            faults.add("verdicts are wrong")
+    if any(a_tie(seed).verdict is not Verdict.NO_DIFFERENCE for seed in range(OWNERS)):
+        faults.add("ties decide")
+    return faults
+
+
+def _no_variance_of_rows(monkeypatch):
+    monkeypatch.setattr(cross_validation, "of_rows", lambda *_: (0.0, 59.0))
+    monkeypatch.setattr(cross_validation, "of_choices", lambda _: 0.0)
+
+
+def _ties_decide(monkeypatch):
+    def signs(found, *_, **__):
+        return Verdict.GAINS if found.low >= 0 else Verdict.UNDECIDED
+
+    monkeypatch.setattr(gain, "verdict_of", signs)
+
+
+def _own_model_has_seen_all(monkeypatch):
+    without = cross_validation._Models.without
+    monkeypatch.setattr(
+        cross_validation._Models, "without", lambda models, out: without(models, out[:0])
+    )
+
+
+def _strength_chosen_in_hindsight(monkeypatch):
+    chosen = cross_validation._chosen
+
+    def hindsight(models, joint, out, inner):
+        own, strengths = chosen(models, joint, out, inner)
+        fair, uses = models.uses(joint, out)
+        tested = models.rows.take(out)
+        errors = tested.errors(uses.scores(tested.columns, fair.scores[:, out])).sum(axis=-1)
+        return own, np.broadcast_to(cross_validation.least(errors), strengths.shape)
+
+    monkeypatch.setattr(cross_validation, "_chosen", hindsight)
+
+
+@pytest.mark.long
+def test_a_small_benchmark_finds_nothing_wrong():
+    assert complaints() == set()
+
+
+@pytest.mark.long
+@pytest.mark.no_evidence
+@pytest.mark.parametrize(
+    ("plant", "noticed"),
+    [
+        (_no_variance_of_rows, "intervals miss"),
+        (_ties_decide, "ties decide"),
+        (_own_model_has_seen_all, "gains are biased"),
+        (_strength_chosen_in_hindsight, "gains are biased"),
+    ],
+)
+def test_a_small_benchmark_notices_a_planted_fault(plant, noticed, monkeypatch):
+    for law, count in SMALL:
+        true_gains(law, count)  # of the right code
+    plant(monkeypatch)
+    assert noticed in complaints()
+
+
+@pytest.mark.long
+@pytest.mark.no_evidence
+def test_a_small_benchmark_notices_redraws_that_are_reused():
+    assert "intervals miss" in complaints(reused=True)

@@ -24,13 +24,13 @@ from asyncdp_sim.learning.recording import GradientMonitor, Observed, largest, l
 from asyncdp_sim.learning.replay import CellTask, fold
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
-from asyncdp_sim.privacy.label import label
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.account import judge, summary
+from asyncdp_sim.runs.outcome import warnings
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.warnings import warnings
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.trace import ExchangeOutcome
 from tests.huber import HuberLoss
 from tests.one_in import one_in

@@ -135,7 +135,7 @@ def test_delta_leaves_half_of_the_doubt_and_too_many_canaries_none() -> None:
     assert bounds.doubt_left(1e-3, 1e-5, found.canaries) == pytest.approx(0.5e-3)
     many = audit_once(scene(*gaussian), 200, 1e-3)
     assert many.epsilon == many.most == many.tight == 0
-    assert "cannot be exceeded: 200 times δ is too much for the confidence" in many.describe()
+    assert "undecided: 200 times δ is too much for the confidence" in many.describe()
     assert "stated 1, δ = 1e-05" in many.describe()
 
 

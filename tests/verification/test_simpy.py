@@ -1,4 +1,4 @@
-"""SimPy's own tests pass on the kernel, but for a few, whose reasons ``docs/simpy.md`` gives.
+"""SimPy's own tests pass on the kernel, but for a few, whose reasons ``docs/recipes.md`` gives.
 
 They come from the source distribution of the installed version, which pip downloads at run time.
 """
@@ -17,7 +17,7 @@ from tests.nightly.reports import ROOT
 pytestmark = pytest.mark.no_evidence
 
 DIFFERENT = re.compile(r"^\| `(test_\w+)` \| [^|]+\. \|$", flags=re.MULTILINE)
-"""A row of the table in ``docs/simpy.md``: a test of SimPy's that fails on the kernel, and why."""
+"""A row of ``docs/recipes.md``: a test of SimPy's that fails on the kernel, and why."""
 LEFT_OUT = ("test_rt.py", "test_benchmark.py")
 """Tests of the environment in real time, and of speed, which need a plugin."""
 ON_THE_KERNEL = """
@@ -53,7 +53,7 @@ def test_simpys_own_tests_pass_on_the_kernel(tmp_path: Path) -> None:
     assert code == 1, said
     outcomes = re.findall(r"^(PASSED|FAILED|ERROR) tests/\w+\.py::(\S+)", said, flags=re.MULTILINE)
     failed = sorted(test for outcome, test in outcomes if outcome != "PASSED")
-    page = (ROOT / "docs" / "simpy.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
     assert failed == sorted(DIFFERENT.findall(page))
     assert len(failed) <= 4
     assert len(outcomes) > 130  # of 132 in SimPy 4.1.2

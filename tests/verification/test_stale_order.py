@@ -62,9 +62,9 @@ def differences(scene, bend=lambda late: late, louder=1.0):
     task, traces = found.problem.task, found.traces
     owners = np.stack([trace.updates["owner"] - 1 for trace in traces])
     late = bend(np.stack([trace.updates["staleness"] for trace in traces]))
-    algorithm = scene.algorithm.one_central
+    algorithm = scene.algorithm
     often = scene.owners.count * np.array(scene.protocol.chances(scene.owners.count))
-    process = central_map(task.objective, algorithm.step, often)
+    process = central_map(task.objective, algorithm.step * algorithm.server_step, often)
     ks = np.array([20, 40])
     course = stale_course(
         process, owners, late, ks, algorithm.weight(late), initial=algorithm.initial

@@ -137,7 +137,7 @@ def test_a_forecast_by_another_accountant_is_seen() -> None:
 @pytest.mark.long
 def test_a_forecast_with_a_quarter_more_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """By as many runs as a forecast makes where its first ones leave an owner undecided."""
-    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.simulated"), "RUNS", 100)
+    monkeypatch.setattr(import_module("asyncdp_sim.forecasts.population"), "RUNS", 100)
     told = banks("ε adds up", (*SMALL, "privacy.epsilon=24"))
     assert abs(compared("ε adds up", SMALL, 100, told).z) > LIMIT
 

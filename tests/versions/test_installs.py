@@ -54,7 +54,7 @@ report run
 """
 """Every command, in an order in which one makes what another reads."""
 LEAN = ("matplotlib", "networkx", "jinja2", "markupsafe")
-"""What the README says can be left out."""
+"""What docs/install.md says can be left out."""
 
 
 def run(*words: str | Path, folder: Path) -> str:

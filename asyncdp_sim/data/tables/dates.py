@@ -30,12 +30,13 @@ _OTHERS = (
     (r"\d{4}-?W\d\d", "week", "write them as their first day, 2024-04-01"),
 )  # fmt: skip
 
-_PLURAL = {
+OTHERS = {
     "time of day": "times of day",
     "duration": "durations",
     "quarter": "quarters",
     "week": "weeks",
 }
+"""Times that are not read, and their plurals."""
 
 
 def forms_of(texts: Mapping[str, int]) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ def other_times(texts: Mapping[str, int]) -> tuple[str, str] | None:
     for pattern, kind, advice in _OTHERS:
         form = re.compile(pattern)
         if all(form.fullmatch(text.strip()) is not None for text in texts):
-            return kind, f"{_PLURAL[kind]} in this form are not read: {advice}"
+            return kind, f"{OTHERS[kind]} in this form are not read: {advice}"
     return None
 
 

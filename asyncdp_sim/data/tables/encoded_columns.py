@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import if_any
-from asyncdp_sim.data.dataset import FROM_PRIVATE, FileRows, require_column
-from asyncdp_sim.data.tables.encodings import Codes, Encoding, usual
+from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.words import key_of, shorten, some_of
+from asyncdp_sim.data.tables.encodings import Encoding, usual
 from asyncdp_sim.data.tables.preprocessing import Projection
+from asyncdp_sim.data.tables.quantities import Codes, texts_of
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, require_column
 from asyncdp_sim.data.tables.text_columns import cells, kinds_in, written
+from asyncdp_sim.data.unlike_owners import UnlikeOwners
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +27,7 @@ def encoded(
     declared: Mapping[str, Encoding],
     first_public: int,
     decimal: str,
+    beside: UnlikeOwners | None = None,
 ) -> tuple[Array, tuple[str, ...], tuple[str, ...]]:
     """Return columns as finite numbers, (rows, columns), their names, and what was done.
 
@@ -37,9 +41,11 @@ def encoded(
     first_public : int
         The row at which public rows begin, which go on to the end.
     decimal : str
+    beside : UnlikeOwners, optional
+        Compares owners.
     """
     codes = _learned(frame[names].iloc[first_public:], declared, decimal)
-    matrix, notes = _matrix(frame, codes, first_public)
+    matrix, notes = _matrix(frame, codes, first_public, beside)
     return matrix, tuple(part for code in codes.values() for part in code.names), notes
 
 
@@ -106,13 +112,16 @@ def own_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def _matrix(
-    frame: "pd.DataFrame", codes: Mapping[str, Codes], first_public: int
+    frame: "pd.DataFrame",
+    codes: Mapping[str, Codes],
+    first_public: int,
+    beside: UnlikeOwners | None = None,
 ) -> tuple[Array, tuple[str, ...]]:
     """Return columns as finite numbers, (rows, columns), and what was done."""
     width = sum(len(code.names) for code in codes.values())
     matrix, at, notes = np.empty((len(frame), width), order="F"), 0, list[str]()
     for name, code in codes.items():
-        filled, column_notes = encode(frame[name], code, first_public)
+        filled, column_notes = encode(frame[name], code, first_public, beside)
         matrix[:, at : at + len(filled)] = np.transpose(filled)
         at += len(filled)
         notes += column_notes
@@ -130,9 +139,13 @@ def _learned(
     }
 
 
-def encode(column: "pd.Series", codes: Codes, first_public: int) -> tuple[list[Array], list[str]]:
+def encode(
+    column: "pd.Series", codes: Codes, first_public: int, beside: UnlikeOwners | None = None
+) -> tuple[list[Array], list[str]]:
     """Return what becomes of a column, and in words how, and of how many private cells."""
     read = codes.read(column)
+    if beside is not None and codes.measured:
+        beside.add(str(column.name), read.values[0], read.misfits)
     lost = read.misfits.copy() if len(read.values) == 0 else np.zeros(len(column), dtype=np.bool_)
     for values, unknown in zip(read.values, codes.unknown, strict=True):
         gaps = np.isnan(values)
@@ -144,6 +157,14 @@ def encode(column: "pd.Series", codes: Codes, first_public: int) -> tuple[list[A
     return read.values, [sentence for sentence in sentences if sentence is not None]
 
 
+def _counted(column: "pd.Series") -> str:
+    """Return the two most frequent texts of cells, and how many cells have each."""
+    counts = texts_of(column)
+    ranked = sorted(counts, key=lambda text: (-counts[text], text))
+    few = ", ".join(f"{shorten(text)!r} ({counts[text]})" for text in ranked[:2])
+    return few + ", …" * (len(ranked) > 2)
+
+
 def target_of(
     frame: "pd.DataFrame",
     name: str,
@@ -151,10 +172,12 @@ def target_of(
     declared: Mapping[str, Encoding],
     first_public: int,
     decimal: str,
+    owner: str | None,
 ) -> tuple[Array, tuple[str, ...]]:
-    """Return the targets, NaN where a cell is none, and how many private ones cannot be read.
+    """Return the targets, NaN where a cell is none, and which private ones cannot be read.
 
-    What is no number is for public rows to say.
+    What is no number is for public rows to say. Cells that cannot be read are counted by what
+    stands there, and by the column ``owner``.
 
     Raises
     ------
@@ -172,12 +195,23 @@ def target_of(
             raise _of_texts(frame, name, places, none, first_public, decimal)
     if np.isnan(values).all():
         rule = "allowed is a column of numbers, this one has none"
+        if none.any():
+            classes = f'data.columns.{key_of(name)} = {{ kind = "classes", values = [...] }}'
+            rule += f"; {classes} names the classes of a column of texts"
         raise DataError([Fault("data.target", f"the column {name!r}", rule)])
-    misfits = int(np.count_nonzero(none[:first_public]))
-    labels = name in declared and declared[name].labels is not None
-    called = "of no class" if labels else "not numbers"
-    sentence = FROM_PRIVATE + called + ", so missing: {misfits} cells of the target {column!r}."
-    return values, if_any(sentence, misfits=misfits, column=name)
+    unread = frame[:first_public][none[:first_public]]
+    if len(unread) == 0:
+        return values, ()
+    fields: dict[str, Any] = {"misfits": len(unread), "column": name}
+    called = "not numbers"
+    if name in declared and declared[name].labels is not None:
+        called, fields["texts"] = "unknown class {texts}", _counted(unread[name])
+    sentence = f"{FROM_PRIVATE}{called}, so missing: {{misfits}} cells of the target {{column!r}}"
+    if owner is not None and owner in unread:
+        whose = unread[owner].astype(object).value_counts()
+        fields["owners"] = some_of([f"{who} {n}" for who, n in whose.items() if n > 0], 5)
+        sentence += " ({owners})"
+    return values, (FormattedMessage(sentence + ".", **fields),)
 
 
 def _of_texts(

@@ -12,15 +12,15 @@ import io
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.data.dataset import Rows
+from asyncdp_sim.core.messages import FormattedMessage
 from asyncdp_sim.data.tables.limits import opened, require_cells
+from asyncdp_sim.data.tables.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,6 +34,8 @@ _OTHERS = ("cp1251", "cp949", "shift_jis", "gb18030", "big5", "cp1250", "koi8-r"
 """Charsets whose texts are looked at where those of the guess are no words."""
 _NO_WORD = re.compile(r"[^\x00-\x7f]{3}")
 _SHORTEST = 60
+UNNAMED = "Unnamed: "
+"""In front of the place of a column that has no name."""
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _LONGEST = 1_000_000
 """Largest number of bytes of a line that are read."""
@@ -65,6 +67,8 @@ class FileForm:
         Lines before the header, such as ``sep=;``.
     guess : bytes
         A line that is not ASCII, where the charset is a guess; empty where it is none.
+    numbered : tuple of str
+        Names of columns that have one name in the header, as they are called here.
     """
 
     separator: str = ","
@@ -72,26 +76,37 @@ class FileForm:
     charset: str = "utf-8"
     skip: int = 0
     guess: bytes = field(default=b"", compare=False, repr=False)
+    numbered: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def describe(self) -> str:
         """Return the form in words."""
         mark = "comma" if self.decimal == "," else "point"
         return f"{SEPARATORS[self.separator]} between cells, decimal {mark}, {self.charset}"
 
+    def renamed(self) -> tuple[str, ...]:
+        """Return in words how columns of one name are called; nothing where there are none."""
+        sentence = "Columns of one name are numbered: {names}."
+        names = ", ".join(map(repr, self.numbered))
+        return (FormattedMessage(sentence, names=names),) if names != "" else ()
+
     def doubts(self) -> list[str]:
-        """Return in words that the charset is a guess, and what else it may be."""
+        """Return in words what is assumed of the file: other names, or a charset."""
         if self.guess == b"":
-            return []
+            return [*self.renamed()]
+        return [*self.renamed(), self._guessed()]
+
+    def _guessed(self) -> str:
+        """Return in words that the charset is a guess, and what else it may be."""
         read = _as_read(self.guess, self.charset)
         if _NO_WORD.search(read) is None:
-            return [f"charset: {self.charset} is a guess; by it a line is {read!r}"]
+            return f"charset: {self.charset} is a guess; by it a line is {read!r}"
         others = [
             f"by {name} {text!r} (--charset {name})"
             for name in _OTHERS
             if (text := _as_read(self.guess, name)) != "" and text.isprintable()
         ]
         said = f"a question: the charset. By {self.charset}, a guess, a line is {read!r}"
-        return ["; ".join([said, *others[:4]])]
+        return "; ".join([said, *others[:4]])
 
 
 def _as_read(line: bytes, charset: str) -> str:
@@ -159,7 +174,14 @@ def form_of(
         cells = [cell for row in csv.reader(lines[1:], delimiter=separator) for cell in row]
         counted = Counter(_mark(cell) for cell in cells)
         decimal = "," if separator != "," and counted[","] > counted["."] else "."
-    return FileForm(separator, decimal, charset, 0 if stated is None else 1, guess)
+    form = FileForm(separator, decimal, charset, 0 if stated is None else 1, guess)
+    written = Counter(written_names(path, form))
+    numbered = [
+        name
+        for name in column_names(path, form)
+        if written[name] > 1 or (name not in written and not name.startswith(UNNAMED))
+    ]
+    return replace(form, numbered=tuple(numbered))
 
 
 def _looked_at(
@@ -282,9 +304,19 @@ def written_names(path: str, form: FileForm) -> list[str]:
 
 
 def column_names(path: str, form: FileForm) -> list[str]:
-    """Return the names of a CSV's columns; one that has none is named by its place, from 0."""
-    names = written_names(path, form)
-    return [name or f"Unnamed: {place}" for place, name in enumerate(names)]
+    """Return the names of a CSV's columns, each once.
+
+    One that has no name is named by its place, from 0; the second and later ones of a name are
+    numbered: x, x (2).
+    """
+    written = written_names(path, form)
+    names: list[str] = []
+    for place, name in enumerate(written):
+        name = name or f"{UNNAMED}{place}"
+        others = (f"{name} ({number})" for number in count(2))
+        free = (other for other in others if other not in written and other not in names)
+        names.append(next(free) if name in names else name)
+    return names
 
 
 def misplaced(path: str, form: FileForm) -> str | None:
@@ -319,30 +351,6 @@ def _rows(file: Any, form: FileForm, *, strict: bool = False) -> Iterator[list[s
     cells = csv.reader(lines, delimiter=form.separator, strict=strict)
     for number, row in enumerate(row for row in cells if len(row) > 0):
         yield [row[0].lstrip("\ufeff"), *row[1:]] if number == 0 else row
-
-
-def require_distinct(path: str, names: Sequence[str]) -> None:
-    """Refuse columns of one name: whichever was meant, it would be guessed.
-
-    Raises
-    ------
-    DataError
-        On ``data.path``.
-    """
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names, 1):
-        places.setdefault(name, []).append(place)
-    faults = [
-        Fault(
-            "data.path",
-            f"{path!r}, whose columns {' and '.join(map(str, at))} have one name",
-            "allowed is a name of its own for each",
-        )
-        for name, at in places.items()
-        if len(at) > 1 and name != ""
-    ]
-    if len(faults) > 0:
-        raise DataError(faults)
 
 
 BLOCK = 2**25

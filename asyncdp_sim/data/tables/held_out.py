@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
@@ -13,7 +13,10 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import about
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import FROM_PRIVATE, Rows, Source
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, Rows, Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HeldOutShare = Annotated[
     float,
@@ -149,7 +152,7 @@ def without_targets(
         option = " ".join(f"--without {shlex.quote(names[i])}" for i in none)
     sentence = (
         FROM_PRIVATE + "no record of {owners} has a target: {owners:their} answers spend ε on "
-        "nothing, and no score is of {owners:their} rows; {option} leaves them out."
+        "nothing, and no score is of {owners:their} rows, which {option} leaves out."
     )
     owners = Listed.from_numbers([i + 1 for i in none])
     return (FormattedMessage(sentence, owners=owners, option=option),)
@@ -199,3 +202,29 @@ def usage(
             total=total,
         ),
     )
+
+
+def codes_of(column: "pd.Series") -> Rows:
+    """Return whose each row is, from 0; a row without a name is a person of its own."""
+    import pandas as pd
+
+    codes, names = pd.factorize(column.astype(object).where(column.notna(), None))
+    nobody = codes < 0
+    codes = np.array(codes, dtype=np.int64)
+    codes[nobody] = len(names) + np.arange(np.count_nonzero(nobody))
+    return codes
+
+
+def ranks_of(column: "pd.Series") -> Array:
+    """Return how late each row is, from 0: equal values rank alike, rows without one first.
+
+    Numbers are ordered as numbers; where any value is none, all are ordered as texts, as dates such
+    as 2024-05-17 may be.
+    """
+    import pandas as pd
+
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    as_numbers = numbers.notna().eq(column.notna()).all()
+    values = numbers if as_numbers else column.astype(object).map(str, na_action="ignore")
+    codes, _ = pd.factorize(values, sort=True)
+    return np.asarray(codes, dtype=np.float64)

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.data.dataset import Encoded, Rows, Table
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
 from asyncdp_sim.data.tables.limits import opened
+from asyncdp_sim.data.tables.rows import Encoded, Rows, Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
-from asyncdp_sim.data.dataset import Rows, Table, frozen, said, set_aside, take
+from asyncdp_sim.data.tables.rows import Rows, Table, frozen, said, set_aside, take
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,10 @@
 
 import csv
 import hashlib
+import re
+import shlex
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,17 +16,23 @@ import numpy as np
 
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.files import not_parquet, unreadable
-from asyncdp_sim.data.dataset import FileRows, Rows, Source
 from asyncdp_sim.data.tables import file_form
 from asyncdp_sim.data.tables.file_form import MISSING, PLAIN, FileForm, OpenQuoteError, read_csv
 from asyncdp_sim.data.tables.limits import BYTES, TooMuch, require_at_most, require_cells
+from asyncdp_sim.data.tables.rows import FileRows, Rows, Source
 from asyncdp_sim.data.tables.text_columns import cells, written
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_ARCHIVES = {_ZIP: "a ZIP archive, as Excel's .xlsx", b"\xd0\xcf\x11\xe0": "an Excel file (.xls)"}
 KINDS = "allowed is a CSV (.csv, UTF-8), a gzipped CSV (.csv.gz) or a Parquet file (.parquet)"
+_UNIT = re.compile(
+    r"[\[(].*[\])]|[µmkdc]?[gmlLs]|[µmn]?mol/[lL]|[munpµ]?g/[dm]?[lL]|mm ?Hg|bpm|years?|yrs?|"
+    r"days?|d|hours?|h|min|[kM]?Wh?|°[CF]|%|[$€£¥]|USD|EUR|GBP|INR|BRL|count|n",
+)
+"""Units of a column, as they stand in a row of their own."""
 _PIECE_ROWS = 1_024
 _NO_TEXT = "the file is not text of its charset"
 
@@ -64,7 +73,10 @@ def read_table(
         its name says, without columns, with two of one name, or with several values in a cell.
     """
     names = column_names(path, form=form)
-    file_form.require_distinct(path, names)
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if len(twice) > 0:  # of Parquet; those of a CSV are numbered
+        problem = f"{path!r}, with several columns {twice[0]!r}"
+        raise DataError([Fault("data.path", problem, "allowed is a name of its own for each")])
     with _said_of(path, form):
         if path.endswith(".parquet"):
             _require_single(path, wanted, unused)
@@ -187,7 +199,8 @@ def _require_single(
         Fault(
             "data.path",
             f"{path!r}, whose column {field.name!r} holds several values in a cell ({field.type})",
-            "allowed is one; data.drop leaves a column out",
+            f"allowed is one; data.drop (of asyncdp data: --drop {shlex.quote(field.name)}) leaves "
+            "a column out",
         )
         for field in pq.read_schema(path)
         if pa.types.is_nested(field.type)
@@ -220,8 +233,10 @@ def _require_file(path: str) -> None:
     if file.stat().st_size == 0:
         raise _unreadable(path, "the file is empty")
     with file.open("rb") as begun:
-        if begun.read(len(_ZIP)) == _ZIP:
-            raise _unreadable(path, "a ZIP archive, as Excel's .xlsx: save a sheet as CSV")
+        called = _ARCHIVES.get(begun.read(len(_ZIP)))
+    if called is not None:
+        how = "save a sheet as CSV (in Excel: File, Save As, CSV UTF-8)"
+        raise _unreadable(path, f"{called}: {how}")
 
 
 def _unreadable(path: str, reason: str) -> DataError:
@@ -325,8 +340,11 @@ def require_one_header(
     numbers = [n for n, (x, none) in cells_of.items() if not none.any() and np.isfinite(x).any()]
     first = [frame[name].iloc[[at]] for name in numbers]
     names = [str(cell.iloc[0]) for cell in first if cells(cell, form.decimal)[1].all()]
-    if len(names) > 1 and len(names) == len(numbers) == len(set(names)):
-        problem = f"{path!r}, whose row 1 holds names ({', '.join(names[:3])}) in place of numbers"
+    units = len(names) > 0 and all(_UNIT.fullmatch(name.strip()) is not None for name in names)
+    if len(names) == len(numbers) and (units or 1 < len(names) == len(set(names))):
+        called = "units" if units else "names"
+        shown_names = ", ".join(names[:3])
+        problem = f"{path!r}, whose row 1 holds {called} ({shown_names}) in place of numbers"
         raise DataError([Fault("data.path", problem, "allowed is one header: delete that row")])
     same = [(frame[name].iloc[shown] == name).to_numpy() for name in frame.columns]
     again = np.flatnonzero(np.sum(same, axis=0) > len(same) / 2)

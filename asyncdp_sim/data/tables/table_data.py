@@ -5,7 +5,7 @@ public cells alone decide what that is.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -18,21 +18,15 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.dataset import (
-    Dataset,
-    Encoded,
-    FileRows,
-    Rows,
-    nearest,
-    raw_values,
-    require_column,
-)
-from asyncdp_sim.data.splits import ByColumn, InOrder, OwnerSplit, SplitKind, TableToSplit
+from asyncdp_sim.data.dataset import Dataset
+from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
 from asyncdp_sim.data.surrogates import (
-    PublicKnowledge,
+    Ground,
     PublicRows,
     PublicTable,
     StandIn,
+    publicly_known,
+    replaced,
     require_targets,
 )
 from asyncdp_sim.data.tables.encoded_columns import (
@@ -43,8 +37,8 @@ from asyncdp_sim.data.tables.encoded_columns import (
 )
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
+from asyncdp_sim.data.tables.held_out import codes_of, ranks_of
 from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.persons import codes_of, ranks_of
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import (
     column_names,
@@ -56,96 +50,19 @@ from asyncdp_sim.data.tables.read import (
     source_of,
     with_public_rows,
 )
+from asyncdp_sim.data.tables.rows import (
+    Encoded,
+    FileRows,
+    nearest,
+    raw_values,
+    require_column,
+)
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in
+from asyncdp_sim.data.unlike_owners import UnlikeOwners
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, eq=False)
-class Ground:
-    """The public data from which substitutes for a table's private rows are drawn.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        All rows, public ones last; of the private ones only the column that says whose they are
-        is looked at.
-    first : int
-        The first public row, from 0: so many are private.
-    public : Encoded
-        The public rows.
-    projection : Projection
-        What makes features of them.
-    apart : bool
-        Whether public rows are in a file of their own.
-    last : bool
-        Whether they are the last rows of the table.
-    """
-
-    frame: "pd.DataFrame"
-    first: int
-    public: Encoded
-    projection: Projection
-    apart: bool
-    last: bool
-
-    def repeated(self, times: int, column: str | None) -> "Ground":
-        """Return the same with each private row there so many times, with this column alone."""
-        import pandas as pd
-
-        seen = self.frame[[] if column is None else [column]]
-        parts = [*[seen.iloc[: self.first]] * times, seen.iloc[self.first :]]
-        return replace(self, frame=pd.concat(parts, ignore_index=True), first=times * self.first)
-
-
-def replaced(
-    stand_in: PublicRows,
-    split: SplitKind,
-    ground: Ground,
-    asked: TableToSplit,
-    streams: Streams | Scope,
-) -> tuple[Encoded, tuple[str, ...]]:
-    """Return a table of features, public rows last, and what the stand-in leaves out.
-
-    Parameters
-    ----------
-    stand_in : PublicRows
-    split : SplitKind
-        Tells whose rows public ones are like.
-    ground : Ground
-    asked : TableToSplit
-        How rows are given to owners; not used where a row's target has a say in that.
-    streams : Streams or Scope
-    """
-    public, first = ground.public, ground.first
-    knowledge, rows = publicly_known(split, ground, asked)
-    features, targets, count = knowledge.features, knowledge.targets, len(knowledge.targets)
-    drawn = stand_in.drawn(knowledge, streams)
-    x, y = np.empty((first + count, features.shape[1]), order="F"), np.empty(first + count)
-    left = np.ones(first, dtype=bool)
-    for places, (each_x, each_y) in zip(rows, drawn.owners, strict=True):
-        x[places], y[places], left[places] = each_x, each_y, False
-    x[:first][left], y[:first][left] = drawn.others
-    x[first:], y[first:] = features, targets
-    return replace(public, matrix=x, target=y), drawn.doubts
-
-
-def publicly_known(
-    split: SplitKind, ground: Ground, asked: TableToSplit
-) -> tuple[PublicKnowledge, list[Rows]]:
-    """Return what is public about a table, and which of its private rows are whose."""
-    public, projection, first = ground.public, ground.projection, ground.first
-    features, targets = projection.features(public.matrix), projection.targets(public.target)
-    count = len(targets)
-    whose = OwnerSplit([]) if split.by_target else split.owned(asked)
-    rows = [owner_rows[owner_rows < first] for owner_rows in whose.rows]
-    like = split.likened(whose, asked.values_of, first, count, ground.apart)
-    sizes = tuple(map(len, rows))
-    last = ground.last and count > 0
-    known = PublicKnowledge(features, targets, like, sizes, whose.names, first - sum(sizes), last)
-    return known, rows
 
 
 class TableData(TableRecipe):
@@ -264,7 +181,7 @@ class TableData(TableRecipe):
             yield from encoding.faults(key, self.public_records)
             if name in self.drop:
                 yield Fault(key, repr(encoding.kind), "allowed is nothing: data.drop names it")
-            if name == self.person:
+            if name == self.person and not encoding.makes_nothing:
                 yield Fault(
                     key, repr(encoding.kind), "allowed is nothing: the column names the persons"
                 )
@@ -314,10 +231,10 @@ class TableData(TableRecipe):
         request.require_owners(self.split)
         if self.from_stand_in:
             return self._stood_in(self._ground(), request)
-        (frame, places, decimal), key = self._frame(), self._split_key
+        (frame, places, form), key = self._frame(), self._split_key
         frame = self._replaced(frame, swap)
         gathering = Gathering()
-        table = self._encoded(frame, places, gathering, decimal)
+        table = self._encoded(frame, places, gathering, form)
         return self._dataset(
             table if swap is None else swap.scaled(table),
             lambda column: raw_values(frame, column, key),
@@ -333,8 +250,8 @@ class TableData(TableRecipe):
     def encoder(self) -> TableEncoder:
         if self._by_column is not self.split:
             return self.model_copy(update={"split": self._by_column}).encoder()
-        (frame, places, decimal), gathering = self._frame(), Gathering()
-        table = self._encoded(frame, places, gathering, decimal)
+        (frame, places, form), gathering = self._frame(), Gathering()
+        table = self._encoded(frame, places, gathering, form)
         gathering.end()
         first = self._first_public(len(frame), gathering)
         public, encoding = own_rows(frame.iloc[first:]), self.columns.get(self.target)
@@ -344,11 +261,11 @@ class TableData(TableRecipe):
         return TableEncoder(
             public[self._feature_columns(frame)],
             self.columns,
-            decimal,
+            form.decimal,
             (self.missing or ()) if self.path.endswith(".parquet") else self._missing,
             self._projection(*self._public(table, first, places)),
             classes,
-            kinds_in(public[self.target], decimal),
+            kinds_in(public[self.target], form.decimal),
         )
 
     @override
@@ -428,13 +345,13 @@ class TableData(TableRecipe):
         rows = public_last(len(frame), self.public_records, self.public_seed)
         return raw_values(frame.iloc[rows], name, key)
 
-    def _frame(self) -> tuple["pd.DataFrame", FileRows, str]:
-        """Read the table, public rows last; where its rows stand in files; its decimal mark."""
+    def _frame(self) -> tuple["pd.DataFrame", FileRows, FileForm]:
+        """Read the table, public rows last; where its rows stand in files; its form."""
         form = self.form
         if len(self.sizes) > 0 and self.public_path is not None:
             public = read_table(self.public_path, form=form, owner=self.split.of_column)
             public = public.tail(self.public_records).reset_index(drop=True)
-            return public, FileRows.from_frame(self.public_path, public), form.decimal
+            return public, FileRows.from_frame(self.public_path, public), form
         apart = {self.target, self.split.of_column, self.person, self.order}
         spare = {*self._dropped, self.split.of_column, self.person} - {self.target}
         frame, places = with_public_rows(
@@ -446,14 +363,14 @@ class TableData(TableRecipe):
         )  # fmt: skip
         require_one_header(self.path, frame, self.public_records, form, self.public_seed)
         self._require_columns(frame, self._split_key)
-        return frame, places, form.decimal
+        return frame, places, form
 
     def _ground(self) -> Ground:
         """Return the public data that substitute rows are drawn from."""
-        (frame, places, decimal), gathering = self._frame(), Gathering()
+        (frame, places, form), gathering = self._frame(), Gathering()
         first = self._first_public(len(frame), gathering)
         last = places.after(first)
-        public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering, decimal)
+        public = self._encoded(frame.iloc[first:].reset_index(drop=True), last, gathering, form)
         gathering.end()
         projection = self._projection(*self._public(public, 0, last))
         if len(self.sizes) > 0:
@@ -500,20 +417,32 @@ class TableData(TableRecipe):
         return replace(projection, target_shift=0.0) if of_labels else projection
 
     def _encoded(
-        self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering, decimal: str
+        self, frame: "pd.DataFrame", places: FileRows, gathering: Gathering, form: FileForm
     ) -> Encoded:
         """Return the table as numbers, with targets of 0 where they are wrong."""
         first_public = max(len(frame) - self.public_records, 0)
-        options = (self.columns, first_public, decimal)
+        options = (self.columns, first_public, form.decimal)
         target, unread = np.zeros(len(frame)), tuple[str, ...]()
         with gathering.step():
-            target, unread = target_of(frame, self.target, places, *options)
-        matrix, made, notes = encoded(frame, self._feature_columns(frame), *options)
+            owner = self.split.of_column
+            target, unread = target_of(frame, self.target, places, *options, owner)
+        beside = None
+        if first_public > 0:  # of public rows alone, nobody is compared
+            owner = self.split.of_column
+            beside = UnlikeOwners(None if owner is None else frame[owner], first_public)
+            encoding = self.columns.get(self.target)
+            if encoding is None or encoding.labels is None:
+                gaps = np.zeros(
+                    len(target), dtype=np.bool_
+                )  # unread targets have notes of their own
+                beside.add(self.target, target, gaps)
+        matrix, made, notes = encoded(frame, self._feature_columns(frame), *options, beside)
         if len(made) == 0:
             rule = "at least one must be a feature"
             gathering.add([Fault("data.drop", "all columns", rule)])
             gathering.end()
-        return Encoded(matrix, target, made, (*unread, *notes))
+        unlike = () if beside is None else tuple(beside.lines)
+        return Encoded(matrix, target, made, (*form.renamed(), *unread, *notes), unlike)
 
     def _feature_columns(self, frame: "pd.DataFrame") -> list[str]:
         """Return the columns that features are made of."""

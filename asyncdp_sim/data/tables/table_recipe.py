@@ -17,18 +17,7 @@ from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.dataset import (
-    LARGEST,
-    SYNTHETIC,
-    Dataset,
-    FileRows,
-    Rows,
-    Source,
-    Table,
-    beyond,
-    require_column,
-    take,
-)
+from asyncdp_sim.data.dataset import SYNTHETIC, Dataset
 from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.data.splits import (
     InOrder,
@@ -55,6 +44,16 @@ from asyncdp_sim.data.tables.preprocessing import (
     Projection,
     WithOnes,
     records_of,
+)
+from asyncdp_sim.data.tables.rows import (
+    LARGEST,
+    FileRows,
+    Rows,
+    Source,
+    Table,
+    beyond,
+    require_column,
+    take,
 )
 
 if TYPE_CHECKING:

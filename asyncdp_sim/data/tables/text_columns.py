@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
-from asyncdp_sim.data.dataset import Rows
+from asyncdp_sim.data.tables.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,11 +7,14 @@ legend or the end of its line shows, and its look.
 import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any, Literal
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -20,34 +23,41 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.layout import LINE_END, lifted, spread
-from asyncdp_sim.figures.kit.scales import (
+from asyncdp_sim.figures.kit.layout import LEAST_POINTS, LINE_END, broken, lifted, spread
+from asyncdp_sim.figures.kit.style import (
     AT_END,
     MOST,
+    THEORY,
     WIDE,
+    legible,
     log_axis,
     number_ticks,
     owner_ticks,
     per_cent,
     plain_numbers,
+    sheet,
+    style,
 )
-from asyncdp_sim.figures.kit.style import THEORY, legible, sheet, style
 from asyncdp_sim.scenario import Participants
 
 Kind = Literal[
-    "line", "rows", "band", "level", "upright", "span", "strokes", "bars", "steps", "note"
-]
+    "line", "rows", "band", "level", "upright", "span", "strokes", "bars", "steps", "note",
+    "arrows", "segments", "boxes",
+]  # fmt: skip
 BETTER = "(lower is better)"
 """What stands beside ψ on an axis."""
 BELOW = "interval-below-axis"
 """Mark of an arrow at the frame."""
-ACROSS = 84  # letters of a legend that have room side by side
 LONGEST_AT_END = 18  # letters of a name that fits beside its line; longer ones go on top
 GAP = 0.055  # between two names, as a share of the axes' height
-KEY = 0.17  # inches of a row of a legend
+KEY = 0.17  # inches of a row of a legend or of a title
 KEY_LETTERS, LETTERS = 9, 13.5  # of the key before a name, and in an inch of a legend
+LETTER = 0.58  # width of a letter of a title, over its size
+AXES = 0.7  # of a panel, what its axes have
+NARROW = 2.0  # inches that a panel beside another has at least in print
+TALL = 1.6  # inches that the tallest axes have at least in print
+PAGE = 9.5  # inches; what is wider is read from the left
 _SIGNS = re.compile(r"\\[a-zA-Z]+|[$\\{}_^]+")
-NAME = 50  # letters of a panel's name in one line
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +70,9 @@ class Layer:
         A ``line`` of values with the ends of their intervals (without a line: dots), or ``rows``,
         which lie on their side; a ``band`` from ``low`` to ``high``; a ``level`` line at y, an
         ``upright`` one at x, a ``span`` of levels; vertical ``strokes``, ``bars``, ``steps``; a
-        ``note``, which writes ``name``. Without numbers it has a place in the legend alone; a
-        ``line`` with y alone has its ``end`` there.
+        ``note``, which writes ``name``; ``arrows``, ``segments`` and ``boxes`` with a row of x and
+        of y for each, shape (J, 2) and of boxes (J, 4). Without numbers it has a place in the
+        legend alone; a ``line`` with y alone has its ``end`` there.
     x, y, low, high : array or float, optional
         Numbers; ends are of y, of rows those of x. What is not finite is left out.
     name : str
@@ -115,45 +126,37 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Marks on two sides."""
+    """Marks on two sides; a ``bare`` one has no axes, and both sides have one scale."""
 
     marks: Sequence[Layer]
     x: Side
     y: Side
     title: str = ""
+    bare: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Declaration:
-    """A picture's panels, with its size, its title and its legend.
+    """A picture's panels, with its size and its title.
 
     Attributes
     ----------
     panels : sequence of Panel
     size : pair of float
-        Inches; a long legend adds its own height.
+        Inches; a title and a long legend add their own height.
     title : str
         What is seen, in a sentence.
     across : int
         Panels side by side.
-    heights : sequence of float
-        Relative, of panels below one another that share their x; empty of others.
     shared : str
         Sides with the same limits in all panels; a linear one only unless a panel would be small.
-    columns : int
-        Of the legend; 0: as many as have room.
-    right : bool
-        Whether the legend stands at the right.
     """
 
     panels: Sequence[Panel]
     size: tuple[float, float] = (6.5, 3.6)
     title: str = ""
     across: int = 2
-    heights: Sequence[float] = ()
     shared: str = ""
-    columns: int = 0
-    right: bool = False
 
 
 def measured(x: Any, ends: Array, *, name: str = "", end: str = "", **look: Any) -> Layer:
@@ -162,50 +165,85 @@ def measured(x: Any, ends: Array, *, name: str = "", end: str = "", **look: Any)
     return Layer("line", x, value, low, high, name, end, look)
 
 
-def draw(said: Declaration) -> Figure:
-    """Draw a declaration."""
-    at_ends = len(said.heights) > 0 or len(said.panels) == 1
+def draw(
+    said: Declaration, width: float | None = None, foot: str = "", shade: str = THEORY
+) -> Figure:
+    """Draw a declaration.
+
+    Parameters
+    ----------
+    said : Declaration
+    width : float, optional
+        Inches at which it is printed, if not as declared. Letters have 7 points or more, names are
+        broken into more lines, and panels that would be too narrow stand below one another.
+    foot, shade : str
+        What is written below, and its colour.
+    """
+    wide = said.size[0] if width is None else width
+    share, across = min(1.0, wide / said.size[0]), min(said.across, len(said.panels))
+    rows = -(-len(said.panels) // across)
+    if width is not None and wide < NARROW * across and not said.panels[0].bare:
+        across = 1
+    said = replace(said, across=across, panels=[_smaller(panel, share) for panel in said.panels])
+    now = -(-len(said.panels) // across)
+    at_ends = len(said.panels) == 1
     at_ends &= all(len(m.end) <= LONGEST_AT_END for panel in said.panels for m in panel.marks)
-    keys = [key for panel in said.panels for mark in panel.marks for key in _keys(mark, at_ends)]
-    keys = list({_seen(key): key for key in reversed(keys)}.values())[::-1]
-    names = [str(key.get_label()) for key in keys]
-    columns = said.columns or legend_columns(names, said.size[0])
-    rows = [names[place :: -(-len(names) // columns)] for place in range(-(-len(names) // columns))]
-    lines = sum(1 + max(name.count("\n") for name in row) for row in rows)
-    with style():
-        figure = sheet(said.size[0], said.size[1] + KEY * max(0, lines - 1))
-        several = _axes(figure, said)
+    with style(share):
+        keys = _legend(said, wide, at_ends=at_ends)
+        names = [str(key.get_label()) for key in keys]
+        columns = legend_columns(names, wide * 8 / mpl.rcParams["legend.fontsize"])
+        lines = legend_lines(names, columns)
+        points = mpl.rcParams["legend.title_fontsize"]
+        title = wrapped(said.title, int(72 * wide / (LETTER * points)), 5)
+        lines += title.count("\n") + (title != "")
+        below = [wrapped(foot, int(72 * inches / (0.55 * LEAST_POINTS)), 20)
+                 for inches in (said.size[0], wide)]  # fmt: skip
+        more = 1.2 * LEAST_POINTS / 72 * (below[1].count("\n") - below[0].count("\n"))
+        height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
+        figure = sheet(wide, height + KEY * max(0, lines - 1) + more)
+        several = [figure.add_subplot(now, across, n + 1) for n in range(len(said.panels))]
         for axes, panel in zip(several, said.panels, strict=True):
-            _draw(axes, panel)
+            _draw(axes, panel, AXES * wide / across, AXES * height / now)
         _share(several, said)
         for axes, panel in zip(several, said.panels, strict=True):
             _finish(axes, panel, at_ends=at_ends)
-        if said.title:
-            several[0].set_title(said.title, loc="left", fontsize=9)
-        if keys:
-            place: Any = "outside upper right" if said.right else "outside upper left"
-            figure.legend(handles=keys, loc=place, ncols=columns)
+        if keys or title:
+            figure.legend(
+                handles=keys, loc="outside upper left", ncols=columns, title=title,
+                alignment="left",
+            )  # fmt: skip
+        if foot:
+            figure.supxlabel(below[1], x=0.01, ha="left", fontsize=LEAST_POINTS, color=shade)
+        if width is not None and (engine := figure.get_layout_engine()) is not None:
+            engine.execute(figure)
+            tallest = max(axes.get_window_extent().height for axes in several) / figure.dpi
+            figure.set_figheight(figure.get_figheight() + max(0.0, TALL - tallest))
     return figure
 
 
-def _axes(figure: Figure, said: Declaration) -> list[Axes]:
-    count, across = len(said.panels), min(said.across, len(said.panels))
-    if said.heights:
-        shape: dict[str, Any] = {"sharex": True, "height_ratios": said.heights}
-        return list(figure.subplots(count, squeeze=False, **shape)[:, 0])
-    return [figure.add_subplot(-(-count // across), across, n + 1) for n in range(count)]
+def _smaller(panel: Panel, share: float) -> Panel:
+    """Return a panel whose markers and letters are those of a page of ``share`` its width."""
+    looks = [dict(mark.look) for mark in panel.marks]
+    for look in looks:
+        if "markersize" in look:
+            look["markersize"] *= share**0.25
+        if isinstance(look.get("fontsize"), int | float):
+            look["fontsize"] = max(LEAST_POINTS, share * look["fontsize"])
+    marks = [replace(mark, look=look) for mark, look in zip(panel.marks, looks, strict=True)]
+    return replace(panel, marks=marks)
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
-    """Draw the marks of a panel, and set its sides."""
+def _draw(axes: Axes, panel: Panel, inches: float, upward: float) -> None:
+    """Draw the marks of a panel, and set its sides, whose names have so much room."""
     for mark in panel.marks:
         bare = mark.x is None and mark.kind not in ("level", "span")
         if not bare and not (mark.y is None and mark.low is None and mark.kind != "upright"):
             _DRAWN[mark.kind](axes, mark)
     log_axis(axes, "x" * panel.x.log + "y" * panel.y.log)
-    for side, said in (("x", panel.x), ("y", panel.y)):
+    for side, said, room in (("x", panel.x, inches), ("y", panel.y, upward)):
         axis = axes.xaxis if side == "x" else axes.yaxis
-        axis.set_label_text(said.name)
+        name = "\n".join(broken(line, room) for line in said.name.split("\n"))
+        axis.set_label_text(name)
         if said.limits != (None, None):
             axes.set(**{f"{side}lim": said.limits})
         if said.owners is not None:
@@ -221,9 +259,14 @@ def _draw(axes: Axes, panel: Panel) -> None:
             axis.set_major_formatter(FuncFormatter(per_cent))
         if said.grid:
             axes.grid(axis="x" if side == "x" else "y")
+    if inches > AXES * PAGE:
+        axes.set_xlabel(axes.get_xlabel(), loc="left")
     if panel.y.labels is not None:
         axes.tick_params(axis="y", length=0)
-    axes.set_title(wrapped(panel.title, NAME, 3), loc="left", fontsize=7.5)
+    if panel.bare:
+        axes.set_aspect("equal")
+        axes.set_axis_off()
+    axes.set_title(wrapped(panel.title, int(15 / AXES * inches), 4), loc="left")
 
 
 def _share(several: Sequence[Axes], said: Declaration) -> None:
@@ -237,16 +280,15 @@ def _share(several: Sequence[Axes], said: Declaration) -> None:
         if log or high <= WIDE * limits[:, 1].min():
             for axes in several:
                 axes.set(**{f"{side}lim": (low, high)})
-    if not said.heights:
-        names = [panel.y.name for panel in said.panels]
-        for place, axes in enumerate(several):
-            below = place + said.across
-            if below < len(several) and said.panels[below].x.name == said.panels[place].x.name:
-                axes.set_xlabel("")
-            if place % said.across > 0 and names[place] == names[place - 1]:
-                axes.set_ylabel("")
-            if place % said.across > 0 and said.panels[place].y.labels is not None:
-                axes.tick_params(labelleft=False)
+    names = [panel.y.name for panel in said.panels]
+    for place, axes in enumerate(several):
+        below = place + said.across
+        if below < len(several) and said.panels[below].x.name == said.panels[place].x.name:
+            axes.set_xlabel("")
+        if place % said.across > 0 and names[place] == names[place - 1]:
+            axes.set_ylabel("")
+        if place % said.across > 0 and said.panels[place].y.labels is not None:
+            axes.tick_params(labelleft=False)
 
 
 def _finish(axes: Axes, panel: Panel, *, at_ends: bool) -> None:
@@ -271,16 +313,22 @@ def _seen(key: Line2D | Patch) -> tuple[object, ...]:
     return key.get_label(), key.get_color(), key.get_linestyle(), key.get_marker()
 
 
-def _keys(mark: Layer, at_ends: bool) -> list[Line2D | Patch]:
-    """Return a mark's places in the legend: that of its name, and that of its end if not there."""
-    if mark.kind == "note":
-        return []
-    names = [mark.name, *([] if at_ends else [mark.end])]
-    look = {part: value for part, value in mark.look.items() if part not in NOT_IN_KEY}
-    if mark.kind in ("band", "span", "bars"):
-        look = {"linewidth": 0} | look
-        return [Patch(label=wrapped(name), **look) for name in names if name]
-    return [Line2D([], [], label=wrapped(name), **look) for name in names if name]
+def _legend(said: Declaration, wide: float, *, at_ends: bool) -> list[Line2D | Patch]:
+    """Return the keys of a legend so wide, each look and name once."""
+    inches = AXES * wide * LEAST_POINTS / mpl.rcParams["legend.fontsize"]
+    most = 2 if wide > NARROW * 2 else 4  # lines of a name
+    keys = list[Line2D | Patch]()
+    for mark in (mark for panel in said.panels for mark in panel.marks if mark.kind != "note"):
+        look = {part: value for part, value in mark.look.items() if part not in NOT_IN_KEY}
+        area = mark.kind in ("band", "span", "bars", "boxes")
+        for name in (mark.name, "" if at_ends else mark.end):
+            rows = lettered(broken(name, inches)).split("\n")
+            text = "\n".join(rows[:most]) + " …" * (len(rows) > most)
+            if name and area:
+                keys.append(Patch(label=text, **({"linewidth": 0} | look)))
+            elif name:
+                keys.append(Line2D([], [], label=text, **look))
+    return list({_seen(key): key for key in reversed(keys)}.values())[::-1]
 
 
 def _line(axes: Axes, mark: Layer) -> None:
@@ -324,7 +372,18 @@ _DRAWN: Mapping[Kind, Callable[[Axes, Layer], object]] = {
     "bars": lambda axes, m: axes.bar(m.x, m.y, **m.look),
     "steps": lambda axes, m: axes.step(m.x, m.y, where="post", **m.look),
     "note": _note,
-}
+    "arrows": lambda axes, m: axes.quiver(
+        m.x[:, 0], m.y[:, 0], np.diff(m.x)[:, 0], np.diff(m.y)[:, 0], angles="xy", scale=1,
+        scale_units="xy", units="inches", width=0.012, headwidth=6, headlength=7,
+        headaxislength=6.5, minlength=0, **m.look,
+    ),
+    "segments": lambda axes, m: axes.add_collection(
+        LineCollection(list(np.stack([m.x, m.y], axis=2)), **m.look), autolim=False
+    ),
+    "boxes": lambda axes, m: axes.add_collection(
+        PolyCollection(list(np.stack([m.x, m.y], axis=2)), **m.look), autolim=False
+    ),
+}  # fmt: skip
 NOT_IN_KEY = ("markevery", "clip_on", "zorder", "width", "elinewidth", "capsize")
 
 
@@ -333,9 +392,13 @@ def strokes(value: Any, low: Any, high: Any) -> Array:
     return np.nan_to_num(np.abs([value - low, high - value]))
 
 
-def reaches_zero(figure: Figure) -> bool:
-    """Return whether an interval of a figure ends at the frame, since it reaches 0 or below."""
-    return any(line.get_gid() == BELOW for axes in figure.axes for line in axes.lines)
+def reaches_zero(said: Declaration) -> bool:
+    """Return whether an interval ends at the frame, since it reaches 0 or below."""
+    return any(
+        panel.y.log and mark.kind == "line" and mark.low is not None
+        and bool(np.any((np.asarray(mark.low) <= 0) & (np.asarray(mark.high) > 0)))
+        for panel in said.panels for mark in panel.marks
+    )  # fmt: skip
 
 
 def _end_at_frame(axes: Axes) -> None:
@@ -361,7 +424,7 @@ def lettered(text: str) -> str:
     return text.replace("n_i", "nᵢ")
 
 
-def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
+def wrapped(text: str, width: int, most: int = 2) -> str:
     """Return a text in lines of so many letters; one that needs more lines is cut, and says so."""
     text = lettered(text)
     lines = [line for part in text.split("\n") for line in textwrap.wrap(part, width)]
@@ -370,13 +433,18 @@ def wrapped(text: str, width: int = ACROSS, most: int = 2) -> str:
     return "\n".join(lines)
 
 
+def legend_lines(names: Sequence[str], columns: int) -> int:
+    """Return the lines of text of a legend, which is filled column by column."""
+    parts = [[name.count("\n") for name in part] for part in np.array_split(names, columns)]
+    return sum(1 + max(row) for row in zip_longest(*parts, fillvalue=0))
+
+
 def legend_columns(names: Sequence[str], inches: float) -> int:
     """Return in how many columns of a legend of this width the names fit, five at most."""
     letters = [max(map(len, _SIGNS.sub("", name).split("\n"))) for name in names]
     for columns in range(min(len(names), 5), 1, -1):
-        rows = -(-len(names) // columns)
-        widths = [max(letters[place : place + rows]) for place in range(0, len(names), rows)]
-        if sum(widths) + KEY_LETTERS * len(widths) <= LETTERS * inches:
+        widths = [max(part) for part in np.array_split(letters, columns)]
+        if sum(widths) + KEY_LETTERS * columns <= LETTERS * inches:
             return columns
     return 1
 
@@ -417,7 +485,8 @@ def end_labels(
             left += 6.0
         axes.text(
             1, height, lettered(name), color=legible(colour), transform=_right_of(axes, left),
-            va="center", fontsize=8, gid=LINE_END,
+            va="center", gid=LINE_END,
+            fontsize=mpl.rcParams["legend.fontsize"],
         )  # fmt: skip
 
 

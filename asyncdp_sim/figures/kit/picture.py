@@ -3,11 +3,11 @@
 import csv
 import io
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
+from functools import cached_property
 from os import strerror
 from pathlib import Path
 from typing import Any, Literal
@@ -23,14 +23,13 @@ from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.figures.kit.layout import fit, laid_out
-from asyncdp_sim.figures.kit.scales import leaves_frame
-from asyncdp_sim.figures.kit.style import DPI, VERMILION, style
-from asyncdp_sim.privacy import label as labels
-from asyncdp_sim.privacy.label import COLUMNS, Label
+from asyncdp_sim.figures.kit.drawer import Declaration, draw
+from asyncdp_sim.figures.kit.layout import laid_out
+from asyncdp_sim.figures.kit.style import DPI, VERMILION, leaves_frame, style
 from asyncdp_sim.results import Result
+from asyncdp_sim.sentences import label as labels
+from asyncdp_sim.sentences.label import COLUMNS, Label
 
-POINTS = 7.0
 MOST_LISTED = 4
 
 
@@ -52,18 +51,6 @@ def row_labels(shown: Sequence[Sequence[Result]], rows: int | Sequence[int] = 1)
 def named_guarantee(results: Sequence[Result]) -> str:
     """Return what these results guarantee, in a few words."""
     return labels.named_guarantee([result.manifest for result in results])
-
-
-def put(figure: Figure, said: Label, of: str = "") -> None:
-    """Write a label under the axes, what the figure is of before it; the layout makes room."""
-    points = 72 * figure.get_figwidth()
-    text = textwrap.fill(
-        f"{of}. {said.text}" if of else said.text, width=int(points / (0.55 * POINTS))
-    )
-    mild = said.private is True and said.timing_accounted
-    figure.supxlabel(
-        text, x=0.01, ha="left", fontsize=POINTS, color="#444444" if mild else VERMILION
-    )
 
 
 def listed(texts: Sequence[str], between: str = ", ") -> str:
@@ -105,14 +92,14 @@ SCREEN = Paper()
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A drawn figure, with its privacy label on the figure and in its table.
+    """A table and what is drawn of it, with its privacy label below it and in its table.
 
     Attributes
     ----------
     name : str
         File name without its ending.
-    figure : Figure
-        Gets the label.
+    said : Declaration
+        What is drawn; its title is the answer, built from the table.
     table : mapping of arrays
         The plotted numbers, columns of one length.
     caption : str
@@ -122,19 +109,32 @@ class Picture:
     exact : bool
         Whether the numbers are computed from the owners' records without noise, as ψ and losses
         are, so that no ε covers them whatever the runs' models are.
+    subject : str
+        The scenario, which stands before the label.
+    width : float, optional
+        Inches at which it is printed, if not as declared.
     """
 
     name: str
-    figure: Figure
+    said: Declaration
     table: Mapping[str, npt.NDArray[Any]]
     caption: str
     label: Label
     exact: bool = True
+    subject: str = ""
+    width: float | None = None
 
-    def __post_init__(self) -> None:
-        """Write the label on the figure."""
-        with style():
-            put(self.figure, self.label)
+    @cached_property
+    def figure(self) -> Figure:
+        """The drawing."""
+        text = f"{self.subject}. {self.label.text}" if self.subject else self.label.text
+        mild = self.label.private is True and self.label.timing_accounted
+        return draw(self.said, self.width, text, "#444444" if mild else VERMILION)
+
+    @property
+    def text(self) -> str:
+        """The answer, and what is shown."""
+        return f"{self.said.title}. {self.caption}" if self.said.title else self.caption
 
     def of(self, scenario: str, fixed: str = "") -> "Picture":
         """Return the picture with which scenario is shown in its lower left corner, too.
@@ -146,10 +146,10 @@ class Picture:
             What all that is shown has of it, where other cells have other values: the caption
             says so as well.
         """
-        picture = replace(self, caption=f"{self.caption} In all: {fixed}.") if fixed else self
-        with style():
-            put(self.figure, self.label, f"{scenario}, where {fixed}" if fixed else scenario)
-        return picture
+        if not fixed:
+            return replace(self, subject=scenario)
+        caption = f"{self.caption} In all: {fixed}."
+        return replace(self, caption=caption, subject=f"{scenario}, where {fixed}")
 
     def labelled(self) -> Columns:
         """Return the table with the label's columns, but for those that it has row by row.
@@ -177,11 +177,11 @@ def save(picture: Picture, folder: Path, paper: Paper = SCREEN) -> Path:
         If they cannot be written.
     """
     drawn = io.BytesIO()
-    with style(), mpl.rc_context({"svg.hashsalt": picture.name}):
-        if paper.width is not None:
-            fit(picture.figure, paper.width)
-        with laid_out(picture.figure, DPI):
-            picture.figure.savefig(drawn, format=paper.format, **UNDATED[paper.format])
+    picture = picture if paper.width is None else replace(picture, width=paper.width)
+    options = UNDATED[paper.format]
+    named = options["metadata"] | {"Title": picture.said.title or picture.name}
+    with style(), mpl.rc_context({"svg.hashsalt": picture.name}), laid_out(picture.figure, DPI):
+        picture.figure.savefig(drawn, format=paper.format, **(options | {"metadata": named}))
     write(folder / f"{picture.name}.csv", as_csv(picture.labelled()).encode())
     path = folder / f"{picture.name}.{paper.format}"
     write(path, drawn.getvalue())
@@ -262,7 +262,7 @@ BEYOND = "Curves that leave the frame, and arrows at its edge, exceed 10³⁰: t
 
 def caption(number: int, picture: Picture, results: Sequence[Result]) -> str:
     """Return the caption of figure ``number``, which shows these results."""
-    text = f"{picture.caption} {BEYOND}" if leaves_frame(picture.figure) else picture.caption
+    text = f"{picture.text} {BEYOND}" if leaves_frame(picture.figure) else picture.text
     cells = (cell for column in picture.table.values() for cell in (column.tolist()))
     text += f" {PREFIXED}" if any(map(is_formula, (*picture.table, *cells))) else ""
     return agreed(f"Figure {number}. {text} {run_settings(results)} {picture.label.text}")

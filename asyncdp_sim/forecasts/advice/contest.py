@@ -5,6 +5,7 @@ known better than either. The best of many choices in some runs was also lucky i
 figures are therefore from other runs, which had no part in the choice.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -15,20 +16,22 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.forecasts.by_runs import (
+from asyncdp_sim.forecasts.population import (
     FEWEST,
     LIGHT,
+    Population,
     QuickRuns,
+    choosing,
     final_psi,
     half_width,
     work,
 )
-from asyncdp_sim.forecasts.population import RELEASE, Population, choosing
 from asyncdp_sim.runs.problem import prepare
 from asyncdp_sim.runs.replicates import Map
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.forecast import RELEASE, escaped, fields_of, plain_values
 
 Play = Callable[[Sequence[int]], Array]
 """ψ at the end of replicates of these numbers."""
@@ -64,11 +67,15 @@ class Played:
         """The longer half of the 95 % interval of the mean."""
         return half_width(self.final)
 
+    def content(self) -> dict[str, Any]:
+        """Return the mean of the runs with its interval, as JSON has it."""
+        return {"psi": self.psi, "half_width": self.half_width, "runs": len(self.final)}
+
     def __str__(self) -> str:
         """Return the figure and how well it is known."""
         if not np.isfinite(self.psi):
             return f"ψ not finite in {int(np.isinf(self.final).sum())} of {len(self.final)} runs"
-        return f"ψ {number(self.psi)} ± {self.half_width:.2g}"
+        return f"ψ {plus_minus(self.psi, self.half_width)}"
 
     def over(self, other: "Played") -> tuple[float, float]:
         """Return the mean over that of another choice in the same runs, and its ±, as of a mean.
@@ -174,11 +181,16 @@ def ends(
     dataset: Dataset,
     workers: int = 1,
     run_map: Map | None = None,
+    runs: QuickRuns | None = None,
 ) -> Array:
-    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed."""
+    """Return ψ at the end of the replicates of these numbers; infinite where it has overflowed.
+
+    ``runs`` are those of the scenario's network, where some are simulated already.
+    """
     if len(numbers) == 0:
         return np.zeros(0)
-    runs, task = QuickRuns.from_scenario(scenario), prepare(scenario, dataset).task
+    runs = QuickRuns.from_scenario(scenario) if runs is None else runs
+    task = prepare(scenario, dataset).task
     _, [learned] = runs.learned([task], numbers, workers=workers, run_map=run_map)
     return final_psi(learned.curve)
 
@@ -196,7 +208,7 @@ def gained(gain: tuple[float, float], other: str, this: str) -> str:
     ratio, half = gain
     if not isfinite(ratio):
         return f"not a number: ψ {other} is not finite"
-    text = f"{ratio:.3g} ± {half:.2g} times (ψ {other} over ψ {this}, in the same runs)"
+    text = f"{plus_minus(ratio, half)} times (ψ {other} over ψ {this}, in the same runs)"
     return text if ratio - half > 1 else f"{text}: not shown to pay"
 
 
@@ -205,16 +217,16 @@ def following(others: Sequence[tuple[object, Played]], best: Played) -> list[str
     lines = []
     for choice, simulated in others:
         ratio, half = simulated.over(best)
-        times = f"{ratio:.3g} ± {half:.2g} times" if isfinite(ratio) else "not comparable with"
+        times = f"{plus_minus(ratio, half)} times" if isfinite(ratio) else "not comparable with"
         lines.append(f"next best {choice}; {times} ψ of the best")
     return lines
 
 
-def compared(best: Played, choices: int, of: str) -> str:
-    """Return how choices were compared."""
+def compared(best: Played, others: str) -> str:
+    """Return how choices were compared, and what ``others`` of the runs did."""
     return (
         f"{len(best.final)} of each choice with a ± (longer half of a 95 % interval), networks and "
-        f"noise being the same for all; other runs chose the best of {choices} {of}"
+        f"noise being the same for all; other runs {others}"
     )
 
 
@@ -268,3 +280,9 @@ def advice_on(known: Population, asked: Scenario, advised: Scenario | None) -> d
         "not_for_release": known.private,
         "unchecked": known.scenario.data != asked.data,
     }
+
+
+def advice_json(advice: Mapping[str, Any]) -> str:
+    """Return advice as JSON, by its option: all figures, and the recommended scenario."""
+    by_option = {name: fields_of(result) for name, result in advice.items()}
+    return escaped(json.dumps(plain_values(by_option), ensure_ascii=False, indent=1))

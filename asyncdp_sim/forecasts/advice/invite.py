@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.progress import Progress, beginning
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
-from asyncdp_sim.forecasts.by_runs import affordable
 from asyncdp_sim.forecasts.gains import Asked
-from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.forecasts.words import gaining
+from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.sentences.forecast import decide
 
 AROUND = (1.0, 1 / 4)
 """Steps that every coalition is tried with first, over the scenario's."""
@@ -82,13 +81,11 @@ class Trialled:
     def __str__(self) -> str:
         """Return who they are, and what they come to."""
         it = self.coalition
-        members = ", ".join(self.owners.labels[member - 1] for member in it.members[:12])
-        more = len(it.members) - 12
+        members = some_of([self.owners.labels[member - 1] for member in it.members], 12)
         owners = "owner" if len(it.members) == 1 else "owners"
         return (
             f"{len(it.members)} {owners} with {it.records} records, ρ = {number(it.rho)}, "
-            f"T = {it.updates}, K = {it.answers}: {self.simulated}; "
-            f"{owners} {members}" + (f", … {more} more" * (more > 0))
+            f"T = {it.updates}, K = {it.answers}: {self.simulated}; {owners} {members}"
         )
 
 
@@ -132,16 +129,19 @@ class Invited(Advice):
         given = gained(self.given.simulated.over(best), "as given", "of the best")
         if self.best is self.given:
             given = "none by another ρ or T: no better choice was found"
+        others = f"chose the best of {self.choices} coalitions, ρ and T"
+        first = [f"invite    {self.best}"]
+        if self.scenario is None:
+            first = [f"invite    {NOBODY}", f"best      {self.best}"]
         return [
-            *([f"invite    {NOBODY}"] if self.scenario is None else []),
-            f"{'best  ' if self.scenario is None else 'invite'}    {self.best}",
+            *first,
             f"gains     {self.verdict}",
             f"everybody {self.everybody}",
             f"given     {self.given}",
             f"gain      {everybody}",
             f"gain      {given}",
             *contest.following([(trial, trial.simulated) for trial in self.others], best),
-            f"runs      {contest.compared(best, self.choices, 'coalitions, ρ and T')}",
+            f"runs      {contest.compared(best, others)}",
             *self.source(f"{file} --invite"),
         ]
 
@@ -231,7 +231,7 @@ def invite(
         everybody=done[everybody],
         given=done[0],
         others=tuple(done[at] for at in shown if at not in (best, everybody, 0)),
-        verdict=gaining(gains),
+        verdict=decide(gains).decision,
         choices=len(first) + len(tried),
     )
 

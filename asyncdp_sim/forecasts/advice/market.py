@@ -12,8 +12,7 @@ from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
 from asyncdp_sim.forecasts.advice import contest
 from asyncdp_sim.forecasts.advice.contest import Advice, Played
-from asyncdp_sim.forecasts.by_runs import affordable, final_psi
-from asyncdp_sim.forecasts.population import Population, population, task_at
+from asyncdp_sim.forecasts.population import Population, affordable, final_psi, population, task_at
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.theory.formulas.market import Demand, Purchase, cheapest
@@ -135,7 +134,7 @@ class PurchaseResult(Advice):
         file : str
             The scenario and its settings, as typed.
         """
-        it, runs = self.purchase, self.simulated.final
+        it = self.purchase
         ratio = self.with_equal.over(self.simulated)
         prices = ",".join(f"{price:.6g}" for price in (it.paid / it.epsilon).tolist())
         asked = f"--market {prices} --target {it.target:g}"
@@ -150,8 +149,7 @@ class PurchaseResult(Advice):
             f"given     budgets, for {self.given_total:.5g} in all: {self.given}",
             f"gain      {contest.gained(ratio, 'with equal budgets', 'with those bought')}",
             f"margin    {number(it.price_of_target)} for each unit of ψ less",
-            f"runs      {len(runs)} of each choice with a ± (longer half of a 95 % interval), "
-            "networks and noise being the same for all; other runs measured the cost of noise",
+            f"runs      {contest.compared(self.simulated, 'measured the cost of noise')}",
             *self.source(f"{file} {asked}"),
         ]
 

@@ -7,10 +7,13 @@ from itertools import product
 from math import ceil, isfinite
 from typing import Any
 
+import numpy as np
+
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
+from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts.advice.contest import (
     CHOOSING,
     REPLICATES,
@@ -22,8 +25,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     gained,
     longest,
 )
-from asyncdp_sim.forecasts.by_runs import affordable
-from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.forecasts.population import QuickRuns, affordable, population
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 
@@ -34,6 +36,8 @@ PAYS = 0.01
 """A change pays that lowers the mean ψ by more than this share."""
 AT_ONCE = 4
 """Choices of which all runs together are light work."""
+KEPT = 4
+"""Pairs of T and K whose simulated networks are kept."""
 SMALLEST = 1e-30
 """The step below which none is sought that converges; none is sought above 1 over it."""
 
@@ -186,6 +190,24 @@ class Design(Advice):
         ]
 
 
+class Networks:
+    """Simulated runs of the choices that were tried last: a step leaves the network as it is."""
+
+    def __init__(self) -> None:
+        self._runs: dict[tuple[int, int], QuickRuns] = {}
+
+    def of(self, setting: StepLengthCap, scenario: Scenario) -> QuickRuns:
+        """Return the runs of a choice's T and K, which keep what they have simulated."""
+        key = setting.updates, setting.answers
+        runs = self._runs.pop(key, None)
+        if runs is None:
+            runs = QuickRuns.from_scenario(scenario)
+        self._runs[key] = runs
+        if len(self._runs) > KEPT:
+            del self._runs[next(iter(self._runs))]
+        return runs
+
+
 def tune(
     scenario: Scenario,
     *,
@@ -193,6 +215,7 @@ def tune(
     replicates: int = REPLICATES,
     workers: int = 1,
     progress: Progress | None = None,
+    dataset: Dataset | None = None,
 ) -> Design:
     """Find the step, T and K of least expected ψ, of asynchronous gossip.
 
@@ -213,6 +236,8 @@ def tune(
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
         Told how far it has come.
+    dataset : Dataset, optional
+        The records, where they are at hand already.
 
     Raises
     ------
@@ -222,7 +247,7 @@ def tune(
         As :func:`~asyncdp_sim.forecasts.forecast`.
     """
     asked = scenario.base()
-    data = population(asked, private=private)
+    data = population(asked, private=private, dataset=dataset)
     own = data.scenario
     updates, capped = own.run.updates, not own.privacy.budget.follows_updates
     step = own.algorithm.step_of(own.owners.count, updates, own.model.sigma)
@@ -236,13 +261,19 @@ def tune(
     choices = Choices(own.owners.count, capped, longest(own, data.dataset))
     own_choice = StepLengthCap(step, updates, max(own.network.answers_allowed))
     with processes(workers) as mapped:
+        networks = Networks()
+        known: dict[StepLengthCap, Array] = {}
 
         def play(setting: StepLengthCap, numbers: Sequence[int]) -> Array:
             options: Any = {"dataset": data.dataset, "workers": workers, "run_map": mapped}
-            return ends(setting.into(own), numbers, **options)
+            chosen = setting.into(own)
+            return ends(chosen, numbers, **options, runs=networks.of(setting, chosen))
 
         def cost(setting: StepLengthCap, runs: int) -> float:
-            return float(play(setting, range(CHOOSING, CHOOSING + runs)).mean())
+            psi = known.get(setting, np.zeros(0))
+            more = play(setting, range(CHOOSING + len(psi), CHOOSING + runs))
+            known[setting] = np.concatenate([psi, more])
+            return float(known[setting][:runs].mean())
 
         def runs_of(updates: int, most: int) -> int:
             return affordable(own, data.dataset, updates, min(most, replicates))

@@ -19,13 +19,13 @@ from asyncdp_sim.learning.algorithms.gossip import (
     GossipSteps,
 )
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.moments import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
     Statistics,
 )
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
+from asyncdp_sim.learning.algorithms.schedules import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

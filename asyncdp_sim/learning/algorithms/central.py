@@ -15,7 +15,7 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
-from asyncdp_sim.learning.algorithms.moments import Evening, Initial, OneCentral
+from asyncdp_sim.learning.algorithms.schedules import Evening, Initial
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
@@ -343,13 +343,6 @@ class FedBuff(CentralKind):
     kind: Literal["fedbuff"] = "fedbuff"
     server_step: Positive
     buffer: Count
-
-    @property
-    @override
-    def one_central(self) -> OneCentral | None:
-        if self.buffer > 1 or self.gradients_per_answer > 1:
-            return None
-        return OneCentral(self.step * self.server_step, self.weight, self.initial)
 
     @override
     def steps(self, setting: Setting) -> FedBuffSteps:

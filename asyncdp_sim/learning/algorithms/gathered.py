@@ -25,9 +25,7 @@ from asyncdp_sim.core.specification import Count, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
 from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
-from asyncdp_sim.learning.algorithms.moments import (
-    AS_PUBLISHED,
-    MENDED,
+from asyncdp_sim.learning.algorithms.schedules import (
     Initial,
     Schedule,
     StepsInRounds,
@@ -255,7 +253,7 @@ class Collab1(CollabKind):
     @property
     @override
     def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.rho, self.schedule, self.initial, AS_PUBLISHED)
+        return StepsInRounds(self.rho, self.schedule, self.initial)
 
     @override
     def steps(self, setting: Setting) -> Collab1Steps:
@@ -280,7 +278,7 @@ class Collab2(CollabKind):
     @property
     @override
     def in_rounds(self) -> StepsInRounds:
-        return StepsInRounds(self.step, self.schedule, self.initial, MENDED)
+        return StepsInRounds(self.step, self.schedule, self.initial)
 
     @override
     def steps(self, setting: Setting) -> Collab2Steps:
@@ -339,7 +337,7 @@ class ParameterServer(GatheredKind):
     def in_rounds(self) -> StepsInRounds | None:
         if self.gradients_per_answer > 1:
             return None
-        return StepsInRounds(self.step, self.schedule, self.initial, MENDED)
+        return StepsInRounds(self.step, self.schedule, self.initial)
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:

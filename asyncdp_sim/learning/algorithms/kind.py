@@ -10,7 +10,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Positive, Variant, about, kind_of, members
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.learning.algorithms.moments import OneCentral, OneOnOne, StepsInRounds
+from asyncdp_sim.learning.algorithms.schedules import OneOnOne, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     Setting,
@@ -101,26 +101,13 @@ class AlgorithmSpec(Variant):
 
     @property
     def one_on_one(self) -> OneOnOne | None:
-        """What exact moments of one-on-one learning need, of an algorithm that has them."""
+        """The step of one-on-one learning, of an algorithm that is linear in answers."""
         return None
 
     @property
     def in_rounds(self) -> StepsInRounds | None:
-        """What exact moments of learning in rounds need, of an algorithm that has them."""
+        """The steps of learning in rounds, of an algorithm that is linear in answers."""
         return None
-
-    @property
-    def one_central(self) -> OneCentral | None:
-        """What moments given who answers when need, of one model that steps at each answer."""
-        return None
-
-    @property
-    def no_moments(self) -> str | None:
-        """Why there are no exact moments; None where there are."""
-        if self.one_on_one is not None or self.in_rounds is not None:
-            return None
-        several = " with local steps" if self.gradients_per_answer > 1 else ""
-        return f"algorithm {self.kind}{several} has no exact moments here"
 
     @property
     def step_length(self) -> float:

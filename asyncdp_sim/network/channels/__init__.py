@@ -14,11 +14,12 @@ from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.network.channels.air import Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha, SlottedAloha, Tdma
+from asyncdp_sim.network.channels.bottleneck import Bottleneck
 from asyncdp_sim.network.channels.csma import Csma, Dcf
 from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended, Ideal
 from asyncdp_sim.network.laws import uniforms
 
-SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma
+SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma | Bottleneck
 """Every shared channel; a new one joins by its name here, and may then be one of several too."""
 
 

@@ -1,7 +1,9 @@
 """Channels with carrier sense: CSMA, and the contention of Wi-Fi (DCF)."""
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
 
@@ -125,13 +127,12 @@ class CsmaMedium(Medium):
 
 
 class Dcf(Contended):
-    """The distributed coordination function of IEEE 802.11, in the slots of Bianchi (2000).
+    """The distributed coordination function of IEEE 802.11.
 
-    An owner with an answer draws a count, uniform on 0 … W − 1, and sends in the slot in which it
-    is 0. Counts decrease by one a slot. A slot in which no owner sends lasts ``slot``, any other as
-    long as its airtime and what follows it. An owner that finds no other counting waits a slot
-    first. After i collisions in a row the count is drawn from W·2^min(i, m) slots; a successful
-    answer restores the first window.
+    An owner with an answer draws a count, uniform on 0 … W − 1, and sends after so many slots in
+    which no owner sends. After i collisions in a row the count is drawn from W·2^min(i, m) slots; a
+    successful answer restores the first window. While the channel is busy, counts are frozen, or,
+    in Bianchi's model, decrease by one.
     """
 
     label = "802.11 DCF"
@@ -145,16 +146,26 @@ class Dcf(Contended):
     slot: Annotated[Duration, Field(ge=1e-9)]
     window: Annotated[int, Field(ge=1, le=2**16)]
     doublings: Annotated[int, Field(ge=0, le=16)]
+    counting: Literal["frozen", "bianchi"] = "frozen"
     after_success: Duration = 0.0
     after_collision: Duration = 0.0
+    others_after_collision: Duration | None = None
+
+    @override
+    def own_faults(self) -> Iterator[Fault]:
+        yield from super().own_faults()
+        if self.counting == "bianchi" and self.others_after_collision is not None:
+            rule = "not allowed with counting = bianchi, in which all owners count together"
+            yield Fault("others_after_collision", f"{self.others_after_collision:g}", rule)
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "DcfMedium":
-        return DcfMedium(self, kernel, streams)
+        medium = FrozenMedium if self.counting == "frozen" else BianchiMedium
+        return medium(self, kernel, streams)
 
 
 class DcfMedium(Medium):
-    """A channel on which owners count slots together.
+    """A channel on which owners count slots.
 
     Parameters
     ----------
@@ -174,11 +185,7 @@ class DcfMedium(Medium):
         }
         self._streams = streams
         self._collisions: Counter[int] = Counter()  # by owner, in a row
-        self._counting: list[tuple[int, Signal]] = []
-        self._under_way = False
         self._sending = 0
-        self._taken: int | None = None
-        self._next = Signal(kernel)
 
     @override
     def port(self, owner: int) -> Port:
@@ -193,15 +200,38 @@ class DcfMedium(Medium):
         self, owner: int, draws: Iterator[float], ticks: int, begun: Callable[[], bool], _: object
     ) -> Waiting[Fate]:
         """Count slots down, then transmit."""
-        yield self.own_slot(int(next(draws) * self.window(owner)))
+        yield self.own_slot(owner, int(next(draws) * self.window(owner)))
         fate = yield from self.air.attempt(ticks, begun)
         if fate is not Fate.kept:
             self._collisions[owner] = 0 if fate is Fate.clear else self._collisions[owner] + 1
-        self.over(fate)
+        self.over(owner, fate)
         return fate
 
-    def own_slot(self, count: int) -> Signal:
+    @abstractmethod
+    def own_slot(self, owner: int, count: int) -> Signal:
         """Return the slot of an owner that counts so many others first, from the next one on."""
+
+    @abstractmethod
+    def over(self, owner: int, fate: Fate) -> None:
+        """Note what came of one of those whose slot this is; the last one ends it."""
+
+
+class BianchiMedium(DcfMedium):
+    """A channel whose slots are those of Bianchi (2000): all count one in a busy slot too.
+
+    A slot in which no owner sends lasts ``slot``, any other as long as its airtime and what follows
+    it. An owner that finds no other counting waits a slot first.
+    """
+
+    def __init__(self, spec: Dcf, kernel: Kernel, streams: Scope) -> None:
+        super().__init__(spec, kernel, streams)
+        self._counting: list[tuple[int, Signal]] = []
+        self._under_way = False
+        self._taken: int | None = None
+        self._next = Signal(kernel)
+
+    @override
+    def own_slot(self, owner: int, count: int) -> Signal:
         mine = Signal(self.air.kernel)
         self._counting.append((count, mine))
         if not self._under_way:
@@ -209,8 +239,8 @@ class DcfMedium(Medium):
             self.air.kernel.start(self._slots())
         return mine
 
-    def over(self, fate: Fate) -> None:
-        """Note what came of one of those whose slot this is; the last one ends it."""
+    @override
+    def over(self, owner: int, fate: Fate) -> None:
         if fate is not Fate.kept:
             self._taken = self._after[fate]
         self._sending -= 1
@@ -233,3 +263,90 @@ class DcfMedium(Medium):
                 slot.fire(kernel.tick, TRANSMISSION_BEGINS)
             yield self._next
         self._under_way = False
+
+
+@dataclass(eq=False, slots=True)
+class Contender:
+    """An owner that counts: slots left from a tick on, and the signal of its own slot."""
+
+    owner: int
+    left: int
+    since: int
+    begins: Signal
+
+
+class FrozenMedium(DcfMedium):
+    """A channel on which owners count only slots in which they find it idle, as IEEE 802.11 does.
+
+    Slots begin when the channel is free again, ``after_success`` or ``after_collision`` after the
+    end of a transmission, and follow each other while it is idle. So an owner that has just
+    succeeded and draws 0 sends in the first slot, where no other owner that was counting can. After
+    a collision those that sent and the others resume at different times; if the scenario does not
+    state them, the first slot is free of both.
+    """
+
+    def __init__(self, spec: Dcf, kernel: Kernel, streams: Scope) -> None:
+        super().__init__(spec, kernel, streams)
+        own = others = self._after[Fate.collided]
+        if spec.others_after_collision is None:
+            own += self._slot
+        else:
+            others = to_ticks(spec.others_after_collision)
+        self._gaps = {Fate.clear: (self._after[Fate.clear],) * 2, Fate.collided: (own, others)}
+        self._counting: list[Contender] = []
+        self._resume = self._resume_senders = 0
+        self._senders: list[int] = []
+        self._last: list[int] = []  # that sent in the last transmission
+        self._timer = 0
+
+    @override
+    def own_slot(self, owner: int, count: int) -> Signal:
+        kernel = self.air.kernel
+        contender = Contender(owner, count, kernel.tick, Signal(kernel))
+        self._counting.append(contender)
+        if self._sending == 0:  # else it starts to count when the transmission is over
+            first = self._resume_senders if owner in self._last else self._resume
+            late = max(0, kernel.tick - first)
+            contender.since = first + -(-late // self._slot) * self._slot
+            self._set_timer()
+        return contender.begins
+
+    @override
+    def over(self, owner: int, fate: Fate) -> None:
+        now = self.air.kernel.tick
+        if fate is not Fate.kept:
+            own, others = self._gaps[fate]
+            self._resume, self._resume_senders = now + others, now + own
+            self._senders.append(owner)
+        self._sending -= 1
+        if self._sending == 0:
+            if len(self._senders) > 0:
+                self._last, self._senders = self._senders, []
+                for each in self._counting:
+                    again = each.owner in self._last
+                    each.since = self._resume_senders if again else self._resume
+            self._set_timer()
+
+    def _set_timer(self) -> None:
+        """Let the next slot in which somebody sends begin; a timer that was set before is void."""
+        self._timer += 1
+        if len(self._counting) == 0:
+            return
+        due = min(each.since + each.left * self._slot for each in self._counting)
+        moment = self.air.kernel.at(due, TRANSMISSION_BEGINS)
+        moment.callbacks.append(partial(self._begin, self._timer))
+
+    def _begin(self, timer: int, _: object) -> None:
+        """Let those send whose slot begins now; the others have counted all slots that are over."""
+        if timer != self._timer:
+            return
+        now, slot = self.air.kernel.tick, self._slot
+        for each in self._counting:
+            counted = max(0, (now - each.since) // slot)
+            each.left -= counted
+            each.since += counted * slot
+        begun = [each for each in self._counting if each.left == 0 and each.since == now]
+        self._counting = [each for each in self._counting if each.left > 0 or each.since > now]
+        self._sending = len(begun)
+        for each in begun:
+            each.begins.fire(now, TRANSMISSION_BEGINS)

@@ -252,6 +252,8 @@ class Contended(ChannelKind):
     """Whether every answer that is ready begins at last."""
     breaks_off: ClassVar[bool] = False
     """Whether a transmission may end before its airtime."""
+    queues: ClassVar[bool] = False
+    """Answers under way at a time share its speed, and none is destroyed."""
 
     airtime: Airtime | None = None
     rate_bytes: Positive | None = None

@@ -155,7 +155,10 @@ class ProtocolKind(Variant):
         yield f"network: {ticks} tick{'s' * (ticks != '1')} per unit, {said}"
         online = network.availability.online_share(network.n_owners) or (1.0,) * len(rates)
         load = fsum(map(mul, rates, online)) * service
-        yield f"offered load: {number(load)} exchanges at a time, if every online tick starts one"
+        if load > 0:
+            yield (
+                f"offered load: {number(load)} exchanges at a time, if every online tick starts one"
+            )
 
 
 def period_of(rates: Sequence[float] | None, count: int) -> int | None:

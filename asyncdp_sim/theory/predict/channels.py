@@ -15,13 +15,15 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
+from asyncdp_sim.network.channels.bottleneck import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
 from asyncdp_sim.theory.formulas.channels import RandomAccess
 from asyncdp_sim.theory.formulas.exchanges import always_busy_mean
+from asyncdp_sim.theory.formulas.queueing import closed_network
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.protocols import law, on_channel
+from asyncdp_sim.theory.predict.protocols import ENDLESS, law, on_channel
 from asyncdp_sim.theory.prediction import (
     NoFormulaError,
     Prediction,
@@ -57,6 +59,8 @@ class Load:
     job : float or None
         How long every job of a saturated owner takes without its airtime; None where not all take
         the same.
+    delay : float or None
+        Mean time of every job without its airtime; None where owners' differ.
     can_lose_messages, not_poisson, slow : str
         Why a message may not arrive, or its owner wait, for other reasons than the channel's; why
         ticks are no Poisson process; why answers do not begin at ticks of owners idle until then.
@@ -72,6 +76,7 @@ class Load:
     fresh: bool = False
     saturated: bool = False
     job: float | None = None
+    delay: float | None = 0.0
     can_lose_messages: str = ""
     not_poisson: str = ""
     slow: str = ""
@@ -108,6 +113,8 @@ def load_of(facts: Facts) -> Load:
     """Return what owners that push ask of the channel."""
     network = facts.network
     saturated = network.clock.saturated
+    stages = (network.mean_times(stage) for stage in ("query", "compute", "answer"))
+    delays = {fsum(times) for times in zip(*stages, strict=True)}
     return Load(
         n_owners=facts.n_owners,
         rates=facts.rates or (),
@@ -117,6 +124,7 @@ def load_of(facts: Facts) -> Load:
         fresh=network.channel.resend == "fresh",
         saturated=saturated,
         job=facts.constant if saturated else None,
+        delay=delays.pop() if len(delays) == 1 else None,
         can_lose_messages=facts.can_lose_messages,
         not_poisson=facts.not_poisson,
         slow=_slow(facts),
@@ -181,6 +189,14 @@ class ChannelTheory:
     def through(self, load: Load) -> RandomAccess:  # noqa: ARG002
         """Return what gets through of a load that is not in doubt."""
         raise NoFormulaError("no formula is known for this variant of the channel")
+
+    def on_air(self, load: Load, rate: float) -> float:
+        """Return the mean number of transmissions at a time, if so many begin per time unit."""
+        return rate * load.airtime
+
+    def approximate(self, load: Load) -> RandomAccess:  # noqa: ARG002
+        """Return about how much gets through of a load that is not in doubt."""
+        raise NoFormulaError("no approximation is known for this channel")
 
     def mean_staleness(self, load: Load) -> float | None:  # noqa: ARG002
         """Return the mean staleness of what gets through; None where no formula has it."""
@@ -302,6 +318,10 @@ class DcfTheory(ChannelTheory):
     def doubt(self, load: Load) -> str:
         if load.overlap or not load.saturated:
             return "the chain is of owners that always have an answer (a saturated clock)"
+        if self.channel.others_after_collision is not None:
+            return "after a collision, others resume counting at a time of their own"
+        if self.channel.counting == "frozen" and self.channel.window == 1:
+            return "with a window of 1 slot, an owner that succeeds keeps the channel"
         most = min(self.channel.after_success, self.channel.after_collision)
         late = load.job is None or load.job > most
         pause = f"owners are not ready again within the {most:g} after a transmission"
@@ -314,13 +334,17 @@ class DcfTheory(ChannelTheory):
         channel = self.channel
         asked = load.n_owners, channel.window, channel.doublings
         if dcf.states(*asked) > LARGEST:
-            about = approximation(channel, load.n_owners, load.airtime)
+            about = self.approximate(load).success_rate
             no_formula_if(f"of so many states only Bianchi's approximation is known, {about:.3g}")
         times = channel.slot, load.airtime, channel.after_success, channel.after_collision
-        result = dcf.exact(*asked).access(*times)
+        result = dcf.exact(*asked, frozen=channel.counting == "frozen").access(*times)
         if load.attempts > 1 and (1 - result.success_probability) ** load.attempts > SURE:
             no_formula_if(f"answers may be given up after {load.attempts} attempts")
         return result
+
+    @override
+    def approximate(self, load: Load) -> RandomAccess:
+        return approximation(self.channel, load.n_owners, load.airtime)
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -328,14 +352,15 @@ class DcfTheory(ChannelTheory):
         return None if load.attempts == 1 else load.n_owners - 1.0
 
 
-def approximation(channel: Dcf, n_owners: int, airtime: float) -> float:
-    """Return the answers that survive per time unit by Bianchi's fixed point.
+def approximation(channel: Dcf, n_owners: int, airtime: float) -> RandomAccess:
+    """Return how much gets through by Bianchi's fixed point.
 
     Of so many owners that always have one, taken to be independent of each other.
     """
     times = channel.slot, airtime, channel.after_success, channel.after_collision
-    result = dcf.fixed_point(n_owners, channel.window, channel.doublings).access(*times)
-    return result.success_rate
+    frozen = channel.counting == "frozen"
+    point = dcf.fixed_point(n_owners, channel.window, channel.doublings, frozen=frozen)
+    return point.access(*times)
 
 
 class TdmaTheory(ChannelTheory):
@@ -368,6 +393,51 @@ class TdmaTheory(ChannelTheory):
     @override
     def mean_staleness(self, load: Load) -> float | None:
         return always_busy_mean(load.n_owners) if load.saturated else None
+
+
+class BottleneckTheory(ChannelTheory):
+    """A link that answers share: a closed network, of any laws (product form)."""
+
+    assumed = "owners share its speed equally"
+    channel: Bottleneck
+
+    @override
+    def doubt(self, load: Load) -> str:
+        random = "" if load.saturated else load.not_poisson or load.unequal
+        differ = "owners' times differ" if load.delay is None else ""
+        differ = "all jobs take the same time" if load.job is not None else differ  # a period
+        full = ENDLESS if load.overlap and load.offered >= 1 else ""
+        return load.can_lose_messages or random or differ or full
+
+    @override
+    def through(self, load: Load) -> RandomAccess:
+        rate = load.total if load.overlap else self._rate(load, load.n_owners)
+        return RandomAccess.from_rates(1.0, rate)
+
+    @override
+    def on_air(self, load: Load, rate: float) -> float:
+        """Return the mean number of answers on the link, by Little's law."""
+        if load.overlap:
+            return load.offered / (1 - load.offered)
+        return load.n_owners - rate * (self._idle(load) + (load.delay or 0.0))
+
+    @override
+    def mean_staleness(self, load: Load) -> float | None:
+        """Return how many others an owner finds at work: those of N − 1 owners without it."""
+        if self.doubt(load):
+            return None
+        if load.overlap:
+            return load.total * (load.delay or 0.0) + load.offered / (1 - load.offered)
+        others = load.n_owners - 1
+        return others - self._rate(load, others) * self._idle(load) if others > 0 else 0.0
+
+    def _idle(self, load: Load) -> float:
+        return 0.0 if load.saturated else 1 / load.rate
+
+    def _rate(self, load: Load, n_owners: int) -> float:
+        """Return the updates per time unit of so many of the owners."""
+        away = self._idle(load) + (load.delay or 0.0)
+        return closed_network(n_owners, [1.0], [load.airtime], [away]).throughput
 
 
 class ParallelTheory(ChannelTheory):
@@ -411,6 +481,11 @@ class ParallelTheory(ChannelTheory):
             survived.append(count * result.success_rate)
         return RandomAccess.from_rates(fsum(survived) / fsum(begun), fsum(begun))
 
+    @override
+    def on_air(self, load: Load, rate: float) -> float:
+        no_formula_if("answers wait for each other" if self.channel.each.queues else "")
+        return super().on_air(load, rate)
+
     def _parts(self, load: Load) -> dict[Load, int]:
         """Return the loads of the channels, with how many have each."""
         channels = self.channel.channels
@@ -418,8 +493,14 @@ class ParallelTheory(ChannelTheory):
             alone = "owners choose among channels at random, which is known for overlapping jobs"
             no_formula_if("" if load.overlap else alone)
             return {replace(load, choices=channels): channels}
-        groups = (load.rates[first::channels] for first in range(min(channels, load.n_owners)))
-        return Counter(replace(load, n_owners=len(own), rates=own) for own in groups)
+        return Counter(
+            replace(
+                load,
+                n_owners=len(range(load.n_owners)[first::channels]),
+                rates=load.rates[first::channels],
+            )
+            for first in range(min(channels, load.n_owners))
+        )
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -432,6 +513,7 @@ CHANNELS: Mapping[type, type[ChannelTheory]] = {
     Csma: CsmaTheory,
     Dcf: DcfTheory,
     Tdma: TdmaTheory,
+    Bottleneck: BottleneckTheory,
     Parallel: ParallelTheory,
 }
 """What is known of channels that owners share."""
@@ -452,15 +534,16 @@ def access(facts: Facts) -> Iterator[Prediction]:
         population = "infinite population" if facts.overlap else f"{facts.n_owners} owners"
         assumed = f"answers of one length, {theory_of(channel).assumed}"
         formula = f"{channel.label}, {population}, {assumed}"
-        yield from on_channel(facts, known(_rates, facts, airtime), formula)
+        yield from on_channel(facts, known(_rates, facts), formula)
 
 
-def _rates(facts: Facts, airtime: float) -> tuple[float | Unknown, ...]:
+def _rates(facts: Facts) -> tuple[float | Unknown, ...]:
     """Return updates per time unit, the part of answers that collide, and the load."""
     result, channel = contention(facts), facts.network.channel
     lost = 0.0 if channel.retransmissions > 0 else 1 - result.success_probability
     cut = channel.contended is not None and channel.contended.breaks_off
-    load = Unknown(BROKEN_OFF) if cut else result.attempt_rate * airtime
+    on_air = known(theory_of(channel).on_air, load_of(facts), result.attempt_rate)
+    load = Unknown(BROKEN_OFF) if cut else on_air
     return result.success_rate, lost, load
 
 
@@ -480,6 +563,13 @@ def unspent(facts: Facts) -> RandomAccess:
     if channel.contended is not None and not protocol.always_served:
         no_formula_if(f"the formula is for protocol push, not {protocol.kind}")
     return theory_of(channel).access(load_of(facts))
+
+
+def approximated(facts: Facts) -> RandomAccess:
+    """Return about what gets through a shared channel where :func:`unspent` has no formula."""
+    theory, load = theory_of(facts.network.channel), load_of(facts)
+    no_formula_if(NOT_SHARED if facts.network.airtime is None else theory.doubt(load))
+    return theory.approximate(load)
 
 
 @dataclass(frozen=True)
@@ -549,6 +639,7 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     if shared is None or airtime is None:
         raise NoFormulaError(NOT_SHARED)
     no_formula_if("in turn, whatever is sent survives" if shared.in_turn else "")
+    no_formula_if("whatever is sent survives" if shared.queues else "")
     no_formula_if(BROKEN_OFF if shared.breaks_off else "")
     channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
     theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))  # where there is a formula

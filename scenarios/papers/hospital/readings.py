@@ -7,7 +7,7 @@ import numpy as np
 from analysis.papers import alone_against_size
 from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.references import hospital_law
+from asyncdp_sim.figures.psi_lines import hospital_law
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 

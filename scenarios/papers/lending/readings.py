@@ -10,9 +10,8 @@ import numpy as np
 from analysis.papers.grids import Grid, grid, ratios, slopes
 from asyncdp_sim.core.words import as_float
 from asyncdp_sim.figures.convergence import quartiles
-from asyncdp_sim.figures.psi_lines import series_of
-from asyncdp_sim.figures.references import CONSTANT, Reference
-from asyncdp_sim.figures.references import LENDING as LAW
+from asyncdp_sim.figures.psi_lines import CONSTANT, Reference, series_of
+from asyncdp_sim.figures.psi_lines import LENDING as LAW
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 from scenarios.papers.exact import exactly, quiet

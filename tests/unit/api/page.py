@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,9 +16,10 @@ _SHOWN = {
 """Members of classes outside ``asyncdp_sim.api``; of those inside, all are shown."""
 _HEAD = """# Python
 
-`import asyncdp_sim as ad` provides the names below. All parameters are typed, and tests execute the
-examples. Tables are pandas frames: `frame.attrs["units"]` has the unit of each column,
-`frame.attrs["meanings"]` its meaning. Pictures are matplotlib axes:
+`import asyncdp_sim as ad` provides the names below; `help(ad.run)` adds examples, which tests
+execute, and what each raises of the [errors](#errors). Tables are pandas frames:
+`frame.attrs["units"]` has the unit of each column, `frame.attrs["meanings"]` its meaning.
+Pictures are matplotlib axes:
 `axes.figure.savefig("picture.png")` saves one. Notebooks display scenarios, results, sweeps,
 forecasts, traces, audits and comparisons. In a script, call functions with `workers` below
 `if __name__ == "__main__":`.
@@ -71,27 +71,25 @@ def _entry(name: str, each: Any) -> str:
 
 
 def _sections(docstring: str) -> Iterator[str]:
-    """Yield a numpydoc docstring as Markdown: its text, then each section."""
+    """Yield a numpydoc docstring as Markdown: its text, then its sections but the examples."""
     text, *rest = re.split(r"^(\w[\w ]*)\n-{3,}\n", docstring, flags=re.M)
     yield f"{_markdown(text.strip())}\n"
     for title, body in zip(rest[::2], rest[1::2], strict=True):
-        yield f"**{title}**\n"
-        if title == "Examples":
-            yield f"```python\n{body.strip()}\n```\n"
-        else:
-            yield "\n".join(_definitions(body.strip()))
+        if title in ("Examples", "Raises"):
+            continue
+        if title in ("Returns", "Yields"):
+            yield "".join(f"{title} {_markdown(line)}\n" for line in _entries(body))
+            continue
+        rows = (f"- {_markdown(line)}" for line in _entries(body))
+        yield "\n".join([*rows, ""])
 
 
-def _definitions(section: str) -> Iterator[str]:
-    """Yield the names of a section with their types, each with its meaning below."""
-    for entry in re.split(r"\n(?=\S)", section):
+def _entries(section: str) -> Iterator[str]:
+    """Yield each name of a section with its meaning in a line; a signature has the types."""
+    for entry in re.split(r"\n(?=\S)", section.strip()):
         head, _, meaning = entry.partition("\n")
-        names, _, kind = head.partition(" : ")
-        quoted = ", ".join(f"`{name}`" for name in names.split(", "))
-        yield f"{quoted} : {kind}" if kind != "" else quoted
-        if meaning != "":
-            yield textwrap.indent(f":   {_markdown(textwrap.dedent(meaning))}", "    ").lstrip()
-        yield ""
+        quoted = ", ".join(f"`{name}`" for name in head.partition(" : ")[0].split(", "))
+        yield f"{quoted}: {' '.join(meaning.split())}" if meaning != "" else quoted
 
 
 def _markdown(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.results.columns import Column, column, summary, tables
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.sweeps import sweep
@@ -70,10 +71,14 @@ RUNS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+CATEGORY = "dictionary<values=string, indices=int8, ordered=0>"
+
+
 class Found(defaultdict[tuple[str, str], list[Any]]):
     """Values by table and column, and the directories that they are from."""
 
     directories: Sequence[Path] = ()
+    types: dict[tuple[str, str], set[str]]
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +86,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     """Return every value of every column and key that these runs and a sweep have written."""
     root = tmp_path_factory.mktemp("dictionary")
     values = Found(list)
+    values.types = defaultdict(set)
     for place, changes in enumerate(RUNS.values()):
         directory = root / str(place)
-        write(run(scenario(**SHORT | changes), events=True, gains=True), directory)
+        write(run(scenario(**SHORT | changes), events=True, gains=Judging()), directory)
         gather(directory, "", values)
     swept = {"algorithm.rho": [1.0, 1e200], "privacy.epsilon": [1.0, 2.0]}
     sweep(scenario(**SHORT, sweep=swept, energy=ENERGY), root / "sweep")
@@ -97,12 +103,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
     return values
 
 
-def gather(directory: Path, folder: str, values: dict[tuple[str, str], list[Any]]) -> None:
+def gather(directory: Path, folder: str, values: Found) -> None:
     for file in directory.glob("*.parquet"):
         table = f"{folder}{file.stem}"
         table = "updates" if table == "traces/updates" else table
-        for name, cells in pq.read_table(file).to_pydict().items():
+        read = pq.read_table(file)
+        for name, cells in read.to_pydict().items():
             values[table, name] += cells
+            values.types[table, name].add(str(read.schema.field(name).type))
     if (directory / "cells.parquet").exists():
         return
     if (directory / "manifest.json").exists():
@@ -128,6 +136,16 @@ def test_every_column_is_in_the_dictionary_and_its_values_in_the_domain(found) -
             outside = [value for value in values if not fits(value, entry)]
             if outside:
                 wrong[key] = (entry.domain, entry.null, outside[:3])
+    assert wrong == {}
+
+
+def test_every_column_has_the_type_that_its_entry_states(found) -> None:
+    wrong = {}
+    for key, types in found.types.items():
+        entry = column(*key)
+        stated = {"null", CATEGORY if entry.type == "category" else entry.type}
+        if entry.domain != "as in the scenario" and not types <= stated:
+            wrong[key] = (entry.type, types)
     assert wrong == {}
 
 

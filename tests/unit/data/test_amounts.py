@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from asyncdp_sim.data.column_profile import Beside, looked_at
+from asyncdp_sim.data.column_profile import looked_at
 from asyncdp_sim.data.tables.amounts import either_mark, notation_of
+from asyncdp_sim.data.tables.column_type import Beside
 from tests.together import together
 
 ROWS = 60

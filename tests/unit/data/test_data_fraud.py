@@ -11,7 +11,6 @@ import pytest
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data.dataset import Encoded
 from asyncdp_sim.data.fraud_data import (
     COMPONENTS,
     FEATURES,
@@ -23,6 +22,7 @@ from asyncdp_sim.data.fraud_data import (
     twin_table,
 )
 from asyncdp_sim.data.tables.read import read_table
+from asyncdp_sim.data.tables.rows import Encoded
 from asyncdp_sim.learning.objectives import SVM
 from scenarios.twins import fraud as calibrate
 from tests.tables import table

@@ -6,8 +6,7 @@ from discharges import ONE, REAL, RENAMED, ROWS, THREE, TWO, frame, many, needs_
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
-from asyncdp_sim.data.hospital.encode_plain import PRIOR_ROWS
-from asyncdp_sim.data.hospital.recipe import COLUMNS, mdc_of_drg
+from asyncdp_sim.data.hospital_data import COLUMNS, PRIOR_ROWS, mdc_of_drg
 from tests.one_in import one_in
 
 PLAIN = {"preprocessing": "none", "public_records": 0}

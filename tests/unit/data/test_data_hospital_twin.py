@@ -8,20 +8,21 @@ from discharges import REAL, needs_real
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import HospitalData
-from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data import hospital_data as hospital_twin
 from asyncdp_sim.data.declared_columns import Twin
-from asyncdp_sim.data.hospital import recipe as hospital_twin
-from asyncdp_sim.data.hospital.encode_plain import HOSPITAL, read_discharges
-from asyncdp_sim.data.hospital.encode_plain import encode as encode_plain
-from asyncdp_sim.data.hospital.recipe import (
+from asyncdp_sim.data.hospital_data import (
     COLUMNS,
+    HOSPITAL,
     LEAST_RECORDS,
     calibrated,
     complete,
+    encode_plain,
+    read_discharges,
     twin_sizes,
     twin_table,
 )
-from asyncdp_sim.data.hospital.recipe import encode_as_published as encode_published
+from asyncdp_sim.data.hospital_data import encode_as_published as encode_published
+from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import hospital as calibrate
 from scenarios.twins.hospital import between_hospitals
 
@@ -29,7 +30,7 @@ ORACLE = pytest.mark.oracle("moments of the synthetic hospital stays")
 
 ENCODINGS = ["plain", "as-published"]
 CHUNK_ROWS = calibrated("plain").chunk_rows
-SHIPPED = resources.files("asyncdp_sim.data.hospital").joinpath("twin.json")
+SHIPPED = resources.files("asyncdp_sim.data").joinpath("hospital_twin.json")
 BY_HOSPITAL = {"split": {"column": "Facility Id"}}
 
 

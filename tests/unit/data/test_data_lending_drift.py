@@ -11,9 +11,9 @@ from psi import SIGMA
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData
+from asyncdp_sim.data import lending_data as twin
 from asyncdp_sim.data.declared_columns import Twin
-from asyncdp_sim.data.lending import recipe as twin
-from asyncdp_sim.data.lending.recipe import (
+from asyncdp_sim.data.lending_data import (
     BLOCK_ROWS,
     TABLE_ROWS,
     Drift,
@@ -75,7 +75,7 @@ def test_a_real_table_has_its_own_drift():
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_the_shipped_file_holds_laws_alone(encoding):
-    file = resources.files("asyncdp_sim.data.lending").joinpath("drift.json")
+    file = resources.files("asyncdp_sim.data").joinpath("lending_drift.json")
     text = file.read_text("utf-8")
     assert len(text.encode()) < 300_000
     stored = json.loads(text)["encodings"][encoding]

@@ -4,14 +4,14 @@ import pytest
 from loans import ONE, REAL, frame, needs_real
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.data.lending import encode_plain, recipe
-from asyncdp_sim.data.lending.encode_plain import loan_rows, month_of
+from asyncdp_sim.data import lending_data
+from asyncdp_sim.data.lending_data import loan_rows, month_of
 from asyncdp_sim.data.tables.text_columns import number_in, numeric
 from tests.tables import table
 from tests.together import together
 
 CODES = table(__file__, "lending_codes.toml")
-ENCODINGS = {"plain": encode_plain.encode, "as-published": recipe.encode_as_published}
+ENCODINGS = {"plain": lending_data.encode_plain, "as-published": lending_data.encode_as_published}
 EACH = pytest.mark.parametrize("encoding", ENCODINGS)
 
 
@@ -28,20 +28,20 @@ def test_each_code(encoding):
 
 
 def test_published_columns_leave_out_identifiers_and_target():
-    table = recipe.encode_as_published(frame())
+    table = lending_data.encode_as_published(frame())
     dropped = {"id", "member_id", "emp_title", "url", "desc", "purpose", "int_rate"}
     assert dropped.isdisjoint(table.columns)
     assert table.target.tolist() == [10.65, 7.9, 10.65]
-    assert len(recipe.COLUMNS) == len(set(recipe.COLUMNS)) == 74 - 7
+    assert len(lending_data.COLUMNS) == len(set(lending_data.COLUMNS)) == 74 - 7
 
 
 def test_published_row_is_deleted_from_the_full_table_only():
-    n = recipe.FULL_TABLE_ROWS
-    full, notes = recipe.without_deleted_row(pd.DataFrame({"row": np.arange(1, n + 1)}))
+    n = lending_data.FULL_TABLE_ROWS
+    full, notes = lending_data.without_deleted_row(pd.DataFrame({"row": np.arange(1, n + 1)}))
     assert len(full) == n - 1
     assert full["row"].iloc[21_389:21_391].tolist() == [21_390, 21_392]
     assert notes == ("Row 21391 was deleted, as published.",)
-    assert recipe.without_deleted_row(full)[0] is full
+    assert lending_data.without_deleted_row(full)[0] is full
 
 
 def test_a_purpose_that_is_not_listed_has_no_indicator():
@@ -49,7 +49,7 @@ def test_a_purpose_that_is_not_listed_has_no_indicator():
 
 
 def test_every_state_is_in_one_division():
-    states = [s for members in encode_plain.DIVISIONS.values() for s in members.split()]
+    states = [s for members in lending_data.DIVISIONS.values() for s in members.split()]
     assert len(states) == len(set(states)) == 51
 
 
@@ -57,7 +57,9 @@ def test_plain_uses_nothing_that_is_known_only_afterwards():
     changed = frame()
     for name in ("loan_status", "total_pymnt", "grade", "installment", "last_pymnt_d"):
         changed[name] = "X" if changed[name].dtype == object else 0
-    assert np.array_equal(encode_plain.encode(changed).matrix, encode_plain.encode(frame()).matrix)
+    assert np.array_equal(
+        lending_data.encode_plain(changed).matrix, lending_data.encode_plain(frame()).matrix
+    )
 
 
 def test_a_row_is_encoded_alike_whatever_the_other_rows_are():
@@ -77,9 +79,9 @@ def test_a_missing_essential_column_is_named(encoding):
 
 
 def test_absent_columns_are_named_in_a_note():
-    notes = " ".join(encode_plain.encode(frame()).notes)
+    notes = " ".join(lending_data.encode_plain(frame()).notes)
     assert "tax_liens" in notes
-    assert "tot_cur_bal" in " ".join(recipe.encode_as_published(frame()).notes)
+    assert "tot_cur_bal" in " ".join(lending_data.encode_as_published(frame()).notes)
 
 
 def test_lines_that_are_no_loans_move_no_loan():
@@ -94,7 +96,7 @@ def test_lines_that_are_no_loans_move_no_loan():
     loans, notes = loan_rows(lines)  # without public rows the last loan is private
     assert list(loans.index) == [0, 1, 2, 3]
     assert notes == ("2 lines without an interest rate are no loans.",)
-    assert np.isnan(encode_plain.encode(loans).target).tolist() == [False, True, False, True]
+    assert np.isnan(lending_data.encode_plain(loans).target).tolist() == [False, True, False, True]
     with pytest.raises(DataError, match=r"no row has both a number in int_rate"):
         loan_rows(frame().assign(int_rate="?"))
 
@@ -119,10 +121,10 @@ def test_numbers():
 @needs_real
 def test_the_real_table():
     table = pd.read_parquet(REAL)
-    encoded = recipe.encode_as_published(table)
+    encoded = lending_data.encode_as_published(table)
     assert encoded.matrix.shape == (42_535, 44)
     assert np.isfinite(encoded.matrix).all()
     assert (encoded.target.min(), encoded.target.max()) == (5.42, 24.59)
-    encoded = encode_plain.encode(table)
+    encoded = lending_data.encode_plain(table)
     assert encoded.matrix.shape == (42_535, 50)
     assert np.isfinite(encoded.matrix).all()

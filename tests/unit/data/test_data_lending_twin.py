@@ -7,11 +7,10 @@ from loans import REAL, needs_real
 from psi import final_psi, moments
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import LendingData
-from asyncdp_sim.data.dataset import Encoded
+from asyncdp_sim.data import LendingData, lending_data
 from asyncdp_sim.data.declared_columns import Twin
-from asyncdp_sim.data.lending import encode_plain, recipe
-from asyncdp_sim.data.lending.recipe import calibrated, twin_table
+from asyncdp_sim.data.lending_data import calibrated, twin_table
+from asyncdp_sim.data.tables.rows import Encoded
 from scenarios.twins import lending as calibrate
 
 ORACLE = pytest.mark.oracle("moments of the synthetic loans")
@@ -45,7 +44,7 @@ def test_values_lie_where_real_ones_do(encoding):
 
 
 def test_the_shipped_file_is_small_and_holds_no_rows():
-    file = resources.files("asyncdp_sim.data.lending").joinpath("twin.json")
+    file = resources.files("asyncdp_sim.data").joinpath("lending_twin.json")
     text = file.read_text("utf-8")
     assert len(text.encode()) < 150_000
     for parts in json.loads(text)["encodings"].values():
@@ -78,10 +77,10 @@ def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
 @needs_real
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_columns_are_the_real_tables(encoding):
-    from asyncdp_sim.data.lending.recipe import read_loans
+    from asyncdp_sim.data.lending_data import read_loans
 
     frame, _ = read_loans(str(REAL))
-    encode = encode_plain.encode if encoding == "plain" else recipe.encode_as_published
+    encode = lending_data.encode_plain if encoding == "plain" else lending_data.encode_as_published
     assert calibrated(encoding, "body").columns == encode(frame).columns
     assert calibrated(encoding, "public").columns == encode(frame).columns
 

@@ -8,9 +8,9 @@ from discharges import many as discharges
 from loans import many
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import HospitalData, LendingData, Swap, dataset
+from asyncdp_sim.data import HospitalData, LendingData, Swap
 from asyncdp_sim.data.splits import Shuffled
-from asyncdp_sim.data.tables import file_form
+from asyncdp_sim.data.tables import file_form, rows
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, read_csv
 
 TEXTS = {
@@ -76,7 +76,7 @@ def built(tmp_path, swap=None):
 @pytest.mark.long
 def test_tables_encoded_in_pieces_are_the_same(tmp_path, monkeypatch, swap):
     whole = built(tmp_path, swap)
-    monkeypatch.setattr(dataset, "PIECE_ROWS", 7)
+    monkeypatch.setattr(rows, "PIECE_ROWS", 7)
     for one, other in zip(whole, built(tmp_path, swap), strict=True):
         assert np.allclose(one.features[0], other.features[0], rtol=1e-9, atol=1e-12)
         assert other.features[0].flags.f_contiguous

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.data.column_profile import Beside, looked_at
+from asyncdp_sim.data.column_profile import looked_at
+from asyncdp_sim.data.tables.column_type import Beside
 from asyncdp_sim.data.tables.dates import forms_of, other_times
-from asyncdp_sim.data.tables.encodings import Date, Number
+from asyncdp_sim.data.tables.quantities import Date, Number
 from tests.together import together
 
 ROWS = 200

@@ -9,7 +9,8 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import TableData
 from asyncdp_sim.data.tables.amounts import notation_of
-from asyncdp_sim.data.tables.encodings import Encoding, Number, Ordinal, usual
+from asyncdp_sim.data.tables.encodings import Encoding, Ordinal, usual
+from asyncdp_sim.data.tables.quantities import Number
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from tests.one_in import one_in
 from tests.tables import table

@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.data.column_profile import Beside, looked_at, ordered, percent
+from asyncdp_sim.core.words import percent
+from asyncdp_sim.data.column_profile import looked_at
 from asyncdp_sim.data.table_profile import look
-from asyncdp_sim.data.tables.encodings import Drop, Encoding, Money, Number
+from asyncdp_sim.data.tables.column_type import Beside, ordered
+from asyncdp_sim.data.tables.encodings import Drop, Encoding
 from asyncdp_sim.data.tables.file_form import FileForm, form_of
+from asyncdp_sim.data.tables.quantities import Money, Number
 from tests.tables import table
 from tests.together import together
 
@@ -53,7 +56,10 @@ SEEN = [
         [f"t{j % 70}" for j in range(ROWS)],
         "text",
         Drop(),
-        ("too many for a column each (70)",),
+        (
+            '70 values, 2.9 rows each: if these are persons, person = "x" in [data] keeps their '
+            "rows together",
+        ),
     ),
     (
         "pay",
@@ -77,8 +83,7 @@ SEEN = [
 def test_what_is_seen(name, values, kind, encoding, suspicious):
     seen = column(list(values), name)
     assert (seen.type, seen.encoding) == (kind, encoding)
-    said = [s for s in seen.details if "% of its values are" not in s]
-    assert (*seen.suspicious, *said) == suspicious
+    assert (*seen.suspicious, *seen.details) == suspicious
 
 
 def test_values_that_tell_the_target_are_a_leak():
@@ -97,7 +102,7 @@ def test_a_correlation_of_less_is_no_leak():
 def test_shares_and_counts():
     seen = column([None, "a", "a", "b"] * 50)
     assert (seen.missing, seen.distinct) == (0.25, 2)
-    assert (seen.suspicious, seen.details) == ((), ("67 % of its values are 'a'",))
+    assert (seen.suspicious, seen.details, seen.usual) == ((), (), ("'a'", "67 %"))
     assert [percent(x) for x in (0, 0.001, 0.5, 0.999, 1)] == [
         "0 %", "under 1 %", "50 %", "over 99 %", "100 %"
     ]  # fmt: skip
@@ -133,3 +138,10 @@ def test_owners_are_counted_without_public_rows(tmp_path):
     assert seen.owners == {"a": 16, "b": 8}
     assert (seen.rows, seen.public, [each.name for each in seen.columns]) == (30, 6, ["x", "y"])
     assert look(str(tmp_path / "t.csv")).seen.empty
+
+
+def test_signs_of_a_gap_are_no_words_of_a_column():
+    cells = [f".{'ABZ'[j % 3]}" if j % 5 == 0 else f"{1.5 * j}" for j in range(ROWS)]
+    seen = column(cells)
+    assert (seen.type, seen.encoding) == ("number", Number())
+    assert "count as missing: '.A', '.B', …" in seen.suspicious[0]

@@ -9,8 +9,8 @@ import pytest
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, TableData
-from asyncdp_sim.data.dataset import nearest
 from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.tables.rows import nearest
 from asyncdp_sim.scenario import Scenario, dump, load
 
 WHO = ["B", "A", None, "B", "C", "C", "A", "B", "only public"]

@@ -13,16 +13,8 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.specification import members
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset, TableData
-from asyncdp_sim.data.tables.encodings import (
-    ClassLabels,
-    Date,
-    Drop,
-    Encoding,
-    Money,
-    Number,
-    OneHot,
-    Ordinal,
-)
+from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, OneHot, Ordinal
+from asyncdp_sim.data.tables.quantities import Date, Money, Number
 
 OWNERS, PUBLIC, ROW = (4, 3), 7, 2
 ROWS = range(sum(OWNERS) + PUBLIC)
@@ -110,6 +102,7 @@ def test_lists_in_cells_are_refused_in_one_line_unless_dropped(
         [line] = caught.value.lines()
         assert line == (
             f"data.path: given '{tmp_path / 't.parquet'}', whose column 'x' holds several values "
-            f"in a cell ({told}); allowed is one; data.drop leaves a column out"
+            f"in a cell ({told}); allowed is one; data.drop (of asyncdp data: --drop x) leaves a "
+            "column out"
         )
     assert built(tmp_path, {"x": column}, Drop()).columns == ("other",)

@@ -7,8 +7,8 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, HospitalData, LendingData, fraud_data
+from asyncdp_sim.data import lending_data as lending
 from asyncdp_sim.data.declared_columns import Twin
-from asyncdp_sim.data.lending import recipe as lending
 
 CHUNK_ROWS = Twin.chunk_rows
 

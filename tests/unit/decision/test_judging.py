@@ -47,9 +47,25 @@ def test_the_interval_is_as_wide_as_nadeau_and_bengio_say():
     plain, _ = of_rows(rows.errors(joint.scores).mean(axis=0), rows.persons, 1.0)
     for times in (1, 2):
         gain = judged(rows, joint, repeats=times)
-        variance, degrees = gain.joint_gain.parts[0]
+        variance, _ = gain.joint_gain.parts[0]
         assert variance == pytest.approx(plain * (1 / times + 5 / 4))
-        assert degrees == 39
+        assert gain.degrees == 39
+
+
+def test_the_interval_holds_what_other_rows_would_choose():
+    """The joint model is random: own rows keep it at a distance, and the gain is exactly 0."""
+    law, widths = Law(away=0.6, noise=0.05), []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        rows, others = law.rows(generator, 60), law.rows(generator, 30)
+        joint = law.joint(generator, 3)
+        arguments = (rows, met(rows, joint), others, joint.scores(others.columns), 1e-3, generator)
+        gain = judge_fresh(*arguments, own_best="linear")
+        if gain.gain.value == 0:
+            widths.append(gain.gain.half_width / gain.own)
+    assert len(widths) > 0
+    assert min(widths) > 1e-4
+    assert max(widths) < 0.2
 
 
 def test_on_fresh_rows_the_training_rows_are_one_draw_too():
@@ -76,6 +92,18 @@ def test_a_joint_model_of_each_fold_is_asked_for():
 
     assert judged(rows, without).own == judged(rows, joint).own
     assert sorted(np.concatenate(asked).tolist()) == list(range(40))
+
+
+@pytest.mark.parametrize(("cases", "known"), [(0, False), (1, False), (2, True)])
+def test_rows_of_one_class_show_nothing_of_the_others(cases, known):
+    """Own and adapted model say "no" to all: that is no proof of no difference."""
+    rows, joint = noise_alone(9)
+    targets = np.where(np.arange(40) < cases, 1.0, 0.0)
+    gain = judged(OwnRows(rows.columns, targets, 2, rows.persons), joint)
+    assert np.isfinite(gain.gain.half_width) == known
+    if not known:
+        assert gain.verdict == "undecided"
+    assert gain.degrees == 39  # of the mean over owners, who have cases together
 
 
 def test_later_rows_judge_once_where_rows_have_an_order():

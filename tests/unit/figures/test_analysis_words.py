@@ -3,10 +3,10 @@ import io
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from asyncdp_sim.core.words import number, numbers
+from asyncdp_sim.figures.kit.drawer import Declaration, Panel, Side
 from asyncdp_sim.figures.kit.layout import lifted, spread
 from asyncdp_sim.figures.kit.picture import Label, Picture, as_csv
 from asyncdp_sim.figures.kit.style import VERMILION
@@ -15,26 +15,27 @@ SAID = Label("NOT PRIVATE as claimed: a reason.", False, np.inf, None, True, Tru
 
 
 def test_no_picture_is_without_its_label():
-    picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "What is shown.", SAID)
+    said = Declaration([Panel([], Side(ticks=()), Side(ticks=()))])
+    picture = Picture("some", said, {"x": np.array([1, 2])}, "What is shown.", SAID)
     [text] = [found for found in picture.figure.findobj(Text) if found.get_text()]
     assert text.get_text() == SAID.text
     assert text.get_color() == VERMILION
     with pytest.raises(TypeError, match="label"):
-        Picture("some", Figure(), {}, "What is shown.")  # type: ignore[call-arg]
+        Picture("some", Declaration([]), {}, "What is shown.")  # type: ignore[call-arg]
 
 
 def test_its_numbers_carry_the_label_too():
-    picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "", SAID)
+    picture = Picture("some", Declaration([]), {"x": np.array([1, 2])}, "", SAID)
     rows = list(csv.DictReader(io.StringIO(as_csv(picture.labelled()))))
     same = {"private": "False", "epsilon_true": "inf", "delta": "", "timing_accounted": "True"}
     same |= {"not_for_release": "True", "epsilon_at_least": "False", "models_private": "False"}
     assert rows == [{"x": x} | same for x in ("1", "2")]
     own = {"private": np.array([True, False])}
-    labelled = Picture("some", Figure(), own, "", SAID).labelled()
+    labelled = Picture("some", Declaration([]), own, "", SAID).labelled()
     assert list(labelled["models_private"]) == [True, False]  # row by row where the table says so
     assert list(labelled["private"]) == [False, False]  # no ε covers exact values
     assert list(labelled["epsilon_true"]) == [np.inf, np.inf]
-    times = Picture("some", Figure(), own, "", SAID, exact=False).labelled()
+    times = Picture("some", Declaration([]), own, "", SAID, exact=False).labelled()
     assert list(times["private"]) == [True, False]
     assert "models_private" not in times
 

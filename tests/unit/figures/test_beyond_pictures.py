@@ -1,5 +1,6 @@
 """Pictures of gains, and of whom a model serves."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -60,13 +61,14 @@ def test_break_even_is_told_for_each_budget(tmp_path):
     table = picture.table
     assert table["line"].tolist() == ["cap"] * 6 + ["all"] * 6
     assert table["epsilon"].tolist() == [1, 1, 1, 3, 3, 3] * 2
-    assert table["gains"].tolist() == [1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]
+    assert table["fits_better"].tolist() == [1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0]
     said = (
-        "cap: half of the owners gain by joining from ε = 1.6 on. "
-        "all: half of the owners gain by joining at no ε shown."
+        "cap: the joint model fits better than half of the own models from ε = 1.6 on. "
+        "all: the joint model fits better than half of the own models at no ε shown."
     )
     assert said in picture.caption
-    assert said.replace(". ", ".\n") in texts(picture)
+    title = "At ε = 3, the joint model fits all records better than the own model of "
+    assert picture.said.title == title + "2 of 3 owners (cap), 1 of 3 owners (all)"
     assert any("ε-DP, pure, Laplace noise" in said for said in texts(picture))
 
 
@@ -102,20 +104,22 @@ def test_break_even_is_where_the_joint_models_line_crosses_an_owners_own(tmp_pat
     picture = break_even.FIGURE.picture(of_epsilon(tmp_path))
     table = picture.table
     np.testing.assert_allclose(table["break_even_epsilon"], [1.0, 2.0, np.inf] * 2)
-    assert table["gains"].tolist() == [1, 0, 0, 1, 1, 0]
+    assert table["fits_better"].tolist() == [1, 0, 0, 1, 1, 0]
     said = (
-        "At ε = 1, 1 of 3 owners gain by joining; at ε = 4, 2 do. "
-        "Join if ε may be 2 or more: then half of the owners gain."
+        "At ε = 1, the joint model fits all records better than the own model of 1 of 3 owners; "
+        "at ε = 4, of 2. From ε = 2 on it fits better than half of them."
     )
     assert picture.caption.endswith(said)
-    assert said.replace(". ", ".\n", 1) in texts(picture)
+    title = "At ε = 4, the joint model fits all records better than the own model of 2 of 3 owners"
+    assert picture.said.title == title
+    assert not re.search(r"\bgain|\bjoin\b", " ".join(texts(picture)))  # ψ is the fit, no gain
     levels = [line for line in picture.figure.axes[0].lines if len(set(line.get_ydata())) == 1]
     assert {float(line.get_ydata()[0]) for line in levels} >= {16.0, 4.0, 1.0}
 
 
-def test_where_most_owners_do_worse_the_decision_is_not_to_join(tmp_path):
+def test_where_most_own_models_fit_better_it_is_said(tmp_path):
     picture = break_even.FIGURE.picture(of_epsilon(tmp_path, (90.0, 9.0)))
-    assert picture.caption.endswith("Do not join at these ε: fewer than half of the owners gain.")
+    assert picture.caption.endswith("At no ε shown does it fit better than half of them.")
 
 
 def test_owners_with_names_are_called_by_them(tmp_path):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from analysis.privacy.curious_servers import by_servers, one_more
+from analysis.studies import collusion
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.figures import collusion
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sweeps import sweep

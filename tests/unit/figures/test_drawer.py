@@ -46,9 +46,6 @@ def test_long_names_stand_in_the_legend_and_short_ones_at_the_ends_of_lines(lett
 def test_names_of_lines_in_several_panels_stand_in_the_legend_once():
     line = Layer("line", X, X, end="both", look={"color": "red"})
     assert keys(of([line], [line])) == ["both"]
-    stacked = of([line], [line], heights=(1, 1))
-    assert keys(stacked) == []
-    assert [len(axes.texts) for axes in stacked.axes] == [1, 1]
 
 
 def test_panels_share_a_scale_unless_one_would_be_small():

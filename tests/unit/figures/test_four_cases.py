@@ -86,7 +86,7 @@ def test_the_picture_has_four_panels_of_one_height_and_all_numbers(tmp_path):
     assert len(table["psi_final_mean"]) == 4 * len(FIRST) * len(BUDGETS)
     np.testing.assert_allclose(table["psi_final_mean"], table["law"], rtol=1e-12)
     assert list(table["case"][:6]) == ["(i)"] * 6
-    assert "Measured ψ over this law: 1 to 1." in picture.caption
+    assert picture.said.title == "Measured ψ is 1 to 1 times Theorem 2's law"
     assert "1e+10" in picture.caption or "10,000,000,000" in picture.caption
 
 

@@ -1,7 +1,7 @@
 """The check that every picture is held to sees cut-off text and overlaps."""
 
-from asyncdp_sim.figures.kit.layout import fit
-from asyncdp_sim.figures.kit.style import canvas, sheet
+from asyncdp_sim.figures.kit.layout import broken
+from asyncdp_sim.figures.kit.style import sheet
 from tests.unit.figures.looks import faults
 
 
@@ -19,7 +19,8 @@ def test_faults_are_seen():
 
 
 def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go():
-    figure, axes = canvas(height=1.4)
+    figure = sheet(6.5, 1.4)
+    axes = figure.add_subplot()
     axes.set_yticks(range(30), ["a name", *map(str, range(1, 30))])
     figure.draw_without_rendering()
     names, *numbers = (tick.label1 for tick in axes.yaxis.get_major_ticks())
@@ -31,11 +32,10 @@ def test_labels_hidden_for_want_of_room_come_back_and_names_of_rows_never_go():
 
 
 def test_printed_names_are_broken_by_the_letters_that_are_seen():
-    figure, axes = canvas()
-    axes.set(xlabel=r"$\psi(\theta_{L,k})$ of these, below", title="first half of it,\nwhere n = 5")
-    fit(figure, 2.4)
-    assert axes.get_xlabel() == r"$\psi(\theta_{L,k})$ of these, below"
-    assert axes.get_title() == "first half of it,\nwhere n = 5"
-    axes.set_title("one half of this, and quite a lot\nmore, n = 5")
-    fit(figure, 2.0)
-    assert axes.get_title() == "one half of this, and\nquite a lot more, n = 5"
+    assert broken(r"$\psi(\theta_{L,k})$ of these, below", 1.7) == (
+        r"$\psi(\theta_{L,k})$ of these, below"
+    )
+    assert broken("first half of it, where n = 5", 1.2) == "first half of it,\nwhere n = 5"
+    assert broken("one half of this, and quite a lot more, n = 5", 1.4) == (
+        "one half of this, and\nquite a lot more, n = 5"
+    )

@@ -20,8 +20,12 @@ from asyncdp_sim.figures.kit.drawer import (
 from asyncdp_sim.figures.kit.style import colours, contrast, legible
 
 
+def of(*marks: Layer, log: bool = False) -> Declaration:
+    return Declaration([Panel(marks, Side(), Side(log=log))])
+
+
 def drawn(*marks: Layer, log: bool = False) -> Figure:
-    return draw(Declaration([Panel(marks, Side(), Side(log=log))]))
+    return draw(of(*marks, log=log))
 
 
 def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke():
@@ -39,15 +43,15 @@ def test_what_is_not_finite_is_left_out_and_unknown_ends_have_no_stroke():
 
 def test_an_interval_that_reaches_zero_ends_at_the_frame_of_a_logarithmic_axis():
     line = measured([1, 2], np.array([[1.0, 4.0], [-0.5, 3.0], [2.5, 5.0]]))
-    assert not reaches_zero(drawn(line))
+    assert not reaches_zero(of(line))
     figure = drawn(line, log=True)
-    assert reaches_zero(figure)
+    assert reaches_zero(of(line, log=True))
     [axes] = figure.axes
     [arrow] = [line for line in axes.lines if line.get_gid() is not None]
     assert arrow.get_xdata() == [1]
     assert arrow.get_ydata() == [axes.get_ylim()[0]]
     assert axes.get_ylim()[0] > 0.1
-    assert not reaches_zero(drawn(measured([1], np.array([[1.0], [0.5], [2.5]])), log=True))
+    assert not reaches_zero(of(measured([1], np.array([[1.0], [0.5], [2.5]])), log=True))
 
 
 def test_text_of_any_line_can_be_read_and_lines_have_markers():

@@ -12,8 +12,7 @@ from asyncdp_sim.figures.kit import picture as pictures
 from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import save
-from asyncdp_sim.figures.kit.scales import AT_END, MOST, leaves_frame, log_axis
-from asyncdp_sim.figures.kit.style import canvas
+from asyncdp_sim.figures.kit.style import AT_END, MOST, leaves_frame, log_axis, sheet
 from tests.unit.figures.made import curve, finished, made
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,7 +29,8 @@ def test_an_axis_is_drawn_whatever_has_diverged(top, side):
     said = Declaration([Panel([mark], Side(log="x" in side), Side(log="y" in side))])
     for before in (True, False):
         if before:
-            figure, axes = canvas()
+            figure = sheet(6.5, 3.6)
+            axes = figure.add_subplot()
             log_axis(axes, side)
             axes.plot(x, y)
         else:
@@ -48,7 +48,8 @@ def test_an_axis_is_drawn_whatever_has_diverged(top, side):
 def test_an_axis_of_what_did_not_diverge_is_as_matplotlib_has_it():
     limits = []
     for ours in (True, False):
-        figure, axes = canvas()
+        figure = sheet(6.5, 3.6)
+        axes = figure.add_subplot()
         axes.plot([1, 2, 3], [1e-3, 2.0, 5e6])
         if ours:
             log_axis(axes)

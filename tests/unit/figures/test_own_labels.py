@@ -4,14 +4,14 @@ import csv
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from asyncdp_sim.figures import draw_all
+from asyncdp_sim.figures.kit.drawer import Declaration
 from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.privacy.label import label
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps import sweep
 from tests.reproducibility.runs import scenario
 
@@ -53,7 +53,7 @@ def test_rows_that_do_not_say_whose_they_are_have_no_value_that_differs():
         manifest(run(scenario(privacy__sensitivity=CLIP, privacy__epsilon=epsilon)))
         for epsilon in (1.0, 2.0)
     ]
-    picture = Picture("some", Figure(), {"x": np.array([1, 2])}, "", label(both))
+    picture = Picture("some", Declaration([]), {"x": np.array([1, 2])}, "", label(both))
     assert label(both).mixed == ("epsilon_true",)
     assert list(picture.labelled()["epsilon_true"]) == [None, None]
     assert list(picture.labelled()["models_private"]) == [True, True]

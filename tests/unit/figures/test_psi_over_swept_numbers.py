@@ -9,10 +9,9 @@ import pytest
 
 from analysis.papers.grids import grid, ratios, slopes
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.psi_lines import beside, markers, series_of, slope, surface
-from asyncdp_sim.figures.references import Reference
-from asyncdp_sim.privacy.label import COLUMNS
+from asyncdp_sim.figures.psi_lines import Reference, beside, markers, series_of, slope, surface
 from asyncdp_sim.results import Sweep
+from asyncdp_sim.sentences.label import COLUMNS
 from tests.unit.figures.made import curve, finished, keys, made, scenario, write_table
 
 RECORDS, BUDGET = "owners.records", "privacy.epsilon"

@@ -3,6 +3,7 @@
 import io
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from matplotlib.figure import Figure
@@ -12,10 +13,10 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
-from asyncdp_sim.figures.kit.drawer import end_labels
-from asyncdp_sim.figures.kit.layout import fit, laid_out
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.kit.layout import laid_out
 from asyncdp_sim.figures.kit.picture import UNDATED, Paper, Picture, inline, save
-from asyncdp_sim.figures.kit.style import canvas, colours, style
+from asyncdp_sim.figures.kit.style import colours, style
 from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.runs import write
 
@@ -34,10 +35,11 @@ def drawings(monkeypatch):
     return drawn
 
 
-def by_matplotlib(figure: Figure) -> bytes:
+def by_matplotlib(picture: Picture) -> bytes:
     drawn = io.BytesIO()
+    metadata = UNDATED["png"]["metadata"] | {"Title": picture.said.title}
     with style():
-        figure.savefig(drawn, format="png", **UNDATED["png"])
+        picture.figure.savefig(drawn, format="png", **(UNDATED["png"] | {"metadata": metadata}))
     return drawn.getvalue()
 
 
@@ -53,7 +55,7 @@ def test_it_is_drawn_once_and_has_the_bytes_of_a_figure_that_lays_itself_out(
     name, drawn_result, tmp_path, drawings
 ):
     result = Result.read(drawn_result)
-    expected = by_matplotlib(PICTURES[name](result).figure)
+    expected = by_matplotlib(PICTURES[name](result))
     assert len(drawings) == 2
     drawings.clear()
     picture = PICTURES[name](result)
@@ -84,20 +86,18 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_pa
         traces.SHARES.picture(panels),
         traces.BY_TIME.of(result),
     ):
-        with style():
-            fit(picture.figure, COLUMN)
-        picture.figure.draw_without_rendering()  # where the fixture looks at it
+        figure = replace(picture, width=COLUMN).figure
+        figure.draw_without_rendering()  # where the fixture looks at it
         sizes = [
             text.get_fontsize()
-            for text in picture.figure.findobj(Text)
+            for text in figure.findobj(Text)
             if text.get_visible() and text.get_text() != ""
         ]
         assert min(sizes) >= LEAST
-        assert picture.figure.get_figwidth() == COLUMN
+        assert figure.get_figwidth() == COLUMN
     first, second = traces.SHARES.picture(panels).figure.axes
     assert first.get_position().y0 == second.get_position().y0
-    stacked = traces.SHARES.picture(panels)
-    fit(stacked.figure, COLUMN)
+    stacked = replace(traces.SHARES.picture(panels), width=COLUMN)
     stacked.figure.draw_without_rendering()
     first, second = stacked.figure.axes
     assert first.get_position().y0 > second.get_position().y1
@@ -105,16 +105,17 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_pa
 
 
 def test_names_at_line_ends_and_tick_labels_do_not_touch_in_a_column():
-    with style():
-        figure, axes = canvas(height=2.5)
-        axes.set_xlim(0, 12)
-        axes.set_xticks(range(12), ["6,400"] * 12)
-        end_labels(axes, [0.5] * 4, ["one", "two", "three", "four"], colours(4))
-        fit(figure, COLUMN)
-        with laid_out(figure, 100):
-            texts = [*axes.get_xticklabels(), *axes.texts]
-            shown = [text for text in texts if text.get_visible()]
-            boxes = [text.get_window_extent().padded(-0.01) for text in shown]  # edges may touch
+    lines = [
+        Layer("line", [0, 12], [0.5, 0.5], end=name, look={"color": shade})
+        for name, shade in zip(("one", "two", "three", "four"), colours(4), strict=True)
+    ]
+    across = Side(limits=(0, 12), ticks=range(12), labels=["6,400"] * 12)
+    figure = draw(Declaration([Panel(lines, across, Side())], (6.5, 2.5)), COLUMN)
+    [axes] = figure.axes
+    with style(), laid_out(figure, 100):
+        texts = [*axes.get_xticklabels(), *axes.texts]
+        shown = [text for text in texts if text.get_visible()]
+        boxes = [text.get_window_extent().padded(-0.01) for text in shown]  # edges may touch
     assert {text.get_text() for text in shown} == {"6,400", "one", "two", "three", "four"}
     assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
 

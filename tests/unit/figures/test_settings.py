@@ -7,9 +7,8 @@ import pytest
 
 from analysis.studies import studies
 from asyncdp_sim.figures import changes
-from asyncdp_sim.figures.draw import of_entry
-from asyncdp_sim.figures.references import ELSEWHERE, FINAL_PSI
-from asyncdp_sim.figures.studies import IN_CLONE, STUDIES
+from asyncdp_sim.figures.draw import IN_CLONE, of_entry
+from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.scenario.catalogue import catalogue, entry
 from tests.unit.figures.made import curve, finished, made
 
@@ -51,7 +50,6 @@ def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path):
         notes: list[str] = []
         assert of_entry(swept, name, notes, studies(name)) == []
         assert notes[0].startswith(f"the study of {name}: ")
-    assert set(STUDIES) <= {found.name for found in catalogue()}
 
 
 def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(tmp_path):
@@ -59,11 +57,10 @@ def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(t
     swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
     for name in IN_CLONE:
         notes: list[str] = []
-        assert of_entry(swept, name, notes) == []
+        assert of_entry(swept, name, notes, {}) == []
         said = f"the study of {name}: in a clone `python -m scenarios {name}` draws it"
         assert notes == [said]
         assert list(studies(name)) == [name]
-    assert not set(IN_CLONE) & set(STUDIES)
     assert set(IN_CLONE) <= {found.name for found in catalogue()}
 
 

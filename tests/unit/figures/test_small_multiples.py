@@ -41,8 +41,10 @@ def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path):
     assert [each.name for each in found] == [f"online {share} % of the time" for share in (100, 20)]
     assert [each.result.directory.name for each in found] == ["cell-0000", "cell-0002"]
     picture = traces.BY_UPDATE.picture(found)
-    titles = [axes.get_title(loc="left") for axes in picture.figure.axes]
-    assert titles == [each.name for each in found]
+    titles = [axes.get_title(loc="left").replace("\n", " ") for axes in picture.figure.axes]
+    answers = ("3 of 3 owners made the first 3 updates", "2 of 3 owners made the first 4 updates")
+    for title, each, answer in zip(titles, found, answers, strict=True):
+        assert title.startswith(f"{each.name}: {answer}")
     drawn = picture.table["network"] == found[1].name
     assert picture.table["owner"][drawn].tolist() == [1, 1, 2, 1]
     assert "a panel for each network" in picture.caption
@@ -92,7 +94,8 @@ def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
     left = traces.SHARES.picture(
         [DrawnNetwork(result, "the one that differs")]
     )  # others are constant
-    assert left.figure.axes[0].get_title(loc="left") == "the one that differs"
+    answer = "the one that differs: 0 of 3 owners are outside the law's 99 % band (0.03 expected)"
+    assert left.said.title == answer
     assert "1/N: the one that differs: 3 updates;" in left.caption
     for figure in (traces.GAPS, traces.SHARES):
         alone, among = figure.of(result), figure.picture([DrawnNetwork(result)])

@@ -13,8 +13,8 @@ from asyncdp_sim.figures import (
     changes,
     convergence,
     draw_all,
+    gains,
     networks,
-    profit,
     traces,
 )
 from asyncdp_sim.figures.convergence import CurveLine
@@ -145,8 +145,8 @@ def test_low_panels_have_room_for_their_owners_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("n_owners", "axis"),
     [
-        (3, "owner $i$, by its gain, with $n_i$ training rows"),
-        (20, "owner $i$, by its gain"),
+        (3, "owner $i$, with $n_i$ training rows"),
+        (20, "owners, the largest difference first"),
     ],
 )
 def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axis, tmp_path):
@@ -155,15 +155,17 @@ def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axi
     columns |= {"psi_alone": np.linspace(0.1, 1, n_owners)}
     write_table(cell, "owners", columns)
     curve(cell, [0.4, 0.6])
-    picture = profit.by_owner([CurveLine(Result.read(cell))])
+    picture = gains.by_owner([CurveLine(Result.read(cell))])
     [axes] = picture.figure.axes
     assert axes.get_xlabel() == axis
-    assert keys(picture) == ["private"]
+    assert keys(picture) == ["interval holds both"]
     [bars] = axes.containers
-    ratio = np.linspace(2, 0.2, n_owners)  # the largest gain first
+    ratio = np.linspace(2, 0.2, n_owners)  # the largest first
     np.testing.assert_allclose(bars.lines[0].get_ydata(), ratio)  # type: ignore[attr-defined]
-    gaining = np.count_nonzero(ratio > 1)
-    assert axes.get_title(loc="left") == f"Better by joining: {gaining} of {n_owners} owners"
+    assert picture.said.title == (
+        f"ψ of all records: the joint model is better for 0 of {n_owners} owners, "
+        f"worse for 0, undecided for {n_owners}"
+    )
 
 
 @pytest.mark.long

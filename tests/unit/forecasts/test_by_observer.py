@@ -8,11 +8,11 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.forecasts import Forecast, forecast
-from asyncdp_sim.forecasts.by_observer import applying
-from asyncdp_sim.forecasts.words import as_json, lines
+from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier
 from asyncdp_sim.scenario import load
+from asyncdp_sim.sentences.forecast import as_json, lines
 from tests.one_in import one_in
 
 SCENE = Path(__file__).parents[2] / "verification" / "scenes" / "last-model.toml"

@@ -14,7 +14,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     gained,
     winner,
 )
-from asyncdp_sim.forecasts.by_runs import affordable
+from asyncdp_sim.forecasts.population import affordable
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario
 from tests.unit.forecasts.banks import banks
@@ -68,10 +68,12 @@ def test_what_diverges_is_told_as_such():
 def test_sentences():
     best = Played(np.array([1.0, 1.2]))
     assert gained((1.5, 0.2), "as given", "of the best") == (
-        "1.5 ± 0.2 times (ψ as given over ψ of the best, in the same runs)"
+        "1.50 ± 0.20 times (ψ as given over ψ of the best, in the same runs)"
     )
     assert gained((1.1, 0.2), "as given", "of the best").endswith(": not shown to pay")
-    assert compared(best, 9, "choices").endswith("other runs chose the best of 9 choices")
+    assert compared(best, "chose the best of 9 choices").endswith(
+        "other runs chose the best of 9 choices"
+    )
     twin = Advice(None, "a twin", not_for_release=False, unchecked=True).source("x.toml --tune")
     assert twin == [
         "data      a twin",

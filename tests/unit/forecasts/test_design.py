@@ -5,6 +5,7 @@ import pytest
 
 from analysis.exact.learning import exact
 from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.forecasts.advice import tune as module
 from asyncdp_sim.forecasts.advice.contest import CHOOSING, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
@@ -84,7 +85,7 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     assert ratio == pytest.approx(found.given.simulated.psi / found.best.simulated.psi)
     assert ratio - half > 2
     gain = next(line for line in found.lines() if line.startswith("gain"))
-    assert gain.startswith(f"gain      {ratio:.3g} ± {half:.2g} times")
+    assert gain.startswith(f"gain      {plus_minus(ratio, half)} times")
     assert "not shown" not in gain
 
 
@@ -184,3 +185,22 @@ def test_every_sentence_of_the_advice(short):
         "it ends where no change of one by 1.08 times lowers ψ by 1%"
     )
     assert told[6] == "data      synthetic records"
+
+
+def test_a_step_leaves_the_simulated_networks_as_they_are():
+    networks, asked = module.Networks(), scenario(privacy=CAPPED)
+    choices = [StepLengthCap(step, length, 45) for length in (60, 90) for step in (1.0, 2.0)]
+    runs = [networks.of(choice, choice.into(asked)) for choice in choices]
+    assert runs[0] is runs[1]
+    assert runs[2] is runs[3]
+    assert runs[0] is not runs[2]
+    dataset = build_dataset(asked)
+    for choice, known in zip(choices, runs, strict=True):
+        own = choice.into(asked)
+        np.testing.assert_array_equal(
+            ends(own, range(1, 4), dataset=dataset, runs=known),
+            ends(own, range(1, 4), dataset=dataset),
+        )
+    for length in range(100, 100 + module.KEPT):
+        networks.of(StepLengthCap(1.0, length, 45), choices[0].into(asked))
+    assert networks.of(choices[0], choices[0].into(asked)) is not runs[0]

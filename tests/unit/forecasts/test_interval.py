@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from asyncdp_sim.forecasts.advice.contest import Played
-from asyncdp_sim.forecasts.by_runs import half_width
+from asyncdp_sim.forecasts.population import half_width
 
 
 def student(values):

@@ -7,12 +7,10 @@ import pytest
 
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.by_runs import final_psi, half_width
-from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.simulated import RUNS, _mean
-from asyncdp_sim.forecasts.words import as_json
+from asyncdp_sim.forecasts.population import RUNS, _mean, final_psi, half_width, population
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.forecast import as_json
 from tests import scenes
 from tests.one_in import one_in
 

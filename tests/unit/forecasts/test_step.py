@@ -8,9 +8,9 @@ import pytest
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.tune import tune
 from asyncdp_sim.forecasts.step import step_lines, swept_step
-from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.forecast import lines
 from asyncdp_sim.theory.formulas.convergence import contraction
 from tests.unit.forecasts.banks import banks
 

@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asyncdp_sim.forecasts.words import _remaining
 
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.gains import Asked, _on, gains
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.forecasts.words import ALONE, DIFFER, SHARE, as_json, decide, first_screen
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sentences.forecast import ALONE, DIFFER, SHARE, as_json, decide, first_screen
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
 
@@ -32,6 +33,19 @@ def test_all_rows_show_that_few_rows_gain_by_a_joint_model(tmp_path):
     assert [owner.name for owner in result.owners][:2] == ["C1", "C10"]
     assert [owner.gain.records for owner in result.owners] == [11] * 20
     assert all(owner.gain.verdict != "does worse" for owner in result.owners)
+
+
+def test_owners_that_gain_are_judged_once_more_as_if_the_others_left(tmp_path):
+    result = found(clinics(tmp_path, owners=10), private=True)
+    gaining = [owner.owner for owner in result.owners if owner.gain.verdict == "gains"]
+    assert 1 < len(gaining) < 10
+    left = result.remaining
+    assert [owner.owner for owner in left.owners] == gaining
+    assert left.count == len(gaining)
+    assert left.remaining is None
+    assert left.joint != result.joint
+    assert _remaining(left).startswith(f"{len(gaining)} owners that gain, by themselves: mean gain")
+    assert found(clinics(tmp_path)).remaining is None  # public rows know no owner
 
 
 def test_public_rows_show_the_mean_gain_of_owners_that_are_alike(tmp_path):
@@ -101,6 +115,7 @@ def test_folds_have_the_noise_of_all_records(tmp_path):
         ({}, 0.0, f"Single owners    {ALONE}"),
         ({}, 1.5, f"Decision         {DIFFER}"),
         ({"whose": "C1"}, 0.0, f"Sharing          {SHARE}"),
+        ({"whose": "C1"}, 0.0, "Single owners    gains in 16 of 16 simulated runs"),
         ({"private": True}, 0.0, "Sharing          uses private data, not for release"),
         ({"private": True}, 0.0, "Decision         the average owner gains by joining at ε ="),
     ],

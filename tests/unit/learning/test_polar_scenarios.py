@@ -4,8 +4,8 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.describe import describe
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.scenario import describe
 from tests.tables import table
 
 RAW = table(__file__, "scenes.toml")["polar"]

@@ -12,14 +12,14 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.describe import describe
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import RunResult, reproduce, run, write
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.result import result_lines
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import grid
 from asyncdp_sim.trace import Ending

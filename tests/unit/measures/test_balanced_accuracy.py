@@ -1,9 +1,10 @@
-"""Balanced accuracy of any number of classes, beside scikit-learn's."""
+"""Balanced accuracy of any number of classes, and AUC of two, beside scikit-learn's."""
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.measures.scores import BALANCED
+from asyncdp_sim.learning.objectives import SoftmaxLoss
+from asyncdp_sim.measures.scores import AUC, BALANCED, scores_of
 
 sklearn = pytest.importorskip("sklearn.metrics")
 
@@ -22,3 +23,15 @@ def test_every_class_counts_alike(classes):
         z = np.eye(classes)[guessed][:, :-1] * 5 - (guessed == classes - 1)[:, None] * 5.0
     expected = sklearn.balanced_accuracy_score(drawn, guessed)
     assert BALANCED.formula(z[None], y)[0] == pytest.approx(expected)
+
+
+def test_softmax_of_two_classes_has_an_auc():
+    """Its score is that of the label −1, so that AUC is that of 1 by the other sign."""
+    rng = np.random.default_rng(3)
+    y = rng.choice([-1.0, 1.0], size=300)
+    z = y + 2 * rng.normal(size=300)
+    assert AUC in scores_of(SoftmaxLoss(2))
+    assert AUC not in scores_of(SoftmaxLoss(3))
+    expected = sklearn.roc_auc_score(y, z)
+    models = np.stack([-z, z])[..., None]  # (2, m, 1)
+    np.testing.assert_allclose(AUC.of(models, y), [expected, 1 - expected])

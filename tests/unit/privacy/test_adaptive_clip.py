@@ -8,15 +8,15 @@ import pytest
 from analysis.exact.assumptions import nonlinear
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.describe import describe
-from asyncdp_sim.forecasts.by_observer import applying
+from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.learning.answers import AdaptiveBound
-from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all, simulate_all
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sentences.scenario import describe
 from tests.one_in import one_in
 from tests.whole_owners import RECORDS, WHOLE_OWNERS
 

@@ -18,11 +18,11 @@ from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
 from asyncdp_sim.results import Result
-from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.runs.account import owner_columns
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import load
+from asyncdp_sim.sentences.result import figures
 from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
 from tests.verification.test_audit_faults import SCENE

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.describe import describe
-from asyncdp_sim.forecasts import forecast, words
-from asyncdp_sim.privacy.label import label
-from asyncdp_sim.results.summary import result_lines
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences import forecast as words
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sentences.result import result_lines
+from asyncdp_sim.sentences.scenario import describe
 from tests.tables import table
 
 BASE = table(__file__, "scenes.toml")["chosen"]

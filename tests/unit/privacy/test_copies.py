@@ -10,13 +10,13 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.describe import describe
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
-from asyncdp_sim.privacy.label import label
 from asyncdp_sim.runs import Ready, manifest, run, run_together
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sentences.scenario import describe
 from tests.tables import table
 
 N = 3

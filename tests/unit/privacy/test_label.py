@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.privacy.label import (
+from asyncdp_sim.sentences.label import (
     EXACT,
     label,
     named_guarantee,

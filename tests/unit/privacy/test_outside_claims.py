@@ -11,7 +11,6 @@ from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.gaussian import GaussianData
 from asyncdp_sim.data.kind import DataKind
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.algorithms.steps import Wrapped
@@ -19,14 +18,15 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.privacy.accountants.by_losses import AccountingKind, ByLosses, LossDistributions
 from asyncdp_sim.privacy.budgets import Horizon
-from asyncdp_sim.privacy.label import label, named_guarantee
 from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
 from asyncdp_sim.privacy.observers import AggregateObserver, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Declared
-from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import label, named_guarantee
+from asyncdp_sim.sentences.result import figures
+from asyncdp_sim.sentences.scenario import describe
 from tests.reproducibility.runs import scenario
 
 CLIP = {"kind": "clip", "bound": 1.0}

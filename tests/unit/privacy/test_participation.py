@@ -8,12 +8,12 @@ import pytest
 from analysis.exact.assumptions import out_of_order
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.describe import describe
-from asyncdp_sim.forecasts.by_observer import applying
-from asyncdp_sim.privacy.label import label
+from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown
 from tests.tables import table

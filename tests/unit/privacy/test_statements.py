@@ -12,18 +12,18 @@ import pytest
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.learning.algorithms import AnswerBatch
 from asyncdp_sim.learning.answers import Answers
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
-from asyncdp_sim.privacy.label import composition, label
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.forecast import lines
+from asyncdp_sim.sentences.label import composition, label
+from asyncdp_sim.sentences.result import result_lines
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps import sweep
 from tests.one_in import one_in
 from tests.tables import table

@@ -1,23 +1,57 @@
 """The generated pages of the reference: fields of scenarios, and columns of results."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from textwrap import fill
 
-from asyncdp_sim.describe.names import page
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import RATIOS
-from asyncdp_sim.results.columns import SPREAD, UNITLESS, Column, rows, summary
+from asyncdp_sim.results.columns import NEVER, SPREAD, UNITLESS, Column, summary
 from asyncdp_sim.results.columns import tables as tables_of_results
 from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
+from asyncdp_sim.sentences.names import page
 
 _SCENARIO = """# Fields of scenario files
 
 Each table of a scenario file has its kinds and their fields, on this page and on those below. A
 field without "of" belongs to all kinds. One time unit is the mean time between two ticks of a clock
-with rate one. Wherever a field takes a duration, it takes a law: a table of `compute`. `asyncdp
-describe PATH` prints one field or kind, and editors complete a file by `asyncdp schema`.
+with rate one. Wherever a field takes a duration, it takes a law: a table of `compute`. A field
+without a default may be absent, unless it is **required**. `asyncdp describe KIND` prints more of a
+kind, [parts](../parts/README.md) all; editors complete a file by `asyncdp schema`.
+
+A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
+public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
+
+```toml
+schema = 1
+id = "stays"
+[run]
+seed = 1
+replicates = 20
+updates = 60
+[data]
+kind = "table"
+path = "stays.csv"
+target = "days"
+split = { column = "site" }
+public_records = 300
+preprocessing = "pca"
+features = 2
+[model]
+kind = "ridge"
+regularisation = 1e-3
+[algorithm]
+kind = "async-gossip"
+rho = 1.0
+[privacy]
+epsilon = 10.0
+mechanism = "laplace"
+sensitivity = { kind = "clip", bound = 6.0 }
+budget = { kind = "per-owner-cap", answers = 30 }
+```
 """
 PARTS = {
     "owners-and-data": ("Owners and data", ("owners", "data")),
@@ -36,7 +70,7 @@ _RESULTS = """# Tables and figures of results
 The columns of every table that `asyncdp run` and `asyncdp sweep` write. Times are in time units; a
 tick is 10⁻⁹ of one. Owners, replicates, messages and k count from 1. The fields of the Parquet
 files have the same meanings and units, and the `README.md` in each directory lists its own columns.
-`{score}` is one of the [scores](#scores)."""
+`{score}` is one of the [scores](#scores). Values are null for the reason that stands with them."""
 _SUMMARY = """Figures over all replicates, which are also columns of `cells.parquet`. A name with
 `.*` has four values over the replicates: `.mean`, `.median`, `.q25` and `.q75`; in the manifest
 they are keys below the name before the point. `intervals` in the manifest holds 95 % confidence
@@ -67,25 +101,22 @@ def _page(heading: str, shown: Iterable[TableEntry], up: str) -> str:
     )
 
 
-def home(table: str) -> str:
-    """Return the path in the reference of the page that has a table of scenario files."""
-    root = table.partition(".")[0]
-    [name] = [name for name, (_, roots) in PARTS.items() if root in roots]
-    return f"scenario/{name}.md#{table}"
-
-
 def results_page() -> str:
     """Return the page of the columns of results and of the figures of summaries."""
-    lines = [_RESULTS]
+    lines, known = [_RESULTS], set[tuple[str, str]]()
     for name, table in tables_of_results().items():
-        lines += ["", f"## {name}.parquet", "", f"{table.meaning}.", "", *_rows(table.columns)]
+        new = [each for each in table.columns if (each.name, each.meaning) not in known]
+        old = [f"`{each.name}`" for each in table.columns if (each.name, each.meaning) in known]
+        known |= {(each.name, each.meaning) for each in new}
+        also = f" Also {', '.join(old)}, as above." if len(old) > 0 else ""
+        lines += ["", f"## {name}.parquet", "", f"{table.meaning}.{also}", "", *_rows(new)]
     ratios = fill(", ".join(f"`{name}`" for name in (*RATIOS, *ENERGY_RATIOS)), 100)
     lines += ["", "## summary in manifest.json", "", f"{_SUMMARY}\n{ratios}.", ""]
     lines += [*_rows(summary().values()), "", "## Scores", "", _SCORES, ""]
-    lines += ["| score | name | meaning | unit |", "|---|---|---|---|"]
+    lines += ["| score | meaning |", "|---|---|"]
     for score in SCORES:
-        unit = "of the target" if score.in_units else ""
-        lines.append(f"| `{score.name}` | {score.words} | {score.meaning} | {unit} |")
+        unit = " (in the target's unit)" if score.in_units else ""
+        lines.append(_row(f"`{score.name}`", f"{score.words}: {score.meaning}{unit}"))
     return "\n".join(lines) + "\n"
 
 
@@ -104,9 +135,18 @@ def _rows(columns: Iterable[Column]) -> list[str]:
         if score is not None:
             name = name.replace(score.name, "{score}")
             meaning = f"Score{meaning.removeprefix(score.words).removesuffix(f': {score.meaning}')}"
-            column = replace(column, unit=UNITLESS, domain="see Scores", null="see Scores")
+            column = replace(column, unit=UNITLESS, domain="see Scores", null="")
         found.setdefault(name, replace(column, name=name, meaning=meaning))
-    return [*rows(found.values())]
+    head = ["| name | meaning | values |", "|---|---|---|"]
+    return [*head, *(_row(f"`{name}`", each.meaning, _held(each)) for name, each in found.items())]
+
+
+def _held(column: Column) -> str:
+    """Return domain, unit and reason for null in one."""
+    unit = column.unit.partition(" (10")[0]
+    unit = "" if unit == UNITLESS else f" ({unit})"
+    null = "" if column.null in ("", NEVER) else f"; null: {column.null}"
+    return f"{column.domain}{unit}{null}"
 
 
 def _table(table: TableEntry, up: str) -> Iterator[str]:
@@ -116,36 +156,49 @@ def _table(table: TableEntry, up: str) -> Iterator[str]:
         yield "Keys before the first table, and the tables."
     else:
         more = page(table.path).removeprefix("docs/")
-        yield f"{table.meaning}. More: [{more}]({up}{more})."
-    yield ""
-    for kind in table.kinds:
-        yield from _kind(kind)
+        meaning = "" if table.path in _named() else f"{table.meaning}. "
+        yield f"{meaning}More: [{more}]({up}{more})."
+    if len(table.kinds) > 0:
+        yield from ("", "| kind | meaning | example |", "|---|---|---|")
+        yield from (_kind(table, kind) for kind in table.kinds)
     if len(table.fields) > 0:
-        yield from _fields(table)
+        yield from ("", "| field | meaning | values |", "|---|---|---|")
+        yield from (_field(table, each) for each in table.fields)
+
+
+@cache
+def _named() -> frozenset[str]:
+    """Return the tables that are fields of another one, whose row has their meaning."""
+    below = {table.path for table in tables()}
+    return frozenset(
+        f.path for table in tables() if table.path != "" for f in table.fields if f.path in below
+    )
+
+
+def _kind(table: TableEntry, kind: KindEntry) -> str:
+    """Return a row: ``asyncdp describe`` says more, and so do pages of parts and of privacy."""
+    bare = f'{table.path} = {{ kind = "{kind.kind}" }}'
+    example = "" if kind.example == bare else f"`{kind.example}`"
+    return _row(f"`{kind.kind}`", kind.meaning, example)
+
+
+def _field(table: TableEntry, field: Field) -> str:
+    return _row(f"`{field.name}`{_of(table, field)}", field.meaning, _values(field))
+
+
+def _values(field: Field) -> str:
+    """Return domain, unit and default in one; an optional field may be absent."""
+    if field.path in _named():
+        domain = f"[a table](#{field.path.replace('.', '')})"
     else:
-        yield "No kind has fields."
+        domain = re.sub(r" and ≤ 1000000000\b", ", ≤ 10⁹", field.domain)
+    unit = "" if field.unit in ("", "none") else f" ({field.unit})"
+    known = {"required": "; **required**", "absent": ""}
+    return f"{domain}{unit}{known.get(field.default, f'; default `{field.default}`')}"
 
 
-def _kind(kind: KindEntry) -> Iterator[str]:
-    yield f"**{kind.kind}** {kind.meaning}"
-    yield ""
-    if kind.more != "":
-        yield kind.more
-        yield ""
-    yield from ("```toml", kind.example, "```", "")
-
-
-def _fields(table: TableEntry) -> Iterator[str]:
-    yield "| field | meaning | unit | domain | default |"
-    yield "|---|---|---|---|---|"
-    for each in table.fields:
-        of = _of(table, each)
-        cells = (f"`{each.name}`{of}", each.meaning, each.unit, each.domain, _default(each))
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def _default(field: Field) -> str:
-    return field.default if field.default in ("required", "absent") else f"`{field.default}`"
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _of(table: TableEntry, field: Field) -> str:

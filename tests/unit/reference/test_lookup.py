@@ -10,12 +10,12 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import kind_of, members
-from asyncdp_sim.describe.names import entries, labels, look_up, schema_text
 from asyncdp_sim.network.channels import Channel
 from asyncdp_sim.results.columns import summary
 from asyncdp_sim.results.columns import tables as tables_of_results
 from asyncdp_sim.scenario.fields import tables
 from asyncdp_sim.scenario.labels import labels as labels_of_pictures
+from asyncdp_sim.sentences.names import entries, labels, look_up, schema_text
 from tests.cli.scenes import SMALL
 from tests.conformance.members import FAMILIES, FORMS
 from tests.unit.reference.pages import results_page, scenario_pages

@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import as_json, figures
 from asyncdp_sim.reports import page
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.summary import figures as on_screen
+from asyncdp_sim.sentences.forecast import as_json, figures
+from asyncdp_sim.sentences.result import figures as on_screen
+from asyncdp_sim.sentences.scenario import describe
 from tests.unit.reports.pages import scenario, written
 
 QUEUED = {

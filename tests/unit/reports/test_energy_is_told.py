@@ -3,11 +3,11 @@
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import figures
 from asyncdp_sim.reports import page
 from asyncdp_sim.reports.answer import owners, shown
 from asyncdp_sim.results import Result, read_manifest
-from asyncdp_sim.results.summary import figures as on_screen
+from asyncdp_sim.sentences.forecast import figures
+from asyncdp_sim.sentences.result import figures as on_screen
 from tests.unit.reports.pages import Seen, scenario, written
 
 POWERED = {

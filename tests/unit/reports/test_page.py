@@ -13,17 +13,17 @@ from asyncdp_sim.comparisons import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
+from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.kit.picture import Picture, inline
-from asyncdp_sim.figures.kit.style import canvas, style
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import as_json, decide
-from asyncdp_sim.privacy.label import label
 from asyncdp_sim.reports import LARGEST, page, write_report
 from asyncdp_sim.reports.answer import banner
 from asyncdp_sim.reports.answer import owners as owners_of
 from asyncdp_sim.reports.page import _again, account
 from asyncdp_sim.results import Result, open_directory, read_manifest
-from asyncdp_sim.results.summary import warnings_first
+from asyncdp_sim.sentences.forecast import as_json, decide
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sentences.result import warnings_first
 from tests.one_in import one_in
 from tests.unit.reports.pages import AS_PUBLISHED, BASE, EVIL, Seen, scenario, swept, written
 
@@ -153,9 +153,10 @@ def test_no_script_but_its_own_may_run(of_run):
 def test_every_drawing_has_the_words_of_its_caption(of_run, result):
     drawings = [each for each in of_run.all("svg")]
     entries, _ = pictures(open_directory(result))
-    told = [picture.caption for picture, _ in entries]
+    told = [picture.text for picture, _ in entries]
     assert [each["aria-label"] for each in drawings[:-1]] == told
-    assert (drawings[-1]["aria-label"] or "").startswith("Messages between learner and owners")
+    assert "messages, " in str(drawings[-1]["aria-label"])
+    assert ". Messages between learner and owners" in str(drawings[-1]["aria-label"])
     assert all(each["role"] == "img" for each in drawings)
     assert [each for each in of_run.all("img") if not each.get("alt")] == []
     assert len(drawings) > 4
@@ -243,13 +244,11 @@ def test_columns_are_those_of_the_tables_that_are_there(of_run):
 
 @pytest.mark.long
 def test_a_drawing_that_is_too_large_becomes_pixels_within_its_axes(result):
-    with style():
-        figure, axes = canvas()
-        points = np.random.default_rng(1).normal(size=(2, 2500))
-        axes.plot(*points, "o")
-        axes.set_xlabel("said in letters")
+    points = np.random.default_rng(1).normal(size=(2, 2500))
+    dots = Layer("line", *points, look={"marker": "o", "linestyle": "none"})
+    said = Declaration([Panel([dots], Side("said in letters"), Side())])
     manifest = label([read_manifest(result)])
-    picture = Picture("many", figure, {"x": points[0]}, "Many points.", manifest)
+    picture = Picture("many", said, {"x": points[0]}, "Many points.", manifest)
     large, _ = inline(picture, "a", 10**7)
     small, size = inline(picture, "a", 50_000)
     assert "data:image/png;base64," in small
@@ -294,13 +293,15 @@ def test_one_replicate_has_no_quartiles_no_band_and_no_replicates(tmp_path):
     said = " ".join(seen.words)
     assert "psi_final.median" in said
     assert "psi_final.q25" not in said
-    assert "Figure 1. One replicate's relative fitness" in said
+    assert re.search(r"Figure 1\. After 25 updates ψ is [\d.]+\. One replicate's relative", said)
     assert "band" not in said.partition("Figure 1. ")[2].partition("Figure 2. ")[0]
 
 
 def test_figures_do_not_repeat_what_the_page_says_once(of_run):
     said = " ".join(of_run.words)
-    assert "Figure 1. Median (line) and 25–75 % band" in said
+    first = said.partition("Figure 1. ")[2]
+    assert first.startswith("After 25 updates the median ψ is ")
+    assert ". Median (line) and 25–75 % band" in first
     assert "replicates, ε = 1, seed" not in said.partition("Figure 1. ")[2]
 
 

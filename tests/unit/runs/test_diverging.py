@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.sentences.result import result_lines
 from tests.one_in import one_in
 from tests.tables import table
 from tests.unit.scenario.test_out_of_range import scenario

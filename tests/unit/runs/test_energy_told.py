@@ -9,12 +9,12 @@ import pytest
 
 import asyncdp_sim as ad
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.describe import describe
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import as_json, lines
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.runs.account import energy_columns
+from asyncdp_sim.sentences.forecast import as_json, lines
+from asyncdp_sim.sentences.result import result_lines
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps import sweep
 from tests.reproducibility.runs import scenario
 

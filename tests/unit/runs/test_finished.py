@@ -7,9 +7,9 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.summary import figures
 from asyncdp_sim.runs import finished, reproduce, run, write
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sentences.result import figures
 from tests.cli.scenes import SMALL
 from tests.manifests import changed
 

@@ -1,13 +1,17 @@
 """Gains of a run's owners: the table, the manifest, the screen, and the same again."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import asyncdp_sim as ad
-from asyncdp_sim.results.summary import result_lines
+from asyncdp_sim.reports.answer import of_result
+from asyncdp_sim.results import open_directory
 from asyncdp_sim.runs.gains import joint_scores, linear_models
 from asyncdp_sim.runs.problem import build_dataset
+from asyncdp_sim.sentences.result import result_lines
 
 SCENARIO = """
 id = "gains"
@@ -100,10 +104,31 @@ def test_manifest_and_screen_say_the_mean_with_its_interval(found):
     assert sum(together["verdicts"].values()) == together["owners"] == 4
     assert manifest["versions"]["scikit-learn"]
     lines = {line[:20].strip(): line[20:].strip() for line in result_lines(found.directory)}
-    assert lines["mean gain"].endswith("if all 4 owners join, with these ε")
-    assert " days, absolute error: " in lines["mean gain"]
-    assert lines["verdicts"].startswith("gains ")
+    assert lines["gains are of"].endswith("if all 4 owners join, with these ε")
+    assert lines["gains are of"].startswith("the absolute error on held-out rows, ")
+    assert " the average owner at ε = 20: gain " in lines["mean gain"]
+    assert " days (95 % interval " in lines["mean gain"]
+    assert re.match(r"of 4 owners: \d gain, \d do worse, ", lines["verdicts"])
+    answer = of_result(open_directory(found.directory)).decision
+    assert answer.lower().startswith(lines["mean gain"].lower())  # the page states the same
     assert "owners that gain" not in lines
+
+
+def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path):
+    from asyncdp_sim import runs
+    from asyncdp_sim.decision import Judging
+
+    scenario, strict = scenario_of(tmp_path), Judging(10.0, "linear")
+    runs.write(runs.run(scenario, gains=strict), tmp_path / "strict")
+    result = ad.open(tmp_path / "strict")
+    assert result.manifest["judging"] == {"material": 10.0, "own_best": "linear"}
+    assert set(result.gains["verdict"]) == {"no material difference"}
+    assert "a gain counts from 1000 % of it on" in "\n".join(result_lines(tmp_path / "strict"))
+    runs.reproduce(tmp_path / "strict")
+    there = {"events": False, "judging": Judging()}
+    assert runs.finished(scenario, found.directory, **there)
+    with pytest.raises(ad.ResultError, match="judged with --material 10 --own-best linear"):
+        runs.finished(scenario, tmp_path / "strict", **there)
 
 
 def test_gains_come_again(found):

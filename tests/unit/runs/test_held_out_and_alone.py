@@ -7,10 +7,10 @@ from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import LinearRecords, LogisticLoss
 from asyncdp_sim.learning.objectives.losses import SQUARED, unsolved
 from asyncdp_sim.results import read_manifest, read_table
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.scored import HeldOut
+from asyncdp_sim.sentences.result import result_lines
 from tests.reproducibility.runs import scenario, tables, written
 
 ASKED = {"data__held_out": 0.2, "run__alone": True, "run__split": True}

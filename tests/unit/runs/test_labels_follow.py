@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.privacy.label import Label, label
 from asyncdp_sim.results import read_manifest, read_table
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
+from asyncdp_sim.sentences.label import Label, label
+from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sweeps import sweep
 from tests.manifests import changed
 from tests.scenes import text

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.describe import describe
 from asyncdp_sim.figures.kit.picture import run_settings
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.words import lines
 from asyncdp_sim.results import Result, open_directory
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
+from asyncdp_sim.sentences.forecast import lines
+from asyncdp_sim.sentences.scenario import describe
 from tests.manifests import changed
 from tests.scenes import text
 from tests.unit.data.discharges import many as discharges

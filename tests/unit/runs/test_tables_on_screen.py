@@ -6,12 +6,22 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.comparisons import comparison
-from asyncdp_sim.core.words import SCREEN, aligned, figure, number, screen_width
+from asyncdp_sim.core.words import (
+    SCREEN,
+    aligned,
+    estimate,
+    figure,
+    interval,
+    number,
+    plus_minus,
+    screen_width,
+)
 from asyncdp_sim.reports.answer import shown
-from asyncdp_sim.results import summary as on_screen
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.account import spread
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences import result as on_screen
+from asyncdp_sim.sentences.gains import joining
 from tests.reproducibility.runs import scenario
 
 
@@ -51,6 +61,53 @@ def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
     assert figure(0.123456) == "0.123"
     assert figure(6.76e287) == "6.76e+287"
     assert on_screen.figure is comparison.figure is figure  # one rule
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "said"),
+    [
+        (3.15, 0.0126, "3.150 ± 0.013"),
+        (8.1e-05, 0.38, "0.00 ± 0.38"),
+        (1234567.0, 2300.0, "1,234,600 ± 2,300"),
+        (-0.001, 0.3, "0.00 ± 0.30"),
+        (2e-09, 1e-10, "2e-09 ± 1e-10"),
+        (5.0, inf, "5 ± ∞"),
+        (12.34567, 0.0, "12.3"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_half_width_allows(value, half, said):
+    assert plus_minus(value, half) == said
+
+
+def test_an_interval_and_an_estimate_have_one_form():
+    assert interval(3.1374, 3.1626) == "3.137 to 3.163"
+    assert (interval(2.0, 2.0), interval(nan, 1.0)) == ("2", "")
+    assert estimate(3.15, 3.1374, 3.1626, "days") == "3.150 days (95 % interval 3.137 to 3.163)"
+    assert estimate(3.15, -inf, inf) == "3.15 (95 % interval unknown)"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("gains", "C1 gains by joining at ε = 2: gain at least 0.50 h (95 % interval "),
+        ("does worse", "C1 does worse by joining at ε = 2: gain "),
+        ("no material difference", "joining makes no material difference for C1 at ε = 2: gain "),
+        ("undecided", "undecided for C1 at ε = 2: gain "),
+    ],
+)
+def test_a_verdict_is_one_sentence_wherever_it_stands(verdict, said):
+    gain = {"verdict": verdict, "gain": 0.5, "low": 0.4, "high": 0.6, "own": 2.0}
+    text = joining(gain, "h", "at ε = 2", "C1", "at least ")
+    assert text.startswith(said)
+    assert text.endswith("(95 % interval 0.40 to 0.60), 25% of its own error")
+    unknown = joining(gain | {"gain": "nan"}, None, "without privacy")
+    assert unknown.endswith(" without privacy: no rows to be judged on")
+
+
+def test_a_broken_promise_is_never_a_detail():
+    assert on_screen._is_detail("timing", "accounted")
+    assert not on_screen._is_detail("timing", "NOT accounted")
+    assert not any(on_screen._is_detail(name, "NO") for name in ("private", "because", "scope"))
 
 
 def test_the_spread_of_psi_by_hand():

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from asyncdp_sim.describe import describe
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results.columns import summary
+from asyncdp_sim.sentences.scenario import describe
 from scenarios import entry
 
 
@@ -50,8 +50,10 @@ def test_predictions_have_names_and_units_and_no_columns(name):
 
 
 def test_the_load_is_said_in_exchanges():
-    [load] = [line for line in lines("lending-timing") if line.startswith("offered load: ")]
+    [load] = [line for line in lines("channel-load") if line.startswith("offered load: ")]
     assert load.endswith(" exchanges at a time, if every online tick starts one")
+    instant = lines("lending-timing")  # where exchanges take no time, a line would say 0
+    assert not any(line.startswith("offered load") for line in instant)
 
 
 def test_channels_are_named_as_in_pictures():
@@ -70,3 +72,24 @@ def test_owners_chosen_unequally_often_bias_the_step_unless_it_is_divided():
     [said] = [line for line in divided if line.startswith("i_k is not")]
     assert said.endswith("and each step is divided by N times its owner's share")
     assert [line for line in lines("lending-timing") if line.startswith("i_k is not")] == []
+
+
+def test_numbers_of_wifi_have_names_and_small_windows_are_named():
+    said = lines("wifi-contention", "owners.count=10", "channel.counting=frozen", "sweep={}")
+    [about] = [line for line in said if line.startswith("approximated by")]
+    assert about == (
+        "approximated by Bianchi's fixed point (owners independent of each other): throughput: "
+        "0.213 updates per unit, channel load: 1.81 transmissions at a time"
+    )
+    assert (
+        "transmissions that collide: 88.3 %; answers collided counts answers whose last "
+        "transmission does" in said
+    )
+    assert (
+        "small windows for 10 owners: most transmissions collide; a larger channel.window lets "
+        "more answers through" in said
+    )
+    two = lines("wifi-contention", "owners.count=2", "sweep={}")
+    assert any(line.startswith("transmissions that collide: 35 %") for line in two)
+    assert not any(line.startswith(("small windows", "approximated")) for line in two)
+    assert not any("collide" in line for line in lines("async-08"))

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.figures import forecast as drawn_forecast
-from asyncdp_sim.figures import profit, traces
+from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.forecasts import forecast, words
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
 from asyncdp_sim.forecasts.advice.market import buy
@@ -22,6 +21,7 @@ from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.scenario.owners import LONGEST, places, shown
+from asyncdp_sim.sentences import forecast as words
 from tests import scenes
 
 HOSTILE = (
@@ -113,7 +113,7 @@ def test_names_stand_beside_numbers_in_the_result(tmp_path):
     picture.figure.canvas.draw()
     written = traces.BY_UPDATE.of(result).figure.axes[0].get_yticklabels()
     assert [tick.get_text() for tick in written] == ticks
-    assert tuple(profit.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
+    assert tuple(gains.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
 
 
 def test_without_names_a_result_is_as_it_was(tmp_path):
@@ -128,19 +128,18 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
     found = forecast(scenario())
     assert tuple(owner.name for owner in found.gains.owners) == HOSTILE
     lines = words.lines(found)
-    named = [row[0] for row in words.owners(found.gains)[1:]]
+    named = [row[0] for row in words.owners(words.gains_content(found.gains)["owners"])[1:]]
     assert sorted(named) == sorted(Participants((1, 2, 3), HOSTILE).shown)
     assert not any(ord(c) < 32 for line in lines for c in line)
     printed = words.as_json(found)
     assert all(c.isprintable() or c == "\n" for c in printed)
     (tmp_path / "f.json").write_text(printed, encoding="utf-8")
-    read = drawn_forecast.read(tmp_path / "f.json")
+    read = gains.read(tmp_path / "f.json")
     assert [owner["name"] for owner in read["owners"]] == list(HOSTILE)
-    picture = drawn_forecast.owners(read)
+    picture = gains.owners(read)
     assert sorted(picture.table["name"]) == sorted(HOSTILE)
-    assert "1 (St. Mary's)" in [
-        text.get_text() for text in picture.figure.axes[0].get_xticklabels()
-    ]
+    labels = [text.get_text() for text in picture.figure.axes[0].get_xticklabels()]
+    assert any(label.startswith("1 (St. Mary's)\n") for label in labels)
     picture.figure.canvas.draw()
 
 

@@ -10,7 +10,6 @@ from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.describe import describe
 from asyncdp_sim.figures import traces
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result
@@ -18,6 +17,7 @@ from asyncdp_sim.results.manifest import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps import sweep
 from tests.scenes import fields, text
 from tests.tables import table

@@ -10,9 +10,9 @@ import pytest
 
 from asyncdp_sim.core.errors import MachineError, ResultError
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import Ready
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sweeps import status, sweep
 from tests.one_in import one_in
 from tests.unit.sweeps.conftest import as_if_let_alone, contents

@@ -11,8 +11,8 @@ import pytest
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import versions
-from asyncdp_sim.results.summary import notes
 from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.sentences.result import notes
 from asyncdp_sim.sweeps import status, sweep
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in

@@ -12,9 +12,8 @@ from asyncdp_sim.core.messages import (
     gathered,
     revived,
 )
-from asyncdp_sim.privacy.guarantee import reason
-from asyncdp_sim.privacy.label import BROKEN
-from asyncdp_sim.runs.warnings import EndedEarly, TargetReached
+from asyncdp_sim.privacy.guarantee import BROKEN, reason
+from asyncdp_sim.sentences.warnings import EndedEarly, TargetReached
 
 HORIZON = "the time horizon was reached"
 

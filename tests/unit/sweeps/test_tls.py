@@ -1,4 +1,4 @@
-"""A cluster that asks for certificates: the settings of ``docs/sweeps.md``, on loopback.
+"""A cluster that asks for certificates: the settings of ``docs/recipes.md``, on loopback.
 
 The certificates in ``tls`` are valid until 2126. ``ca.pem`` signed ``mine.pem``; another authority
 signed ``strangers.pem``. Their keys open clusters of this test, and nothing else.
@@ -19,7 +19,7 @@ from asyncdp_sim.sweeps import sweep
 from tests.clustered import clustered
 from tests.unit.sweeps.conftest import as_if_let_alone
 
-PAGE = Path(__file__).parents[3] / "docs" / "sweeps.md"
+PAGE = Path(__file__).parents[3] / "docs" / "recipes.md"
 CERTIFICATES = Path(__file__).parent / "tls"
 Settings = dict[str, str]
 CLIENT = "distributed.comm.tls.client"

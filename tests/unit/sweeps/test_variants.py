@@ -7,10 +7,10 @@ import pytest
 from asyncdp_sim import runs
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.results import Sweep, read_manifest
-from asyncdp_sim.results.summary import result_lines
 from asyncdp_sim.runs import problem
 from asyncdp_sim.runs.problem import drawn_records, few_records
 from asyncdp_sim.scenario import Scenario, dump, load
+from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
 from tests import scenes

@@ -6,10 +6,8 @@ from math import inf, sqrt
 import numpy as np
 import pytest
 
-from analysis.exact.gossip_map import gossip_map
-from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.theory import bounds
-from asyncdp_sim.theory.bounds import (
+from analysis.exact import bounds
+from analysis.exact.bounds import (
     GeometricBound,
     Slopes,
     answer_noise,
@@ -19,6 +17,8 @@ from asyncdp_sim.theory.bounds import (
     step_sizes,
     with_transient,
 )
+from analysis.exact.gossip_map import gossip_map
+from asyncdp_sim.core.errors import SpecError
 from tests.theory import collab_as_printed
 from tests.theory.async_as_printed import as_printed
 

@@ -1,5 +1,7 @@
 """802.11's contention: the chain, the fixed point, and where they are the same."""
 
+from itertools import product
+
 import pytest
 
 from asyncdp_sim.theory.formulas.dcf import Contention, exact, fixed_point, states
@@ -17,6 +19,21 @@ def test_without_doublings_owners_are_independent_and_the_fixed_point_exact(n_ow
     chain, point = exact(n_owners, window, 0), fixed_point(n_owners, window, 0)
     for name in ("idle", "success", "sent"):
         assert getattr(chain, name) == pytest.approx(getattr(point, name), rel=1e-10)
+
+
+@pytest.mark.parametrize(("n_owners", "window"), [(2, 2), (2, 8), (3, 4)])
+def test_frozen_counts_without_doublings_are_independent_only_of_one_owner(n_owners, window):
+    """The one that has succeeded draws from a slot less: the fixed point is an approximation."""
+    chain, point = (f(n_owners, window, 0, frozen=True) for f in (exact, fixed_point))
+    assert chain.sent == pytest.approx(point.sent, rel=0.06)
+    assert chain.sent != pytest.approx(point.sent, rel=1e-6)
+
+
+def test_frozen_and_alone_an_owner_sends_once_in_half_a_window():
+    """Each answer costs its airtime, and (W − 1)/2 slots before it, as with either count."""
+    for f, frozen in product((exact, fixed_point), (True, False)):
+        access = f(1, 8, 1, frozen=frozen).access(0.1, 1.0, 0.5)
+        assert access.success_rate == pytest.approx(1 / (1.5 + 3.5 * 0.1), rel=1e-12)
 
 
 def test_two_that_always_collide_get_nothing_through():

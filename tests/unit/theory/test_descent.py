@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from analysis.exact.bounds import along, collab_transient
 from analysis.exact.synchronous import moments
 from asyncdp_sim.learning.algorithms import Collab1, Collab2, ParameterServer
-from asyncdp_sim.theory.bounds import along, collab_transient
 from tests.together import together
 from tests.verification.gossip_cases import correlated
 

@@ -5,19 +5,18 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from analysis.exact import per_update, synchronous
-from analysis.exact.given_order import ordered
-from analysis.exact.gossip_map import gossip_map, gossip_map_of
-from analysis.exact.noise_gain import noise_gain
-from analysis.exact.with_budgets import capped_moments
-from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.theory import bounds
-from asyncdp_sim.theory.bounds import (
+from analysis.exact import bounds, per_update, synchronous
+from analysis.exact.bounds import (
     GeometricBound,
     answer_noise,
     step_sizes,
     with_transient,
 )
+from analysis.exact.given_order import ordered
+from analysis.exact.gossip_map import gossip_map, gossip_map_of
+from analysis.exact.noise_gain import noise_gain
+from analysis.exact.with_budgets import capped_moments
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.theory.formulas import channels, dcf
 from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts
 from asyncdp_sim.theory.formulas.convergence import smallest_entry
@@ -127,6 +126,7 @@ REFUSED = [
     ("n_owners: given 0; allowed is a whole number ≥ 1", lambda: dcf.exact(0, 4, 1)),
     ("window: given 0; allowed is a whole number ≥ 1", lambda: dcf.fixed_point(2, 0, 1)),
     ("doublings: given -1; allowed is a whole number ≥ 0", lambda: dcf.fixed_point(2, 4, -1)),
+    ("window: given 1; allowed is a whole number ≥ 2", lambda: dcf.exact(2, 1, 1, frozen=True)),
     ("slot: given 0; allowed is a finite", lambda: dcf.exact(2, 4, 1).access(0, 1)),
     ("after_success: given -1; allowed", lambda: dcf.exact(2, 4, 1).access(1, 1, -1)),
     *(("loss", lambda loss=loss: delivered(loss, 2)) for loss in (-0.1, 1.1, nan)),

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.describe import describe
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Dispatch, Push
 from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.formulas.exchanges import always_busy_mean, always_busy_mean_of
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.prediction import Unknown

@@ -147,7 +147,7 @@ def test_what_takes_long_is_told(monkeypatch):
 
 
 def test_the_page_says_the_constants():
-    page = " ".join(Path("docs/semantics.md").read_text(encoding="utf-8").split())
+    page = " ".join(Path("docs/how-long.md").read_text(encoding="utf-8").split())
     assert f"{size.ANSWER} B · A + {size.EVENT} B · E + ({size.POINT} + {size.NUMBER} p) B" in page
     assert f"{size.OF_ANSWER * 1e6:g} µs · A + {size.OF_TICK * 1e6:g} µs for each other" in page
     assert f"{size.OF_EVENT * 1e6:g} µs · E) + {size.OF_UPDATE * 1e6:g} µs · U" in page

@@ -1,0 +1,496 @@
+"""Bounds on expected fitness that hold: asynchronous learning, and synchronous rounds.
+
+Theorem 2 of Async and Theorem 2 of Collab are mended here; as printed they bound nothing.
+
+Models x_L, x_1 … x_N sit on a star; V_k = E Σ_j ‖x_j − θ*‖² over all N + 1 of them bounds
+E‖θ_L,k − θ*‖². In the proof's terms f = f_L + Σ f_i, f_L = g/2, f_i = g/(2N) + (1/n) Σ_{D_i} ℓ,
+so that σ_L = σ/2 and σ_i = σ/(2N). An update with owner i averages x_L and x_i to v, then steps
+
+    x_L⁺ = Π_Θ[v − α_L ∇f_L(v)],    x_i⁺ = Π_Θ[v − α_i (∇f_i(v) + (n_i/n) w_i)].
+
+:func:`with_transient` is the paper's bound with its corrections; what the paper prints is none.
+The bound to use on smooth losses
+is :mod:`~analysis.exact.bounds`: it needs neither bounded gradients nor gossip's
+spectrum.
+
+Assumed are owners i_k independent with probabilities π_i, answers at staleness 0, independent noise
+of mean 0, owners that answer until the end, models that start in Θ, convex losses and a σ-strongly
+convex g.
+
+Algorithm 1 moves θ⁺ = θ − ρ_k (∇f(θ) + w), ρ_k = ρ/(T²k), w = Σ (n_i/n) w_i the noise of a round
+that all owners answer, E‖w‖² = Σ ν_i²
+(:func:`~analysis.exact.bounds.answer_noise`). f is L-strongly convex with
+λ-Lipschitz gradient, Θ is the whole space. Of Theorem 3 only the shape is known.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import expm1, log1p, sqrt
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.theory.formulas.arguments import (
+    count,
+    finite,
+    nonnegative,
+    positive,
+    probabilities,
+    probability,
+    refused,
+)
+from asyncdp_sim.theory.formulas.convergence import CentralStep, mean_update, second_eigenvalue
+
+
+@dataclass(frozen=True)
+class GeometricBound:
+    """A bound V_k ≤ q^k V_0 + (1 + q + … + q^(k−1)) r.
+
+    Attributes
+    ----------
+    start : float
+        V_0.
+    factor : float
+        q, in [0, 1].
+    push : float
+        r, what an update adds at most.
+    """
+
+    start: float
+    factor: float
+    push: float
+
+    @property
+    def limit(self) -> float:
+        """r/(1 − q), what is left as k → ∞; infinite where q = 1."""
+        return self.push / (1 - self.factor) if self.factor < 1 else float("inf")
+
+    def after(self, updates: int) -> float:
+        """Return q^k V_0 + (1 − q^k) r/(1 − q) for k ≥ 0."""
+        k = count("updates", updates, 0)
+        if self.factor == 1:
+            return self.start + k * self.push
+        lost = 1.0 if self.factor == 0 and k > 0 else 0.0
+        if self.factor > 0:  # 1 − q^k without cancellation
+            lost = -expm1(k * log1p(self.factor - 1))
+        return (1 - lost) * self.start + lost * self.limit
+
+
+@dataclass(frozen=True, eq=False)
+class StepSizes:
+    """What the proof of Theorem 2 knows of the algorithm.
+
+    Attributes
+    ----------
+    central : float
+        α_L ≥ 0.
+    own : array (N,)
+        α_i > 0.
+    probability : array (N,)
+        π_i > 0, the proof's γ_i; γ_L = 1.
+    sigma : float
+        σ > 0, the strong convexity of g.
+    """
+
+    central: float
+    own: Array
+    probability: Array
+    sigma: float
+
+    @property
+    def rates(self) -> Array:
+        """α_L γ_L, α_1 γ_1 … α_N γ_N, shape (N + 1,): equal in the proof's case."""
+        return np.concatenate([[self.central], self.own * self.probability])
+
+    @property
+    def curvatures(self) -> Array:
+        """α_L σ_L, α_1 σ_1 … α_N σ_N, shape (N + 1,)."""
+        half_own = self.own / (2 * len(self.own))
+        return self.sigma * np.concatenate([[self.central / 2], half_own])
+
+    @property
+    def contraction(self) -> float:
+        """λ = λ_2(E W), 1 − 1/(2N) where owners are equally likely (and 0 for N = 1)."""
+        edges = [(0, i + 1) for i in range(len(self.own))]
+        mean = mean_update(len(self.own) + 1, edges, self.probability)
+        return max(0.0, second_eigenvalue(mean))
+
+
+def step_sizes(
+    n_owners: int,
+    sigma: float,
+    *,
+    rho: float,
+    updates: int,
+    central_step: CentralStep = "proof",
+    probability: Array | None = None,
+    inverse_rate: bool = False,
+) -> StepSizes:
+    """Return α_L and α_i of Algorithm 1 in the terms of the proof, with η = 1/(2N).
+
+    α_i = Nρ/(T²σ), divided by Nπ_i with ``inverse_rate``; α_L = ρ/(T²σ) ("proof") or
+    2(N−1)ρ/(N T²σ) ("text": its step (N−1)ρ/(N T²σ) ∇g with f_L = g/2). The proof's case,
+    α_L = α_i π_i, is "proof" with equal π_i or with ``inverse_rate``.
+
+    Parameters
+    ----------
+    n_owners, updates : int
+        N ≥ 1, T ≥ 1.
+    sigma, rho : float
+        σ > 0, ρ > 0.
+    central_step : str
+        "proof" or "text".
+    probability : array (N,), optional
+        π_i > 0; uniform by default.
+    inverse_rate : bool
+        Whether owner i's step is divided by Nπ_i.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    number, sigma = count("n_owners", n_owners), positive("sigma", sigma)
+    if central_step not in ("proof", "text"):
+        raise refused("central_step", repr(central_step), "proof or text")
+    chance = np.full(number, 1 / number)
+    if probability is not None:
+        chance = finite("probability", probabilities("probability", probability), (number,))
+    if np.min(chance) <= 0:
+        raise refused("probability", chance.tolist(), "numbers > 0")
+    rate = positive("rho", rho) / count("updates", updates) ** 2 / sigma
+    often = number * chance if inverse_rate else np.ones(number)
+    central = rate if central_step == "proof" else 2 * (number - 1) / number * rate
+    return StepSizes(central, number * rate / often, chance, sigma)
+
+
+def variances(key: str, values: Array, n_owners: int) -> Array:
+    """Return numbers ≥ 0, one per owner."""
+    array = finite(key, values, (n_owners,))
+    if np.any(array < 0):
+        raise refused(key, array.tolist(), "numbers ≥ 0")
+    return array
+
+
+def answer_noise(weights: Array, variance: Array, n_features: int) -> Array:
+    """Return ν_i² = E‖(n_i/n) w_i‖² = (n_i/n)² p v_i, shape (N,).
+
+    For Laplace noise of scale b_i = 2ΞT/(n_i ε_i), v_i = 2b_i² and ν_i = 2√(2p) ΞT/(nε_i); the
+    paper prints 2√2 ΞT/(nε_i), the noise of one coordinate. It is the same whether coordinates
+    have noise of their own or share one draw.
+
+    Parameters
+    ----------
+    weights : array (N,)
+        n_i/n, sum 1.
+    variance : array (N,)
+        v_i ≥ 0 of each coordinate of an answer's noise, with owner i's own budget and cap.
+    n_features : int
+        p ≥ 1.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    share = probabilities("weights", weights)
+    spread = variances("variance", variance, len(share))
+    return np.asarray(share**2 * count("n_features", n_features) * spread)
+
+
+def with_transient(
+    steps: StepSizes,
+    noise: Array,
+    *,
+    gradient_bound: float,
+    diameter: float,
+    start: float,
+    spread: float = 0.0,
+) -> GeometricBound:
+    """Return the bound of (7) and (8) at every k: q^k V_0 + (1 − q^k)(ε + 2α_max C ε_net)/(1 − q).
+
+    With m = min(½, min_j α_jσ_j), γ_min = min π_i, λ = λ_2(E W) and sums over owners,
+
+        q = 1 − 2γ_min m,
+        ε_net = √(N+1) max(√Y_0, √D/(1−√λ)),    D = α_L²C² + Σ π_i α_i² (C + ν_i)²,
+        ε = 2(N+1)(1−γ_min) δ_σ diam² + 2(N+1) δ_γ C diam + D,
+
+    δ_σ and δ_γ being largest minus smallest α_jσ_j and α_jγ_j, 0 in the proof's case.
+
+    Proof. (a) With u = x − θ*, given i: ‖v − θ*‖² = (‖u_L‖² + ‖u_i‖²)/2 − ‖u_L − u_i‖²/4.
+    (b) Π_Θ moves nothing away from θ*, so that for j ∈ {L, i} E‖u_j⁺‖² ≤ ‖v − θ*‖²
+    − 2α_j(σ_j‖v − θ*‖² + ∇f_j(θ*)ᵀ(v − θ*)) + α_j²(C + ν_j)². (c) By (a) the terms in ‖v − θ*‖²
+    leave V − 2m Σ π_i(‖u_L‖² + ‖u_i‖²) − (½ − m) Σ π_i ‖u_L − u_i‖² ≤ qV. (d) Write
+    v − θ* = (v − x̄) + (x̄ − θ*). Σ_j α_jγ_j ∇f_j(θ*)ᵀ(x̄ − θ*) ≥ −(N+1) δ_γ C diam, as θ* is
+    optimal on Θ and x̄ ∈ Θ; and as ‖v − x̄‖ ≤ (‖x_L − x̄‖ + ‖x_i − x̄‖)/2, the rest is at least
+    −α_max C Σ_j ‖x_j − x̄‖. (e) y = x − x̄ obeys √E‖y⁺‖² ≤ √λ √E‖y‖² + √D, as
+    E‖Wy‖² = yᵀ(E W)y and a step moves no farther than α‖gradient‖; hence
+    Σ_j E‖x_j − x̄‖ ≤ √(N+1) √E‖y‖² ≤ ε_net at every k. ∎
+
+    Deviations: the transient; π_i for 1/N; λ; m ≤ ½; Y_0. δ_σ is not needed, as (c) takes the
+    smallest α_jσ_j; it is kept because (8) has it.
+
+    Parameters
+    ----------
+    steps : StepSizes
+    noise : array (N,)
+        ν_i², see :func:`answer_noise`.
+    gradient_bound : float
+        C > 0, a bound on all ‖∇f_j‖₂ over Θ, such as Ξ_g + Ξ.
+    diameter : float
+        diam Θ ≥ 0, 2θ_max √p for the box.
+    start, spread : float
+        V_0 = E Σ_j ‖x_j,0 − θ*‖², (N+1)‖θ_0 − θ*‖² for one start, and
+        Y_0 = E Σ_j ‖x_j,0 − x̄_0‖², 0 for one start.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    bound, wide = positive("gradient_bound", gradient_bound), nonnegative("diameter", diameter)
+    own, chance, central = steps.own, steps.probability, steps.central
+    size = len(own) + 1
+    wobble = np.sqrt(variances("noise", noise, len(own)))
+    least = float(np.min(chance))
+    moved = central**2 * bound**2 + float(chance @ (own * (bound + wobble)) ** 2)  # D
+    settled = sqrt(moved) / (1 - sqrt(steps.contraction))
+    apart = sqrt(size) * max(sqrt(nonnegative("spread", spread)), settled)
+    uneven = float(np.ptp(steps.curvatures)), float(np.ptp(steps.rates))
+    mismatch = 2 * size * ((1 - least) * uneven[0] * wide**2 + uneven[1] * bound * wide)
+    farthest = max(central, float(np.max(own)))
+    return GeometricBound(
+        start=nonnegative("start", start),
+        factor=1 - 2 * least * min(0.5, float(np.min(steps.curvatures))),
+        push=mismatch + moved + 2 * farthest * bound * apart,
+    )
+
+
+def excess_bound(distance: float, smoothness: float, slope: float = 0.0) -> float:
+    """Return (L/2) d + ‖∇f(θ*)‖ √d ≥ E f(θ) − f(θ*) where E‖θ − θ*‖² ≤ d.
+
+    f is L-smooth; the slope at θ* is zero unless the projection is active there. Theorem 2's (4)
+    has no constants of its own.
+    """
+    far = nonnegative("distance", distance)
+    return positive("smoothness", smoothness) / 2 * far + nonnegative("slope", slope) * sqrt(far)
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """What is known of f_L, f_1 … f_N, in this order.
+
+    Attributes
+    ----------
+    at_optimum : array (N + 1, p)
+        ∇f_j(θ*).
+    smoothness, convexity : array (N + 1,)
+        L_j and σ_j, with 0 < σ_j ≤ L_j.
+    """
+
+    at_optimum: Array
+    smoothness: Array
+    convexity: Array
+
+
+def quadratic_slopes(gram: Array, moment: Array, weights: Array, sigma: float) -> Slopes:
+    """Return them for the loss (y − θᵀx)² and ∇g = σθ, Θ the whole space.
+
+    ∇f_L = σθ/2 and ∇f_i = σθ/(2N) + 2(n_i/n)(C_iθ − r_i), C_i = X_iᵀX_i/n_i, r_i = X_iᵀy_i/n_i.
+
+    Parameters
+    ----------
+    gram, moment, weights : array (N, p, p), (N, p), (N,)
+        C_i, r_i and n_i/n.
+    sigma : float
+        σ > 0.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain or the shapes do not fit.
+    """
+    share, sigma = probabilities("weights", weights), positive("sigma", sigma)
+    size, p = len(share), np.shape(moment)[-1]
+    inner = finite("moment", moment, (size, p))
+    square = finite("gram", gram, (size, p, p))
+    hessian = np.tensordot(share, square, 1) + sigma / 2 * np.eye(p)
+    optimum = np.linalg.solve(hessian, share @ inner)
+    own = sigma / (2 * size) * optimum + 2 * share[:, None] * (square @ optimum - inner)
+    bend = np.linalg.eigvalsh(square)  # ascending
+    central = [sigma / 2]
+    return Slopes(
+        at_optimum=np.vstack([sigma / 2 * optimum, own]),
+        smoothness=np.concatenate([central, sigma / (2 * size) + 2 * share * bend[:, -1]]),
+        convexity=np.concatenate(
+            [central, sigma / (2 * size) + 2 * share * np.maximum(bend[:, 0], 0)]
+        ),
+    )
+
+
+def sharpened(
+    steps: StepSizes,
+    noise: Array,
+    *,
+    slopes: Slopes,
+    start: float,
+) -> GeometricBound:
+    """Return a bound in which noise enters by ν_i² alone: gossip pays for what owners disagree.
+
+    With G_i = α_L ∇f_L(θ*) + α_i ∇f_i(θ*), m_j = α_jσ_j(1 − α_jL_j), m = min_i (m_L + m_i)/2,
+    d = 2γ_min m, b = ‖Σ π_i G_i‖ and κ = bd/(b + √(b² + Rd)),
+
+        q = 1 − d + κ,   r = R + b²/κ,
+        R = 2α_L²‖∇f_L(θ*)‖² + Σ π_i [α_i²(2‖∇f_i(θ*)‖² + ν_i²) + ‖G_i‖²/(2 − 4m)].
+
+    Proof, as for :func:`with_transient` with these changes. (b') ‖∇f_j(v)‖² ≤ 2‖h‖² +
+    2‖∇f_j(θ*)‖² for h = ∇f_j(v) − ∇f_j(θ*), and as ‖h‖² ≤ L_j hᵀ(v − θ*), −2α_j hᵀ(v − θ*) +
+    2α_j²‖h‖² ≤ −2m_j‖v − θ*‖². (d') Write v − θ* = (u_i − u_L)/2 + u_L. The first part costs
+    Σ π_i ‖G_i‖ ‖u_i − u_L‖, which (½ − m) Σ π_i ‖u_L − u_i‖², gained in (c), pays but for
+    Σ π_i ‖G_i‖²/(2 − 4m); the second costs 2b‖u_L‖ ≤ κV + b²/κ, with the κ of the smallest limit
+    (b = 0 in the proof's case). ∎
+
+    Assumes θ* in the interior of Θ or Θ the whole space, and Lipschitz gradients in place of
+    bounded ones. No equation of the paper: where Θ is the whole space and the loss quadratic,
+    C = ∞ and (7) says nothing. The term in √B of (3) and (5) and the factor 1/(1 − √λ) are of the
+    paper's proof, not of the algorithm.
+
+    Parameters
+    ----------
+    steps : StepSizes
+    noise : array (N,)
+        ν_i².
+    slopes : Slopes
+        With α_jL_j ≤ 1.
+    start : float
+        V_0, as for :func:`with_transient`.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    size, chance = len(steps.own) + 1, steps.probability
+    alpha = np.concatenate([[steps.central], steps.own])
+    often = np.concatenate([[1.0], chance])
+    slope = finite("at_optimum", slopes.at_optimum, (size, np.shape(slopes.at_optimum)[-1]))
+    steep = finite("smoothness", slopes.smoothness, (size,))
+    curved = finite("convexity", slopes.convexity, (size,))
+    if np.any(curved <= 0) or np.any(curved > steep * (1 + 1e-12)) or np.any(alpha * steep > 1):
+        domain = "0 < convexity ≤ smoothness ≤ 1/step for every model"
+        raise refused("smoothness", steep.tolist(), domain)
+    m_each = alpha * curved * (1 - alpha * steep)
+    m = float(np.min(m_each[0] + m_each[1:])) / 2
+    if m <= 0:
+        raise refused("smoothness", steep.tolist(), "less than 1/step for an owner")
+    spent = alpha[:, None] * slope
+    pull = spent[0] + spent[1:]  # G_i
+    injected = chance @ (steps.own**2 * variances("noise", noise, len(chance)))
+    straight = 2 * often @ np.sum(spent**2, axis=1) + injected
+    push = float(straight + chance @ np.sum(pull**2, axis=1) / (2 - 4 * m))
+    gain = 2 * float(np.min(chance)) * m
+    bias = float(np.linalg.norm(chance @ pull))
+    loss = 0.0
+    if bias > 0:
+        root = bias + sqrt(bias**2 + push * gain)
+        loss, push = bias * gain / root, push + bias * root / gain
+    return GeometricBound(nonnegative("start", start), 1 - gain + loss, push)
+
+
+def collab_transient(
+    noise: float,
+    *,
+    convexity: float,
+    smoothness: float,
+    rho: float,
+    updates: int,
+    start: float,
+) -> Array:
+    """Return bounds on E f(θ_k) − f* after k = 0 … T updates; the squared distance is ≤ 2/L times.
+
+    With s = ρ_k, the bound moves as δ⁺ = q_k δ + (λ/2) s² E‖w‖², where q_k = 1 − 2Ls(1 − λs/2) for
+    s ≤ 2/λ and (1 − λs)² for longer steps.
+
+    Proof. f(θ⁺) ≤ f(θ) − s ∇fᵀ(∇f + w) + (λs²/2)‖∇f + w‖², and E w = 0, hence
+    E f(θ⁺) ≤ f(θ) − s(1 − λs/2)‖∇f‖² + (λ/2)s² E‖w‖²; then 2Lδ ≤ ‖∇f‖² ≤ 2λδ, the first where the
+    bracket is ≥ 0, the second where it is not. ∎
+
+    Deviations from (9): the transient Π q_k δ_0; the last model's fitness, not only the best one's;
+    λ/2; the noise of all coordinates, by each owner's variance. The paper's loop makes T − 1
+    updates, the last entry here is one more.
+
+    Parameters
+    ----------
+    noise : float
+        E‖w‖² ≥ 0; 8pΞ²T²/n² Σ 1/ε_i² for Laplace noise of scale 2ΞT/(n_i ε_i).
+    convexity, smoothness : float
+        0 < L ≤ λ.
+    rho : float
+        ρ > 0.
+    updates : int
+        T ≥ 1.
+    start : float
+        δ_0 = E f(θ_0) − f* ≥ 0.
+
+    Returns
+    -------
+    array (T + 1,)
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    horizon = count("updates", updates)
+    step = positive("rho", rho) / horizon**2 / np.arange(1, horizon + 1)
+    return along(step, noise, convexity=convexity, smoothness=smoothness, start=start)
+
+
+def along(
+    steps: Sequence[float] | Array,
+    noise: float,
+    *,
+    convexity: float,
+    smoothness: float,
+    start: float,
+    kept: Sequence[float] | Array | None = None,
+) -> Array:
+    """Return the same bounds for any steps s_k > 0, or for an average of the models.
+
+    Where ū⁺ = a_k ū + (1 − a_k) θ with θ before the step, as in Algorithm 2, f is convex and
+    E f(ū⁺) − f* ≤ a_k (E f(ū) − f*) + (1 − a_k)(E f(θ) − f*).
+
+    Parameters
+    ----------
+    steps : sequence of float (T,)
+        s_k > 0.
+    noise, convexity, smoothness, start
+        As for :func:`collab_transient`.
+    kept : sequence of float (T,), optional
+        a_k in [0, 1], where the average is meant.
+
+    Returns
+    -------
+    array (T + 1,)
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    least, most = positive("convexity", convexity), positive("smoothness", smoothness)
+    if least > most:
+        raise refused("convexity", least, f"at most smoothness, {most}")
+    step = np.array([positive("steps", size) for size in np.asarray(steps).tolist()])
+    short = 1 - 2 * least * step * (1 - most * step / 2)
+    shrunk = np.where(step <= 2 / most, short, (1 - most * step) ** 2)
+    added = most / 2 * step**2 * nonnegative("noise", noise)
+    bounds = [nonnegative("start", start)]
+    for factor, push in zip(shrunk.tolist(), added.tolist(), strict=True):
+        bounds.append(factor * bounds[-1] + push)
+    if kept is None:
+        return np.array(bounds)
+    mean = [bounds[0]]
+    for share, model in zip(np.asarray(kept).tolist(), bounds[:-1], strict=True):
+        mean.append(probability("kept", share) * mean[-1] + (1 - share) * model)
+    return np.array(mean)

@@ -1,0 +1,37 @@
+"""Mean ψ over ε or the number of owners, as single entries ask for it."""
+
+from functools import partial
+
+import numpy as np
+
+from asyncdp_sim.figures.psi_lines import HOSPITAL, LENDING, PsiSeries, Reference, lines, series_of
+from asyncdp_sim.results import Cell, Sweep
+from asyncdp_sim.scenario.paths import VARIANT
+
+EPSILON, OWNERS = "privacy.epsilon", "owners.count"
+
+
+def alone(cell: Cell) -> float:
+    """Return ψ of the median owner's own model, without noise."""
+    return float(np.median(cell.result.of_owners("psi_alone")))
+
+
+def by_noise(sweep: Sweep) -> list[PsiSeries]:
+    """Return a series for each noise: variants begin with its name, and end with the owners'."""
+    return PsiSeries.grouped(
+        sweep.cells,
+        lambda cell: str(cell.values[VARIANT]).partition(",")[0],
+        lambda cell: float(cell.result.scenario["owners"]["count"]),
+        path=OWNERS,
+    )
+
+
+OWN = Reference("own model of the median owner, without noise", "psi_alone", alone)
+ASYNC_06 = lines(
+    "by-budget", partial(series_of, x=EPSILON, by="owners.records", references=(LENDING,))
+)
+ASYNC_10 = lines("mean-by-budget", partial(series_of, x=EPSILON, references=(HOSPITAL,)))
+CORRELATED_NOISE = lines("correlated-noise", by_noise)
+HIDE_THE_OWNER = lines(
+    "hide-the-owner", partial(series_of, x=OWNERS, by=VARIANT, references=(OWN,))
+)

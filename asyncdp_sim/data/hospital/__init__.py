@@ -1,1 +1,0 @@
-"""New York's hospital discharges: columns, two encodings, a synthetic twin, a kind of data."""

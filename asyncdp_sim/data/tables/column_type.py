@@ -1,0 +1,294 @@
+"""Type of a column: what its public cells are, and the encoding that fits them.
+
+Texts may stand in an order other than the alphabet's: scales in words, and ranges.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.words import key_of, percent, shorten, toml_of
+from asyncdp_sim.data.tables import dates
+from asyncdp_sim.data.tables.amounts import Notation, either_mark, notation_of
+from asyncdp_sim.data.tables.encodings import Drop, Encoding, OneHot, Ordinal
+from asyncdp_sim.data.tables.quantities import Date, Money, Number
+from asyncdp_sim.data.tables.text_columns import cells, written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCALES = (
+    ("minor", "moderate", "major", "extreme"),
+    ("none", "minimal", "mild", "moderate", "severe", "very severe"),
+    ("very low", "low", "medium", "high", "very high"),
+    ("very low", "low", "moderate", "high", "very high"),
+    ("very low", "low", "normal", "high", "very high"),
+    ("tiny", "small", "medium", "large", "huge"),
+    ("never", "rarely", "sometimes", "often", "always"),
+    ("very poor", "poor", "fair", "good", "very good", "excellent"),
+    ("strongly disagree", "disagree", "neutral", "agree", "strongly agree"),
+    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
+    ("primary", "secondary", "tertiary"),
+    ("beginner", "intermediate", "advanced", "expert"),
+)
+"""Words from low to high."""
+
+
+MOST_RANGES = 40
+"""More texts with a number in front than this are codes, and no ranges."""
+
+
+_RANGE = re.compile(r"(?P<less>[<≤]?)\s*(?P<number>\d+(?:\.\d+)?)(?![\w.])")
+
+
+def ordered(values: Sequence[str]) -> tuple[str, ...] | None:
+    """Return distinct texts in the order that they stand for; None where they show none.
+
+    Words of a scale that are not among them are put in too, in the same capitals: they may be met
+    later.
+    """
+    return _of_a_scale(values) or _ranges(values)
+
+
+def _of_a_scale(values: Sequence[str]) -> tuple[str, ...] | None:
+    words = {value.strip().lower(): value for value in values}
+    if len(words) < 3 or len(words) < len(values):
+        return None
+    for scale in SCALES:
+        if words.keys() <= set(scale):
+            example = next(iter(words.values()))
+            capital = str.capitalize if example[:1].isupper() else str
+            spelled = str.upper if example.isupper() else capital
+            return tuple(words.get(word, spelled(word)) for word in scale)
+    return None
+
+
+def _ranges(values: Sequence[str]) -> tuple[str, ...] | None:
+    """Return texts such as "18 to 29", "< 1 year" and "10+ years" by the numbers in front."""
+    matches = [_RANGE.match(value.strip()) for value in values]
+    if len(values) < 3 or len(values) > MOST_RANGES or None in matches:
+        return None
+    keys = [(float(m["number"]), m["less"] == "") for m in matches if m is not None]
+    if len(set(keys)) < len(keys):
+        return None
+    return tuple(value for _, value in sorted(zip(keys, values, strict=True)))
+
+
+MOST_COLUMNS = 60
+"""Most distinct texts that become columns of their own."""
+
+
+GAPS = re.compile(
+    r"\.{1,3}|\.[A-Z_]|[-–—]{1,3}|\*{1,3}|\?|:|#(?:N/A|DIV/0!|VALUE!|REF!|NULL!|NUM!|NAME\?)"
+)
+"""Signs of a missing cell, such as those of SAS and of spreadsheets: not counted as words."""
+FEW_WORDS = 0.1
+"""Share of cells at most that are words in a column of numbers."""
+
+
+FEW_MISFITS = 0.05
+"""Share of cells at most that are no amounts in a column of amounts."""
+
+
+_CODE = re.compile(r"(?:^|[^a-z])(?:code|codes|zip|plz|icd|drg)(?:$|[^a-z])")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The target, the owners and the decimal mark beside a column.
+
+    Attributes
+    ----------
+    decimal : str
+        The table's decimal mark.
+    sure : bool
+        Whether a public cell shows that mark.
+    target : NDArray, optional
+        The target's numbers, or labels; absent of the target itself.
+    classes : tuple of str
+        The target's classes, if it has some.
+    owners : Series, optional
+        Whose each row is.
+    """
+
+    decimal: str = "."
+    sure: bool = True
+    target: Array | None = None
+    classes: tuple[str, ...] = ()
+    owners: "pd.Series | None" = None
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The type and the encoding of a column, remarks, and why it makes no feature."""
+
+    type: str
+    encoding: Encoding
+    remarks: tuple[str, ...] = ()
+    dropped: str = ""
+
+
+def read_as(column: "pd.Series", encoding: Encoding, decimal: str) -> list[Array]:
+    """Return the numbers that an encoding makes of a column, which it learns from itself."""
+    return encoding.learn(column, "", decimal).read(column).values
+
+
+def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Beside) -> Fitting:
+    """Return what fits the cells of a column."""
+    if len(texts) < 2:
+        if len(texts) == 0:
+            return Fitting("nothing", Drop(), ("no value",), "empty")
+        only = f"only one value, {shorten(next(iter(texts)))!r}"
+        return Fitting("one value", Drop(), (only,), "one value")
+    found = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
+    if found is not None:
+        return found
+    code = _CODE.search(name.lower()) is not None
+    words = cells(known, beside.decimal)[1]
+    if not words.any() and code:
+        return _texts(texts, "number", ("numbers that may be codes",))
+    if not code:
+        found = _of_quantities(known, name, texts, words, beside)
+        if found is not None:
+            return found
+    other = dates.other_times(texts)
+    if other is not None:
+        return _texts(texts, other[0], (other[1],))
+    several: tuple[str, ...] = ()
+    if dates.several_forms(texts):
+        several = ("dates in several forms cannot be read: write them as 2020-05-17",)
+    order = None if code or several else ordered(sorted(texts))
+    if order is not None:
+        return Fitting("ordered text", Ordinal(order=order), ("its values have a natural order",))
+    return _texts(texts, "text", several)
+
+
+def _of_quantities(
+    known: "pd.Series", name: str, texts: Mapping[str, int], words: Bools, beside: Beside
+) -> Fitting | None:
+    """Return what fits a column of numbers or amounts; None of texts."""
+    if known.dtype.kind in "mM":
+        return Fitting("number", Number())
+    notation = notation_of(texts, beside.decimal)
+    read = {text: notation.read(text) for text in texts}
+    misfits = np.array([np.isnan(read[written(cell)].value) for cell in known])
+    gaps = np.array([GAPS.fullmatch(written(cell).strip()) is not None for cell in known])
+    if gaps.all():
+        return None
+    numbers, amounts = float(words[~gaps].mean()), float(misfits[~gaps].mean())
+    if not beside.sure and numbers <= FEW_WORDS and either_mark(texts):
+        return _two_marks(name, texts)
+    if numbers == 0.0 or (numbers <= FEW_WORDS and amounts >= numbers):
+        return Fitting("number", Number(), tuple(unread_words(known, words, "numbers")))
+    asked = [tail for question in notation.questions for tail in question]
+    if len(asked) > 0:
+        said = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))
+        if _share_of(texts, said) >= 1 - FEW_MISFITS:
+            return _asked(name, notation)
+    if amounts > FEW_MISFITS:
+        return None
+    if not beside.sure and either_mark(texts):
+        return _two_marks(name, texts)
+    first = min(text for text in texts if not np.isnan(read[text].value))
+    bounds = sum(count for text, count in texts.items() if read[text].bounded)
+    told = [f"amounts, as {shorten(first)!r}", *notation.remarks()]
+    if bounds > 0:
+        share = percent(bounds / len(known))
+        told.append(f"{share} of the cells are bounds, read as the bound; a column names them")
+    return Fitting("amount", Money(), (*told, *unread_words(known, misfits, "amounts")))
+
+
+def _share_of(texts: Mapping[str, int], notation: Notation) -> float:
+    read = sum(n for text, n in texts.items() if not np.isnan(notation.read(text).value))
+    return read / sum(texts.values())
+
+
+def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
+    """Return the question which mark stands before fractions."""
+    example = next(text for text in sorted(texts) if either_mark({text: 1}))
+    both = [
+        f"{notation_of({example: 1}, mark, mark).read(example).value:.10g} "
+        f"({_typed(name, kind='money', decimal=mark)})"
+        for mark in ".,"
+    ]
+    said = f"a question: {example!r} may be {' or '.join(both)}"
+    return Fitting("question", Drop(), (said,), "question")
+
+
+def _asked(name: str, notation: Notation) -> Fitting:
+    """Return the question what words behind numbers mean."""
+    question = notation.questions[0]
+    millions = "M" in question
+    factors = {
+        tail: {"M": 1e3, "MM": 1e6}[tail] if millions else -1 if tail[:1] in "Dd" else 1
+        for tail in question
+    }
+    answer = _typed(name, kind="money", factors=factors)
+    said = f"a question: what do {' and '.join(question)} mean? For example {answer}"
+    return Fitting("question", Drop(), (said,), "question")
+
+
+def _typed(name: str, **encoding: Any) -> str:
+    """Return the option that declares a column."""
+    return f"--column {shlex.quote(f'{key_of(name)} = {toml_of(encoding)}')}"
+
+
+def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fitting | None:
+    """Return what fits a column of dates; None of others."""
+    if known.dtype.kind in "mM":
+        return None
+    forms = dates.forms_of(texts)
+    if len(forms) > 1:
+        example = dates.differing(texts, forms)
+        both = [
+            f"{dates.spelled(example, form)} ({_typed(name, kind='date', format=form)})"
+            for form in forms
+        ]
+        said = f"a question: {example!r} may be {' or '.join(both)}"
+        return Fitting("question", Drop(), (said,), "question")
+    if len(forms) == 0:
+        short = dates.short_forms_of(texts)
+        if len(short) == 0:
+            return None
+        lines = " or ".join(_typed(name, kind="date", format=form) for form in short)
+        said = (
+            f"a question: dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
+        )
+        return Fitting("question", Drop(), (said,), "question")
+    [form] = forms
+    encoding = Date(format=form or None, since=f"{_first_year(known, form)}-01-01")
+    told = [] if form == dates.ISO else [f"dates as {form}"]
+    unread = np.isnan(read_as(known, encoding, ".")[0])
+    return Fitting("date", encoding, (*told, *unread_words(known, unread, "dates")))
+
+
+def unread_words(known: "pd.Series", words: Bools, called: str) -> list[str]:
+    """Return which cells of a column of quantities are words, where some are."""
+    if not words.any():
+        return []
+    met = sorted({written(cell) for cell in known[words]})
+    more = ", …" if len(met) > 2 else ""
+    examples = ", ".join(repr(shorten(cell)) for cell in met[:2])
+    return [
+        f"{percent(1 - float(words.mean()))} of the cells are {called}; the others "
+        f"({int(words.sum())}) count as missing: {examples}{more}"
+    ]
+
+
+def _texts(texts: Mapping[str, int], kind: str, told: tuple[str, ...]) -> Fitting:
+    """Return a column for each text; nothing where they are too many."""
+    if len(texts) <= MOST_COLUMNS:
+        return Fitting(kind, OneHot(), told)
+    many = f"too many for a column each ({len(texts)})"
+    return Fitting(kind, Drop(), (*told, many), "text")
+
+
+def _first_year(known: "pd.Series", form: str) -> int:
+    """Return the year of the earliest date."""
+    [year] = Date(format=form or None, parts=("year",)).quantities(known).values
+    return int(np.nanmin(year))

@@ -1,0 +1,391 @@
+"""Encodings of quantities: numbers, amounts and dates; and the base of all encodings."""
+
+import math
+import re
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, Strict, model_validator
+from typing_extensions import override
+
+from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.errors import Fault
+from asyncdp_sim.core.messages import FormattedMessage
+from asyncdp_sim.core.specification import Variant, trait
+from asyncdp_sim.core.validation import faults_of
+from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE
+from asyncdp_sim.data.tables.text_columns import (
+    cells,
+    days,
+    kinds_in,
+    map_text,
+    with_mark,
+    written,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of a column as numbers.
+
+    Attributes
+    ----------
+    values : list of NDArray
+        (rows,) each, one per encoded column; NaN where a cell is missing or does not fit.
+    misfits : NDArray
+        (rows,), which cells are there and do not fit.
+    """
+
+    values: list[Array]
+    misfits: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """The numbers for cells of a column, with a code learned from public cells.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the encoded columns.
+    read : callable
+        From the column, public rows and private ones, to its :class:`Cells`. A cell's numbers
+        depend on that cell alone.
+    unknown : tuple of float
+        What stands in each encoded column for cells that are missing or do not fit.
+    said : callable
+        From the number of such private cells, and of those that do not fit, to a sentence, or
+        None.
+    coding : str, optional
+        What the column became, by public cells alone.
+    measured : bool
+        Whether the first encoded column is a quantity.
+    """
+
+    names: tuple[str, ...]
+    read: Callable[["pd.Series"], Cells]
+    unknown: tuple[float, ...]
+    said: Callable[[int, int], str | None]
+    coding: str | None = None
+    measured: bool = False
+
+
+class EncodingKind(Variant):
+    """A way from a column of a table to numbers."""
+
+    single: ClassVar[bool] = True
+    """Whether it makes one number of a cell, as of a target."""
+    as_written: ClassVar[bool]
+    """It uses the text of a cell, 007 and not 7, so that a CSV's column is kept as text."""
+    makes_nothing: ClassVar[bool] = False
+    """No feature is made of the column."""
+    labels: ClassVar[tuple[str, ...] | None] = None
+    """The classes that it makes labels of; empty where public rows say, None of no labels."""
+
+    def needs_public(self) -> str | None:
+        """Return what to give where no public row is to learn from; None for nothing."""
+        return None
+
+    def faults(self, key: str, public_records: int) -> list[Fault]:
+        """Return a fault where it has nothing to learn from."""
+        rule = self.needs_public() if public_records == 0 else None
+        return [] if rule is None else [Fault(key, f"{self.kind!r}, without public rows", rule)]
+
+    def without_rare(self, public: "pd.Series", least: int) -> Self:
+        """Return the encoding with no code of its own for what fewer public cells have."""
+        return self
+
+    @abstractmethod
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        """Return the codes of a column.
+
+        Parameters
+        ----------
+        public : Series
+            The public cells alone.
+        name : str
+            The column's.
+        decimal : str
+            "." or ",": what texts have before their fractions.
+        """
+
+
+class Measured(EncodingKind):
+    """An encoding that reads quantities: a cell without one gets the public mean."""
+
+    read_apart: ClassVar[tuple[str, ...]] = ()
+    """What is read of a cell, where that is several things; their columns' names end so."""
+    unread: ClassVar[str] = "numbers"
+    """As what cells are read, in words."""
+
+    @abstractmethod
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        """Return what reads the value of each cell independently, as public cells show."""
+
+    def shown(self, value: float) -> str:
+        """Return a value of the first column as a person reads it."""
+        return f"{value:.10g}" if float(value).is_integer() else f"{value:.6g}"
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        read = self.reader(public, decimal)
+        means = [_mean(values) for values in read(public).values]
+        public_means = tuple(value for value in means if value is not None)
+        return Codes(
+            names=tuple(f"{name} {part}" for part in self.read_apart) or (name,),
+            read=read,
+            unknown=tuple(0.0 if value is None else value for value in means),
+            said=lambda missing, misfits: _replaced(
+                name, public_means, missing, misfits, self.unread
+            ),
+            measured=True,
+        )
+
+
+def _replaced(name: str, means: Sequence[float], missing: int, misfits: int, unread: str) -> str:
+    """Return what private cells without a quantity became, in words."""
+    sentence = FROM_PRIVATE + "{column}: {missing} missing values became "
+    if len(means) == 0:
+        sentence += "0, for no public row tells how to code them"
+    else:
+        sentence += "the public mean {mean:g}" if len(means) == 1 else "the public means"
+    if misfits > 0:
+        sentence += f", {{misfits}} cells that cannot be read as {unread} among them"
+    end = ": name it in data.drop, or raise public_records." if len(means) == 0 else "."
+    fields: dict[str, Any] = {"column": name, "missing": missing}
+    if len(means) == 1:
+        fields["mean"] = means[0]
+    if misfits > 0:
+        fields["misfits"] = misfits
+    return FormattedMessage(sentence + end, **fields)
+
+
+def by_text(column: "pd.Series", code: Callable[[str], float]) -> Cells:
+    """Return one finite number for each cell by what is written in it; NaN for none."""
+    values = map_text(column, code, as_written=True)
+    values = np.where(np.isfinite(values), values, np.nan)
+    return Cells([values], np.isnan(values) & column.notna().to_numpy())
+
+
+def _mean(values: Array) -> float | None:
+    numbers = values[~np.isnan(values)]
+    return float(np.mean(numbers)) if len(numbers) > 0 else None
+
+
+class Number(Measured):
+    """Numbers; true is 1, false is 0, and a date (2020-05-17) is its days since 1970.
+
+    A time of day is a fraction of the day: 12:00 is 0.5. Public cells show which of these a column
+    holds: a date among numbers is none of them. A cell that is missing, infinite or not a number
+    becomes the public mean (0 if no public row has a number).
+    """
+
+    as_written = False
+
+    kind: Literal["number"] = "number"
+
+    @override
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        kinds = kinds_in(public, decimal)
+
+        def read(column: "pd.Series") -> Cells:
+            values, none = cells(column, decimal, kinds)
+            return Cells([values], none)
+
+        return read
+
+
+class Money(Measured):
+    """Amounts with currencies, units or signs: "$44,778.08", "(1.234,56 €)", "120+", "36 months".
+
+    Public cells show the notation: one decimal mark, one currency or unit, groups of three digits,
+    parentheses or a trailing minus for negative amounts, multipliers such as k and M, units of one
+    dimension (which are converted), flags behind numbers. Bounds, such as <5 or 90+, are read as
+    the bound. A column of 0 and 1 is added where public cells hold bounds, and for each flag. A
+    cell that is missing, or that this notation does not read as a whole, becomes the public mean, 0
+    where no public row has an amount.
+    """
+
+    as_written = True
+
+    kind: Literal["money"] = "money"
+    decimal: Literal[".", ","] | None = None
+    factors: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default={})
+    least: Annotated[int, Field(ge=1)] = 1
+
+    @override
+    def __hash__(self) -> int:
+        return hash((self.kind, self.decimal, tuple(self.factors.items()), self.least))
+
+    @override
+    def without_rare(self, public: "pd.Series", least: int) -> Self:
+        extra = len(self.learn(public, "", ".").names) - 1
+        return self.model_copy(update={"least": max(least, self.least)}) if extra > 0 else self
+
+    def notation(self, public: "pd.Series", decimal: str) -> Notation:
+        """Return how the amounts of a column are written, by its public cells."""
+        return notation_of(texts_of(public), decimal, self.decimal, self.factors)
+
+    @override
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        return self.learn(public, "", decimal).read
+
+    @override
+    def learn(self, public: "pd.Series", name: str, decimal: str) -> Codes:
+        notation = self.notation(public, decimal)
+        amounts = {text: notation.read(text) for text in texts_of(public)}
+        counts = Counter[str]()
+        for text, count in texts_of(public).items():
+            counts["bound"] += count * amounts[text].bounded
+            counts[amounts[text].flag] += count
+        extra = [each for each in ("bound", *notation.flags) if counts[each] >= self.least]
+        read_value = cache(notation.read)
+
+        def read(column: "pd.Series") -> Cells:
+            column = with_mark(column, notation.decimal)
+            amount = by_text(column, lambda text: read_value(text).value)
+            for each in extra:
+                marks = partial(_mark_of, read_value, each)
+                amount.values.append(map_text(column, marks, as_written=True))
+            return amount
+
+        mean = _mean(read(public).values[0])
+        means = () if mean is None else (mean,)
+        names = (name, *(f"{name} {each}" for each in extra))
+        return Codes(
+            names=names,
+            read=read,
+            unknown=(*(means or (0.0,)), *(0.0 for _ in extra)),
+            said=lambda missing, misfits: _replaced(name, means, missing, misfits, "amounts"),
+            coding=_made_of_it(names),
+            measured=True,
+        )
+
+
+def _mark_of(read: Callable[[str], Amount], flag: str, text: str) -> float:
+    """Return 1 where an amount has a flag, or is a bound, 0 where not; NaN where it is none."""
+    amount = read(text)
+    if math.isnan(amount.value):
+        return math.nan
+    return float(amount.bounded if flag == "bound" else amount.flag == flag)
+
+
+def _made_of_it(names: Sequence[str]) -> str | None:
+    """Return which columns bounds and flags have, where they have some."""
+    if len(names) == 1:
+        return None
+    sentence = "{column}: amounts, and {count} columns of 0 and 1 for bounds and flags."
+    return FormattedMessage(sentence, column=names[0], count=len(names) - 1)
+
+
+def texts_of(column: "pd.Series") -> dict[str, int]:
+    """Return how many cells have each text that is written in a column."""
+    counts = Counter[str]()
+    for value, count in column.dropna().astype(object).value_counts().items():
+        counts[written(value)] += int(count)
+    return dict(counts)
+
+
+Part = Literal["year", "month", "day", "weekday"]
+
+
+Days = Any
+"""An array of days."""
+
+
+class Date(Measured):
+    """Days since a date, or parts of a date. A cell without a date becomes the public mean."""
+
+    as_written = True
+
+    kind: Literal["date"] = "date"
+    format: str | None = None
+    since: str = "1970-01-01"
+    parts: Annotated[tuple[Part, ...], Strict(False)] = ()
+
+    @model_validator(mode="after")
+    def _can_be_read(self) -> Self:
+        faults = []
+        if len(self.since) != 10 or np.isnan(days(self.since)):
+            faults.append(Fault("since", repr(self.since), "allowed is a date such as 2020-05-17"))
+        if len(set(self.parts)) < len(self.parts):
+            faults.append(Fault("parts", f"{list(self.parts)}", "allowed is each part once"))
+        if self.format is not None and not _reads(self.format):
+            rule = "allowed is a format that tells the year, such as %d.%m.%Y"
+            faults.append(Fault("format", repr(self.format), rule))
+        if len(faults) > 0:
+            raise faults_of(faults)
+        return self
+
+    single = trait(lambda self: len(self.parts) == 0)
+    unread = trait(
+        lambda self: "dates" if self.format is None else re.sub(r"([{}])", r"\1\1", self.format)
+    )
+    read_apart = trait(lambda self: self.parts)
+
+    @override
+    def reader(self, public: "pd.Series", decimal: str) -> Callable[["pd.Series"], Cells]:
+        return self.quantities
+
+    def quantities(self, column: "pd.Series") -> Cells:
+        """Return the days of each cell, or its parts."""
+        read = by_text(column, self._days)
+        [since_1970] = read.values
+        if len(self.parts) == 0:
+            return Cells([since_1970 - days(self.since)], read.misfits)
+        has_date = ~np.isnan(since_1970)
+        when = np.floor(since_1970[has_date]).astype("datetime64[D]")
+        values = []
+        for part in self.parts:
+            values.append(np.full(len(since_1970), np.nan))
+            values[-1][has_date] = _PARTS[part](when)
+        return Cells(values, read.misfits)
+
+    @override
+    def shown(self, value: float) -> str:
+        if len(self.parts) > 0:
+            return super().shown(value)
+        return str(np.datetime64(self.since, "D") + np.timedelta64(math.floor(value), "D"))
+
+    def _days(self, text: str) -> float:
+        """Return a text's days since 1970; NaN where it is no such date."""
+        text = text.strip()
+        if self.format is None:
+            return days(text)
+        try:
+            return days(datetime.strptime(text, self.format).replace(tzinfo=None).isoformat(" "))
+        except ValueError:
+            return math.nan
+
+
+def _reads(form: str) -> bool:
+    """Tell whether dates written in a format are read again, with their years."""
+    day, alike = datetime(2021, 11, 23), datetime(2010, 11, 23)  # all but the year is the same
+    if day.strftime(form) == alike.strftime(form):
+        return False  # asked first: Python 3.13 warns where it reads days without a year
+    try:
+        return datetime.strptime(day.strftime(form), form).year == day.year
+    except ValueError:
+        return False
+
+
+def _months(when: Days) -> Days:
+    return when.astype("datetime64[M]").astype(np.int64)
+
+
+_PARTS: dict[str, Callable[[Days], Days]] = {
+    "year": lambda when: _months(when) // 12 + 1970,
+    "month": lambda when: _months(when) % 12 + 1,
+    "day": lambda when: (when - when.astype("datetime64[M]")).astype(np.int64) + 1,
+    "weekday": lambda when: (when.astype(np.int64) + 3) % 7,  # 1970 began on a Thursday
+}

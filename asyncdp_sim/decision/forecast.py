@@ -1,0 +1,448 @@
+"""A forecast: expected ψ and time, and what owners gain, with words on its parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Literal
+
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.core.words import extent, figure, number
+from asyncdp_sim.data.surrogates import PublicTable, Unlikeness, unlike
+from asyncdp_sim.decision.gain import (
+    BreakEven,
+    Consortium,
+    Estimate,
+    Gain,
+    Judging,
+    Score,
+    Verdict,
+    break_even,
+    over_halves,
+    verdict_of,
+)
+from asyncdp_sim.decision.rows import scored_by
+from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.theory.prediction import Prediction, plain
+
+ENOUGH_PUBLIC = 0.5
+"""Public rows of an owner, over its own, below which differences between owners stay unknown."""
+Reads = Literal["public", "owner", "all"]
+"""Whose rows were read."""
+
+
+@dataclass(frozen=True)
+class OwnerGain:
+    """An owner's gain.
+
+    Attributes
+    ----------
+    owner : int
+        Its number, from 1.
+    name : str or None
+    gain : Gain
+    break_even : BreakEven or None
+    epsilon : float or None
+        Its budget; None without privacy.
+    """
+
+    owner: int
+    name: str | None
+    gain: Gain
+    break_even: BreakEven | None
+    epsilon: float | None
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Likeness of owners, as public rows that name their owner show.
+
+    Attributes
+    ----------
+    known : str
+        "unknown", "no difference shown" or "differ".
+    variance, half_width : float
+        τ²/f(θ*) between owners and about its 95 % interval, of least squares.
+    rows_per_owner : float
+        Public rows of the median owner.
+    """
+
+    known: Literal["unknown", "no difference shown", "differ"]
+    variance: float = 0.0
+    half_width: float = 0.0
+    rows_per_owner: float = 0.0
+
+
+def alike(table: PublicTable) -> Alike:
+    """Return what public rows that name their owner show of differences between owners."""
+    known = table.known
+    found: Unlikeness = unlike(known.features, known.targets, known.like, len(known.sizes))
+    if len(found.seen) < 2:
+        return Alike("unknown")
+    counts = np.bincount(known.like[known.like >= 0], minlength=len(known.sizes))
+    rows = float(np.median(counts))
+    figures = (found.variance, found.half_width, rows)
+    if found.variance > found.half_width:
+        return Alike("differ", *figures)
+    if rows < ENOUGH_PUBLIC * float(np.median(known.sizes)):
+        return Alike("unknown", *figures)
+    return Alike("no difference shown", *figures)
+
+
+@dataclass(frozen=True)
+class Asked(Judging):
+    """Options of a forecast of gains, besides those of judging them.
+
+    Attributes
+    ----------
+    workers : int
+    progress : Progress, optional
+    break_even : bool
+        Whether other budgets are tried, too, which takes several times as long.
+    """
+
+    workers: int = 1
+    progress: Progress | None = None
+    break_even: bool = True
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of simulated runs."""
+        return {"workers": self.workers, "progress": self.progress}
+
+
+@dataclass(frozen=True, eq=False)
+class GainForecast:
+    """Forecast of what owners gain by joining.
+
+    Attributes
+    ----------
+    reads : str
+        "public", "owner" or "all".
+    release : bool
+        Whether it may be published: no private record was read.
+    score : str
+        "absolute error" or "log loss".
+    unit : str or None
+    together : Consortium or None
+        The mean gain; None where owners are known to differ, and at one owner.
+    own, joint, adapted, guessing : float
+        Mean errors of the owners that were judged.
+    material : float
+        Share of the own error from which on a gain counts.
+    owners : tuple of OwnerGain
+        Without members from public rows.
+    budgets : tuple of float
+        ε of the median owner that were tried; without members where nothing is hidden.
+    break_even : BreakEven or None
+        Of the mean owner, or of the one that asks.
+    judged_on : str
+    runs : int
+        Simulated runs that judge, of all joint models of one budget.
+    at_least : bool
+        Whether the half had too few public rows, so that the joint model learned from fewer rows
+        than in a run.
+    alike : Alike or None
+        None where private rows were read, or records are synthetic.
+    count : int
+        Owners that join.
+    remaining : GainForecast or None
+        The same if those alone join that gain; None where all or fewer than two of them do, or
+        where not all rows were read.
+    """
+
+    reads: Reads
+    release: bool
+    score: Score
+    unit: str | None
+    together: Consortium | None
+    own: float
+    joint: float
+    adapted: float
+    guessing: float
+    material: float
+    owners: tuple[OwnerGain, ...]
+    budgets: tuple[float, ...]
+    break_even: BreakEven | None
+    judged_on: str
+    runs: int
+    at_least: bool
+    alike: Alike | None
+    count: int
+    remaining: "GainForecast | None" = None
+
+    def counts(self) -> dict[str, int]:
+        """Return how many owners have each verdict."""
+        verdicts = [str(owner.gain.verdict) for owner in self.owners]
+        return {str(verdict): verdicts.count(str(verdict)) for verdict in Verdict}
+
+
+def gain_forecast(
+    scenario: Scenario,
+    mine: Sequence[Gain],
+    means: Sequence[Consortium | None],
+    budgets: Sequence[float],
+    given: int,
+    *,
+    material: float,
+    reads: Reads,
+    judged_on: str,
+    runs: int,
+) -> GainForecast:
+    """Return what gains say of the mean owner; of no owner by name.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    mine : sequence of Gain
+        At the scenario's budgets.
+    means : sequence of Consortium or None
+        With each budget that was tried; ``given`` is the place of the scenario's own.
+    budgets : sequence of float
+        ε of the median owner; without members where nothing is hidden.
+    """
+    own, joint, adapted, guessing = (
+        mean_of(mine, name) for name in ("own", "joint", "adapted", "guessing")
+    )
+    return GainForecast(
+        reads=reads,
+        release=reads == "public",
+        score=scored_by(len(scenario.model.labels)),
+        unit=None if scenario.model.classifies else scenario.data.target_unit,
+        together=means[given],
+        own=own,
+        joint=joint,
+        adapted=adapted,
+        guessing=guessing,
+        material=material,
+        owners=(),
+        budgets=tuple(budgets),
+        break_even=break_even_of(budgets, means, [material * own] * len(means)),
+        judged_on=judged_on,
+        runs=runs,
+        at_least=False,
+        alike=None,
+        count=scenario.owners.count,
+    )
+
+
+def break_even_of(
+    budgets: Sequence[float], gains: Sequence[Gain | Consortium | None], material: Sequence[float]
+) -> BreakEven | None:
+    """Return from which budget on there is a gain; None where a single one was tried."""
+    there = [gain for gain in gains if gain is not None]
+    if len(budgets) < 2 or len(there) < len(gains):
+        return None
+    estimates, verdicts = [gain.gain for gain in there], [gain.verdict for gain in there]
+    return break_even(budgets, estimates, verdicts, material)
+
+
+def consortium_over_halves(
+    halves: Sequence[Sequence[Gain]], material: float, count: int
+) -> Consortium:
+    """Return the mean gain over halves, with the interval of an owner's rows drawn once more."""
+    kinds = list[tuple[Estimate, Verdict]]()
+    for by_records in (False, True):
+        means, own, better = list[float](), list[float](), list[bool]()
+        for half in halves:
+            some = [gain for gain in half if isfinite(gain.gain.value)]
+            weight = [float(gain.records) if by_records else 1.0 for gain in some]
+            means.append(float(np.average([g.gain.value for g in some], weights=weight)))
+            own.append(float(np.average([g.own for g in some], weights=weight)))
+            best = [min(g.joint, g.adapted) - g.guessing for g in some]
+            better.append(float(np.average(best, weights=weight)) < 0)
+        estimate = over_halves(means)
+        counts = material * float(np.mean(own))
+        good = sum(better) > len(better) / 2
+        kinds.append((estimate, verdict_of(estimate, counts, better_than_guessing=good)))
+    (mean, verdict), (weighted, other) = kinds
+    return Consortium(mean, weighted, verdict, other, count)
+
+
+def mean_of(gains: Sequence[Gain], name: str) -> float:
+    """Return the mean of an error over owners that have one; NaN without any."""
+    values = [getattr(gain, name) for gain in gains]
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+@dataclass(frozen=True)
+class EnergyForecast:
+    """The energy that owners will use.
+
+    Attributes
+    ----------
+    joules : float or None
+        All owners' expected energy until the last update; None where it is not known.
+    joules_half_width : float
+        Of its 95 % interval, as that of the time; 0 where that is exact.
+    watts : tuple of float
+        Mean power of each owner, its bytes included; empty where it is not known.
+    bytes_sent, bytes_received : float or None
+        Of all owners until the last update; None where they are not known.
+    reason : str
+        Why it is not known; empty where it is.
+    """
+
+    joules: float | None
+    joules_half_width: float
+    watts: tuple[float, ...]
+    bytes_sent: float | None
+    bytes_received: float | None
+    reason: str
+
+    def describe(self) -> str:
+        """Return it in words."""
+        if self.joules is None:
+            return f"no formula applies, because {plain(self.reason)}; a run measures it"
+        half = f" ± {figure(self.joules_half_width)}" if self.joules_half_width > 0 else ""
+        moved = f"{_bytes(self.bytes_sent)} bytes sent, {_bytes(self.bytes_received)} received"
+        return f"{figure(self.joules)}{half} J of all owners, {extent(self.watts)} W each; {moved}"
+
+
+def _bytes(count: float | None) -> str:
+    return figure(None) if count is None else number(round(count))
+
+
+@dataclass(frozen=True, eq=False)
+class CostAgainst:
+    """The cost to owners' records against one observer, by one simulated network.
+
+    Attributes
+    ----------
+    name, observer : str
+        What it is called in a table, and who it is.
+    epsilon : float
+        The largest ε over owners, at the noise of the scenario.
+    least : float or None
+        The largest ε of a pair of datasets, below which no claim is true; None where none is
+        known.
+    quieter : float
+        The share of the noise, of answers that are heard, at which some owner's ε against it would
+        be its whole budget.
+    psi : float or None
+        Expected ψ with so much noise, which is affine in the noise variances; None where
+        gradients are clipped, or the loss is not quadratic.
+    psi_alone_above : int or None
+        Owners whose own model has a larger ψ than that.
+    """
+
+    name: str
+    observer: str
+    epsilon: float
+    least: float | None
+    quieter: float
+    psi: float | None
+    psi_alone_above: int | None
+
+
+def as_rows(found: Sequence[CostAgainst]) -> list[list[str]]:
+    """Return a table of texts, its header first."""
+    header = ["ε against", "at most", "at least", "noise", "ψ then", "ψ alone above"]
+    figures = ("epsilon", "least", "quieter", "psi", "psi_alone_above")
+    rows = [[cost.name, *(figure(getattr(cost, name)) for name in figures)] for cost in found]
+    return [header, *rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """Forecast of a scenario: expected ψ, time, and what owners gain by joining.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        On the data that it was made from.
+    participants : Participants
+        The owners.
+    psi : float
+        Expected ψ at the end.
+    psi_half_width : float
+        Of its 95 % interval.
+    quantiles : dict
+        Quantiles of ψ at the end, by level.
+    noise_free : float
+        Expected ψ at the end without noise, with the same clipping.
+    curve : array (J,)
+        Expected ψ of the model, from k = 0 on.
+    times : array (J,)
+        Expected times of these (time units).
+    time : float
+        Expected time of the last update (time units).
+    time_half_width : float
+        Half width of its 95 % interval.
+    target : float or None
+        The ψ to be reached, as requested.
+    target_time : float or None
+        Time at which the expected ψ first reaches the target; None if it never does.
+    target_probability : float or None
+        P(ψ at the end ≤ target).
+    alone : array (N,)
+        ψ of each owner's own optimum: its fit to all records, which decides nothing. Without
+        members where the loss is not quadratic.
+    epsilon_spent : array (N,)
+        Expected ε of each owner at the end of the run.
+    gains : GainForecast or None
+        What owners gain by joining; None where that was not asked for.
+    method : str
+        How many runs were simulated.
+    data : str
+        Data that they learned from.
+    not_for_release : bool
+        Whether private records were read.
+    timing : str, optional
+        Information on records that timing reveals and no ε accounts for: no finite ε holds then.
+    unsound : str, optional
+        Reason why private records influence other records' answers, or the settings: no finite ε
+        holds then.
+    against : str, optional
+        Observer that ε is against, if the scenario names one.
+    known_after : bool
+        Whether the ε against that observer is known only after a run: the ε spent is then reported
+        against an observer that receives every answer, which is never less.
+    observers : tuple of CostAgainst
+        Cost of records against each observer that applies, if several do.
+    energy : EnergyForecast, optional
+        Expected energy of owners, if the scenario has ``[energy]``.
+    throughput : Prediction, optional
+        Limits of the updates per time unit for any laws of the times, if no formula gives a
+        value.
+    time_unit : str, optional
+        Name of a time unit.
+    rounds : bool
+        Whether the time unit has no name and is one round of answers.
+    """
+
+    scenario: Scenario
+    participants: Participants
+    psi: float
+    psi_half_width: float
+    quantiles: dict[float, float]
+    noise_free: float
+    curve: Array
+    times: Array
+    time: float
+    time_half_width: float
+    target: float | None
+    target_time: float | None
+    target_probability: float | None
+    alone: Array
+    epsilon_spent: Array
+    gains: GainForecast | None
+    method: str
+    data: str
+    not_for_release: bool
+    timing: str | None = None
+    unsound: str | None = None
+    against: str | None = None
+    known_after: bool = False
+    observers: tuple[CostAgainst, ...] = ()
+    energy: EnergyForecast | None = None
+    throughput: Prediction | None = None
+    time_unit: str | None = None
+    rounds: bool = False
+
+    @property
+    def cost_of_privacy(self) -> float:
+        """Expected ψ that noise adds."""
+        return self.psi - self.noise_free

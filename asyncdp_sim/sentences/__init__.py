@@ -1,0 +1,1 @@
+"""Every sentence on scenarios, decisions, forecasts and results; the meanings of names."""

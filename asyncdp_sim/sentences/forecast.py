@@ -1,0 +1,528 @@
+"""A forecast on the screen and as JSON; it begins with the decision."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from asyncdp_sim.core.units import ROUNDS, in_unit
+from asyncdp_sim.core.words import aligned, estimate, figure, known, number, numbers, plus_minus
+from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain
+from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
+from asyncdp_sim.privacy.guarantee import UNTIMED
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.scenario.owners import shown
+from asyncdp_sim.sentences.gains import AVERAGE, counted, joining, with_ends
+from asyncdp_sim.theory.prediction import plain
+
+RELEASE = "uses private data, not for release"
+"""Stands wherever a forecast was made from private records."""
+DIVERGED = 1e3
+"""Multiple of ψ at the start, or of 1: a larger ψ without noise means divergence."""
+NOT_ASKED = "not computed"
+ALONE = (
+    "not known: public rows decide for no single owner. On an owner's machine: "
+    'asyncdp forecast FILE --as "NAME"'
+)
+"""What public rows say of single owners."""
+OTHERS = " (other owners' gains are not known: their rows were not read)"
+DIFFER = (
+    "no verdict: the public rows show that owners differ, so that the mean of substitutes is not "
+    "the owners' mean"
+)
+SHARE = (
+    "share only whether you join. The privacy of the run covers neither this output nor an ε "
+    "chosen from it: choose ε from public rows"
+)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A decision in words.
+
+    Attributes
+    ----------
+    decision : str
+        The verdict, with the gain and its 95 % interval.
+    owners : str
+        How many owners have each verdict, or why nobody's is known.
+    remaining : str
+        What those owners gain that gain now, if the others left; "" where that is not computed.
+    break_even : str
+        From which ε on.
+    errors : str
+        Mean errors of the models that are compared.
+    alike : str
+        Whether owners are alike; "" where that is not assumed.
+    how_soon, privacy, how_sure : str
+    sharing : str
+        What of this may be shared; "" where no private record was read.
+    warning : str
+        "" where there is none.
+    """
+
+    decision: str
+    owners: str
+    remaining: str
+    break_even: str
+    errors: str
+    alike: str
+    how_soon: str
+    privacy: str
+    how_sure: str
+    sharing: str
+    warning: str
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return its lines, each with its name; without those that are empty."""
+        return rows_of(asdict(self))
+
+
+ROWS = {
+    "decision": "Decision",
+    "warning": "Warning",
+    "owners": "Single owners",
+    "remaining": "If others left",
+    "alike": "Owners alike?",
+    "break_even": "Break-even ε",
+    "errors": "Mean error",
+    "how_soon": "How soon",
+    "privacy": "At what privacy",
+    "how_sure": "How sure",
+    "sharing": "Sharing",
+}
+"""Names of the lines of a decision, in their order."""
+
+
+def rows_of(decision: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the lines of a decision, as JSON has it, each with its name; none that is empty."""
+    return [(name, decision.get(key, "")) for key, name in ROWS.items() if decision.get(key)]
+
+
+def decide(found: Forecast) -> Decision:
+    """Return the decision of a forecast in words."""
+    gains, grows = found.gains, divergence(found)
+    return Decision(
+        decision=NOT_ASKED if gains is None else verdict(found, gains),
+        owners="" if gains is None else _single_owners(gains),
+        remaining="" if gains is None or gains.remaining is None else _remaining(gains.remaining),
+        break_even="" if gains is None else _break_even_line(gains),
+        errors="" if gains is None else _errors(gains),
+        alike="" if gains is None or gains.alike is None else _alike(gains.alike),
+        how_soon=f"after {time_words(found)}" + " (rounds of answers)" * found.rounds,
+        privacy=_privacy(found),
+        how_sure=_how_sure(found),
+        sharing=_sharing(found),
+        warning="" if grows is None else f"take shorter steps: {grows}",
+    )
+
+
+def verdict(found: Forecast, gains: GainForecast) -> str:
+    """Return the verdict on the mean owner, or on the one that asks, as a sentence."""
+    content, least = gains_content(gains), "at least " if gains.at_least else ""
+    if gains.reads == "owner":
+        [owner] = gains.owners
+        [gain], who = content["owners"], _name(owner)
+        condition = _guessing(owner.gain.better_than_guessing)
+    elif gains.together is None:
+        differ = gains.alike is not None and gains.alike.known == "differ"
+        return DIFFER if differ else "not known: no owner has rows to be judged on"
+    else:
+        gain, who = content["consortium"], AVERAGE
+        condition = _guessing(min(gains.joint, gains.adapted) < gains.guessing)
+        condition += "" if gains.alike is None else "if owners are alike, "
+    least *= gain["low"] > 0
+    return condition + joining(gain, gains.unit, _at(found), who, least)
+
+
+def _guessing(better: bool) -> str:
+    return "" if better else "the joint model is no better than guessing; "
+
+
+def _single_owners(gains: GainForecast) -> str:
+    if gains.reads == "owner":
+        mine = gains.owners[0].gain
+        rows = mine.rows_to_decide
+        text = f"gains in {mine.better_in} of {len(mine.by_run)} simulated runs{OTHERS}"
+        return (
+            text if rows is None else f"{text}; about {rows:,} rows would decide, not {mine.rows:,}"
+        )
+    if len(gains.owners) == 0:
+        return ALONE
+    some = "" if len(gains.owners) == gains.count else f" (of {gains.count}, evenly spaced)"
+    return counted(gains.counts(), f"{len(gains.owners)}{some}")
+
+
+def _remaining(gains: GainForecast) -> str:
+    """Return what owners gain if they alone join."""
+    alone = counted(gains.counts(), f"{gains.count} that gain, by themselves")
+    if gains.together is None:
+        return alone
+    mean = gains.together.gain
+    return f"{alone}; mean gain {estimate(mean.value, mean.low, mean.high, gains.unit or '')}"
+
+
+def _break_even_line(gains: GainForecast) -> str:
+    """Return from which ε on the average owner, or the one that asks, gains."""
+    known, budgets, who = gains.break_even, gains.budgets, AVERAGE
+    if gains.reads == "owner":
+        known, who = gains.owners[0].break_even, _name(gains.owners[0])
+    if len(budgets) < 2 or (gains.together is None and gains.reads != "owner"):
+        return ""
+    if known is None:
+        return f"none up to ε = {number(budgets[-1])}, the largest tried"
+    return f"from ε = {_level(known)} on, {who} gains"
+
+
+def _level(level: BreakEven) -> str:
+    if level.low == 0:
+        return f"{number(level.value)} or less"
+    return f"{number(level.value)} ({number(level.low)} to {number(level.high)})"
+
+
+def _errors(gains: GainForecast) -> str:
+    values = [(gains.own, "own model"), (gains.joint, "joint model")]
+    values += [(gains.adapted, "adapted"), (gains.guessing, "guessing")]
+    texts = ", ".join(f"{number(value)} {name}" for value, name in values)
+    return f"{texts} ({gains.score}{f', {gains.unit}' if gains.unit else ''})"
+
+
+def _alike(alike: Alike) -> str:
+    """Return whether owners are alike, in words."""
+    if alike.rows_per_owner == 0:
+        return "not known: no public row names its owner"
+    figures = f"τ² = {plus_minus(alike.variance, alike.half_width)} between owners"
+    if alike.known == "differ":
+        return f"no: {figures}, from {number(alike.rows_per_owner)} public rows per owner"
+    if alike.known == "unknown":
+        return (
+            f"not known: {number(alike.rows_per_owner)} public rows per owner are too few; about "
+            "as many as own rows are needed"
+        )
+    return f"no difference shown: {figures}"
+
+
+def _how_sure(found: Forecast) -> str:
+    gains = found.gains
+    if gains is None:
+        return f"by {found.method} ({found.data})"
+    return f"95 % intervals over {gains.judged_on}, and over {gains.runs} simulated runs"
+
+
+def _sharing(found: Forecast) -> str:
+    if found.gains is not None and found.gains.reads == "owner":
+        return SHARE
+    return RELEASE if found.not_for_release else ""
+
+
+def _name(owner: OwnerGain) -> str:
+    return f"owner {owner.owner}" if owner.name is None else shown([owner.name])[0]
+
+
+MOST = 20
+"""Owners that the screen shows; JSON has all."""
+_MEANING = (
+    "gain: own error minus that of the joint model, as it is or adapted to the owner's rows, on "
+    "rows that no model has seen; low, high: its 95 % interval;",
+    "break-even: the smallest ε from which on an owner gains (all owners' ε scaled alike)",
+)
+"""What the columns of the owners' table mean, below it."""
+_OBSERVED = (
+    "at most: largest ε of an owner, from one simulated network; at least: from one pair of data;",
+    "noise: the share of it that suffices against this observer alone; ψ then, ψ alone above: with",
+    "that noise. Except for sums, budgets are divided against an observer of all answers",
+)
+"""Meaning of the columns of the observers' table, printed below it."""
+
+
+def decision_lines(decision: Decision) -> list[str]:
+    """Return a decision as lines, each with its name."""
+    rows = decision.rows()
+    width = max(len(name) for name, _ in rows)
+    return [f"{name:<{width}}  {value}" for name, value in rows]
+
+
+def first_screen(found: Forecast) -> list[str]:
+    """Return the decision, and at most 20 owners, a row each."""
+    texts = decision_lines(decide(found))
+    if found.gains is not None and len(found.gains.owners) > 1:
+        header, *rows = owners(gains_content(found.gains)["owners"])
+        texts += ["", *aligned([header, *rows[:MOST]])]
+        texts += [f"and {len(rows) - MOST} more; --json has all of them"] * (len(rows) > MOST)
+    return texts
+
+
+def lines(found: Forecast) -> list[str]:
+    """Return the first screen, then all figures and the meaning of columns."""
+    rows = figures(found)
+    width = max(len(name) for name, _ in rows)
+    texts = first_screen(found)
+    if found.gains is not None and len(found.gains.owners) > 1:
+        texts += _MEANING
+    texts += ["", *(f"{name:<{width}}  {value}" for name, value in rows)]
+    if len(found.observers) > 0:
+        texts += [*aligned(as_rows(found.observers)), *_OBSERVED]
+    return texts
+
+
+def owners(listed: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row for each owner, the largest gain first, as texts; the header first.
+
+    Parameters
+    ----------
+    listed : sequence of mapping
+        As JSON has them.
+    """
+    names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
+    several = len({owner["epsilon"] for owner in listed}) > 1
+    levels = any(owner["break_even"] is not None for owner in listed)
+    keys = ["records", *["epsilon"] * several, "own", "joint", "adapted", "gain", "low", "high"]
+    heads = ["owner", *({"epsilon": "ε", "own": "own error"}.get(key, key) for key in keys)]
+    table = [[*heads, "verdict", *["break-even"] * levels]]
+    pairs = zip(names, listed, strict=True)
+    for name, owner in sorted(pairs, key=lambda pair: -known(pair[1]["gain"], 0.0)):
+        level = None if owner["break_even"] is None else owner["break_even"]["value"]
+        texts = [name, *(figure(owner[key]) for key in keys), owner["verdict"]]
+        table.append(texts + [figure(level)] * levels)
+    return table
+
+
+def figures(found: Forecast) -> list[tuple[str, str]]:
+    """Return the figures of the forecast in words, each with its name."""
+    unit = found.time_unit
+    low, middle, high = (found.quantiles[level] for level in (0.05, 0.5, 0.95))
+    rows = [
+        ("expected ψ", plus_minus(found.psi, found.psi_half_width)),
+        *_divergence(found),
+        ("ψ, 5–50–95 %", f"{figure(low)} … {figure(middle)} … {figure(high)}"),
+        (
+            "cost of privacy",
+            f"{figure(found.cost_of_privacy)} of ψ; {figure(found.noise_free)} without noise",
+        ),
+        ("time", time_words(found)),
+        *([("time unit", ROUNDS)] if found.rounds else []),
+        *_pace(found),
+    ]
+    if found.target is not None:
+        when = "never in this run"
+        if found.target_time is not None:
+            when = in_unit(f"{figure(found.target_time)} units", unit)
+        rows += [
+            (f"until ψ = {found.target:g}", f"{when} (when the expected ψ first reaches it)"),
+            (f"P(ψ ≤ {found.target:g})", figure(found.target_probability)),
+        ]
+    if found.energy is not None:
+        rows.append(("energy", found.energy.describe()))
+    rows += _of_gains(found.gains)
+    if len(found.alone) > 0:
+        fits = int(np.sum(found.alone > found.psi))
+        fit = f"for {fits} of {len(found.alone)} owners the joint model fits all records better"
+        rows.append(("fit to all records", fit))
+    breaks = [] if found.unsound is None else [found.unsound]
+    breaks += [] if found.timing is None else [f"{UNTIMED}{found.timing}"]
+    if len(breaks) > 0:
+        rows += [("private", "NO (no finite ε)"), *(("because", why) for why in breaks)]
+    if found.against is not None:
+        rows.append(("ε is against", found.against))
+    if found.known_after:
+        rows.append(("ε spent", "below, against an observer of every answer: never less"))
+    return [
+        *rows,
+        ("method", found.method),
+        ("data", found.data + (f": {RELEASE}" if found.not_for_release else "")),
+    ]
+
+
+def _of_gains(gains: GainForecast | None) -> Iterator[tuple[str, str]]:
+    """Yield what the first screen leaves out of a mean gain."""
+    if gains is None or gains.together is None:
+        return
+    mean = gains.together
+    weighted = with_ends(_ends(mean.by_records), gains.unit)
+    yield "weighted by n_i", f"{weighted}: {mean.verdict_by_records}"
+    yield "assumes", f"all {gains.count} owners join, with these ε"
+    yield "material", f"{gains.material:.0%} of the own error"
+
+
+def time_words(found: Forecast) -> str:
+    """Return the expected time of the last update, with its ± and unit."""
+    return in_unit(f"{plus_minus(found.time, found.time_half_width)} units", found.time_unit)
+
+
+def divergence(found: Forecast) -> str | None:
+    """Return the growth of ψ without noise if steps are too long; else None."""
+    start = float(found.curve[0])
+    if found.noise_free <= DIVERGED * max(1.0, start):
+        return None
+    return f"without noise ψ grows from {number(start)} to {number(found.noise_free)}"
+
+
+def _budgets(found: Forecast) -> list[float]:
+    """Return the finite budgets of the owners."""
+    budgets = found.scenario.privacy.epsilons(found.scenario.owners.count).tolist()
+    return [budget for budget in budgets if isfinite(budget)]
+
+
+def _at(found: Forecast) -> str:
+    budgets = _budgets(found)
+    return f"at ε = {numbers(budgets)}" if len(budgets) > 0 else "without privacy"
+
+
+def _privacy(found: Forecast) -> str:
+    privacy, budgets = found.scenario.privacy, _budgets(found)
+    if found.unsound is not None or found.timing is not None:
+        return "NO finite ε: --details says why"
+    if len(budgets) == 0:
+        return "none: nothing is hidden"
+    if privacy.noise == "scalar-as-published":
+        return "NO finite ε: one draw of noise for all coordinates, as published"
+    delta = f", δ = {privacy.stated_delta:g}" if privacy.stated_delta else ""
+    against = "" if found.against is None else f", against {found.against}"
+    free = found.scenario.owners.count - len(budgets)
+    without = f"; none for {free} owners" if free > 0 else ""
+    if len(found.scenario.outside_parts) > 0:
+        without += "; not shown: this rests on code from outside"
+    elif privacy.on_trust:
+        without += ", if the declared bound holds"
+    hidden = f", {privacy.change}" if privacy.per_owner else ""
+    return f"ε = {numbers(budgets)}{delta} per owner for the whole run{hidden}{against}{without}"
+
+
+def _pace(found: Forecast) -> list[tuple[str, str]]:
+    """Return the limits of updates per time unit, if no formula gives a single value."""
+    if found.throughput is None or found.throughput.between is None:
+        return []
+    low, high = map(figure, found.throughput.between)
+    text = f"{low} to {high}, whatever the laws of the times; no single value, because"
+    return [
+        (in_unit("updates per unit", found.time_unit), f"{text} {plain(found.throughput.reason)}")
+    ]
+
+
+def _divergence(found: Forecast) -> list[tuple[str, str]]:
+    """Return a warning of too long steps, if the model diverges even without noise."""
+    grows = divergence(found)
+    return [] if grows is None else [("diverges", f"{grows}: take shorter steps")]
+
+
+def as_json(found: Forecast) -> str:
+    """Return the forecast as JSON; infinite is the text "inf"."""
+    raw = fields_of(found)
+    for internal in ("scenario", "participants", "gains"):
+        del raw[internal]
+    raw = {"decision": asdict(decide(found)), **raw, "owners": []}
+    if found.gains is not None:
+        raw |= gains_content(found.gains)
+    if found.against is None:  # as before scenarios could name an observer
+        del raw["against"], raw["known_after"]
+    if not found.rounds:
+        del raw["rounds"]
+    if len(found.observers) == 0:
+        del raw["observers"]
+    for key in ("energy", "throughput", "time_unit"):
+        if raw[key] is None:
+            del raw[key]
+    raw["cost_of_privacy"] = found.cost_of_privacy
+    raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
+    raw["label"] = RELEASE if found.not_for_release else "no private record was read"
+    return escaped(json.dumps(plain_values(raw), ensure_ascii=False, indent=1))
+
+
+def gains_content(gains: GainForecast) -> dict[str, Any]:
+    """Return gains as plain values; keys as in the manifest of a run."""
+    return {
+        "score": gains.score,
+        "unit": gains.unit,
+        "consortium": None if gains.together is None else _consortium(gains, gains.together),
+        "owners": [_owner(owner) for owner in gains.owners],
+        "break_even": _levels(gains.break_even),
+        "reads": gains.reads,
+        "release": gains.release,
+        "alike": None if gains.alike is None else asdict(gains.alike),
+        "judged_on": gains.judged_on,
+        "material": gains.material,
+        "remaining": None if gains.remaining is None else gains_content(gains.remaining),
+    }
+
+
+def _consortium(gains: GainForecast, mean: Consortium) -> dict[str, Any]:
+    by_records = _ends(mean.by_records) | {"verdict": str(mean.verdict_by_records)}
+    return {
+        **_ends(mean.gain),
+        "by_records": by_records,
+        "verdict": str(mean.verdict),
+        "assumes": f"all {gains.count} owners join, with these ε",
+        "own": gains.own,
+        "joint": gains.joint,
+        "adapted": gains.adapted,
+        "guessing": gains.guessing,
+        "at_least": gains.at_least,
+    }
+
+
+def _owner(owner: OwnerGain) -> dict[str, Any]:
+    gain: Gain = owner.gain
+    joint = _ends(gain.joint_gain)
+    return {
+        "owner": owner.owner,
+        "name": owner.name,
+        "records": gain.records,
+        "epsilon": owner.epsilon,
+        "own": gain.own,
+        "own_best": gain.own_best,
+        "joint": gain.joint,
+        "adapted": gain.adapted,
+        "guessing": gain.guessing,
+        **_ends(gain.gain),
+        "joint_gain": joint["gain"],
+        "joint_gain_low": joint["low"],
+        "joint_gain_high": joint["high"],
+        "verdict": str(gain.verdict),
+        "rows_to_decide": gain.rows_to_decide,
+        "better_in": gain.better_in,
+        "runs": len(gain.by_run),
+        "break_even": _levels(owner.break_even),
+    }
+
+
+def _ends(gain: Estimate) -> dict[str, float]:
+    return {"gain": gain.value, "low": gain.low, "high": gain.high}
+
+
+def _levels(level: BreakEven | None) -> dict[str, float] | None:
+    return None if level is None else asdict(level)
+
+
+def escaped(text: str) -> str:
+    """Return JSON in which control characters in names from a table are escaped."""
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
+        for letter in text
+    )
+
+
+def fields_of(found: Any) -> dict[str, Any]:
+    """Return the fields of a record, or what it says of itself."""
+    if hasattr(found, "content"):
+        return dict(found.content())
+    return {field.name: getattr(found, field.name) for field in fields(found)}
+
+
+def plain_values(value: Any) -> Any:
+    """Return a value as JSON holds it: infinity is a text, and what is no number null."""
+    if isinstance(value, Scenario):
+        return value.plain()
+    if is_dataclass(value):
+        return plain_values(fields_of(value))
+    if isinstance(value, dict):
+        return {key: plain_values(inner) for key, inner in value.items()}
+    if hasattr(value, "tolist"):
+        return plain_values(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain_values(inner) for inner in value]
+    if isinstance(value, float) and not isfinite(value):
+        return "inf" if value > 0 else None
+    return value

@@ -1,0 +1,226 @@
+"""Warnings of a run: one class each beside those of privacy, and all that a result warns of."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from asyncdp_sim.core.messages import Ends, Listed, Notice, Number, over, plain
+from asyncdp_sim.network.spec import NOTICED, meeting
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
+
+
+@dataclass(frozen=True)
+class EpsilonNotUsed(Notice):
+    """A budget was given, and nothing hides the answers."""
+
+    text: ClassVar[str] = "privacy.epsilon is not used: mechanism none adds no noise"
+
+
+@dataclass(frozen=True)
+class DeltaNotUsed(Notice):
+    """δ was given to a mechanism that has none."""
+
+    mechanism: str
+    text: ClassVar[str] = "privacy.delta is not used: mechanism {mechanism} has none"
+
+
+@dataclass(frozen=True)
+class TargetReached(Notice):
+    """Runs ended at ``run.target``, as they should."""
+
+    replicates: Number
+    of: Number
+    updates: Number
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = (
+        "{replicates} of {of} replicates reached run.target, after {updates} updates"
+    )
+
+
+@dataclass(frozen=True)
+class TargetMissed(Notice):
+    """Runs ended otherwise than at ``run.target``."""
+
+    replicates: Number
+    of: Number
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = "{replicates} of {of} replicates ended without reaching run.target"
+
+
+@dataclass(frozen=True)
+class EndedEarly(Notice):
+    """Runs have fewer than T updates.
+
+    Attributes
+    ----------
+    replicates, of : Number
+        How many of how many.
+    horizon : Number
+        T.
+    updates : Number
+        Those that they have.
+    why : str
+        Every reason once, the most frequent first.
+    released : Number or None
+        Answers released; None where ``fates`` are percentages of them.
+    fates : tuple
+        From what became of answers that were not applied to how many they are.
+    """
+
+    replicates: Number
+    of: Number
+    horizon: Number
+    updates: Number
+    why: str
+    released: Number | None
+    fates: tuple[tuple[str, Number], ...]
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = (
+        "{replicates} of {of} replicates ended before T = {horizon} updates ({updates}): {why}"
+    )
+
+    @classmethod
+    def of_runs(cls, traces: Sequence[Trace], horizon: int) -> Iterator["EndedEarly"]:
+        """Yield warnings on runs that ended before T updates, and not at a target."""
+        ended = [trace for trace in traces if trace.ending is not Ending.target]
+        short = [trace.n_updates for trace in ended if trace.n_updates < horizon]
+        if len(short) == 0:
+            return
+        endings = Counter(item.ending for item in ended if item.ending is not Ending.updates)
+        fates = ((fate, _count(ended, outcome)) for fate, outcome in _FATES.items())
+        yield cls(
+            len(short),
+            len(traces),
+            horizon,
+            Ends(min(short), max(short)),
+            " or ".join(ending.value for ending, _ in endings.most_common()),
+            sum(int(trace.released.sum()) for trace in ended),
+            tuple((fate, number) for fate, number in fates if number > 0),
+        )
+
+    def describe(self) -> str:
+        """Return the sentence, with what became of answers."""
+        text = super().describe()
+        if len(self.fates) == 0:
+            return text
+        if self.released is None:
+            told = ", ".join(f"{share:.3g} % {fate}" for fate, share in self.fates)
+            return f"{text}; of the released answers, {told}"
+        told = ", ".join(f"{number} {fate}" for fate, number in self.fates)
+        return f"{text}; of {self.released} released answers, {told}"
+
+    def alike(self) -> tuple[Any, ...]:
+        """Return the reason, whatever became of answers."""
+        return EndedEarly, self.why
+
+    def with_others(self, others: Sequence[Self]) -> Self:
+        """Return one record, in which fates are percentages of the answers released."""
+        shares = [dict(_shares(item.fates, item.released)) for item in (self, *others)]
+        value = dict.fromkeys(chain(*shares))
+        fates = ((fate, over([item.get(fate, 0.0) for item in shares])) for fate in value)
+        both = super().with_others([replace(item, fates=self.fates) for item in others])
+        return replace(both, released=None, fates=tuple(fates))
+
+    def content(self) -> dict[str, Any]:
+        """Return the fields, fates by name."""
+        return super().content() | {"fates": {fate: plain(n) for fate, n in self.fates}}
+
+    @classmethod
+    def revived(cls, content: Mapping[str, Any]) -> Self:
+        """Return the record that a result's manifest holds; older ones have a field more."""
+        fates = tuple(content["fates"].items())
+        kept = {name: value for name, value in content.items() if name != "withheld"}
+        return replace(super().revived({**kept, "fates": None}), fates=fates)
+
+
+def _shares(fates: Any, released: Any) -> Iterator[tuple[str, float]]:
+    """Yield the fates of one cell's answers in per cent of those that were released."""
+    return ((fate, 100 * (number / released)) for fate, number in fates)
+
+
+_FATES = {
+    "collided": ExchangeOutcome.collided,
+    "were lost": ExchangeOutcome.lost,
+    "were discarded": ExchangeOutcome.discarded,
+    "were left in the buffer": ExchangeOutcome.buffered,
+}
+
+
+@dataclass(frozen=True)
+class ModelDiverged(Notice):
+    """The fitness of models is no number any more."""
+
+    replicates: Number
+    of: Number
+    counted: ClassVar[bool] = True
+    text: ClassVar[str] = "the model diverged in {replicates} of {of} replicates: shorten the step"
+
+
+@dataclass(frozen=True)
+class TicksMeet(Notice):
+    """Clocks are nearly too fast for the resolution of time.
+
+    Attributes
+    ----------
+    share : Number
+        Λδ, of all clocks' ticks those that fall on the tick of time of another.
+    """
+
+    share: Number
+    text: ClassVar[str] = (
+        "{share:.2%} of the clocks' ticks share a time step with another tick: measured figures "
+        "are off by up to half of that; a shorter time unit resolves them"
+    )
+
+    @classmethod
+    def from_scenario(cls, scenario: Scenario) -> Iterator["TicksMeet"]:
+        """Yield it where the share is worth a reader's while."""
+        met = meeting(scenario.network.n_owners, scenario.network)
+        if met > NOTICED:
+            yield cls(met)
+
+
+@dataclass(frozen=True)
+class NeverOnline(Notice):
+    """Owners that are offline throughout: nothing is learned from them."""
+
+    owners: Listed
+    text: ClassVar[str] = (
+        "never online: {owners}; {owners:their} records count in f and θ*, and make no update"
+    )
+
+    @classmethod
+    def from_scenario(
+        cls, scenario: Scenario, traces: Sequence[Trace] = ()
+    ) -> Iterator["NeverOnline"]:
+        """Yield what is known before a run, and what is seen in all of its replicates.
+
+        Where each tick draws, owners with few ticks are not seen online by chance.
+        """
+        available, count = scenario.availability, scenario.owners.count
+        never = set(available.never_online(count))
+        if len(traces) > 0 and not available.drawn_per_tick:
+            seen = np.max([trace.owners["online"] for trace in traces], axis=0)
+            never.update((np.flatnonzero(seen == 0) + 1).tolist())
+        if len(never) > 0:
+            participants = scenario.owners.participants
+            yield cls(Listed.from_numbers([participants[owner - 1] for owner in sorted(never)]))
+
+
+@dataclass(frozen=True)
+class PrivateRecordsRead(Notice):
+    """Private records of a real file were read: what is made of them is not for release."""
+
+    text: ClassVar[str] = (
+        "private records were read: fitness, optimum, curves and counts of cells are not for "
+        "release"
+    )
+
+
+def _count(traces: Sequence[Trace], outcome: ExchangeOutcome) -> int:
+    return sum(int(trace.ended(outcome).sum()) for trace in traces)

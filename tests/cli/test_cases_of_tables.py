@@ -1,0 +1,405 @@
+"""Kinds of tables that other tools read wrong or refuse: what is printed of each; that it runs.
+
+Each is written here as the kind that it stands for; a user types ``asyncdp data``, ``check``,
+``forecast`` and ``run``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import time, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim import load
+from tests.directories import manifest
+from tests.one_in import one_in
+
+ROWS, PUBLIC = 300, 100
+
+
+def rows(count: int = ROWS, seed: int = 3) -> pd.DataFrame:
+    """Return stays of four sites in turn: an age, a dose, a charge, and days that go with them."""
+    draws = np.random.default_rng(seed)
+    age = draws.integers(18, 95, count)
+    dose = np.exp(draws.normal(3.5, 0.6, count)).round(1)
+    days = (2 + age / 30 + dose / 40 + draws.normal(0, 0.8, count)).clip(0.5).round(1)
+    charge = (900 + 700 * days + draws.normal(0, 500, count)).round().astype(int)
+    sites = np.array(["Bucht", "Mitte", "Nord", "Tal"])[np.arange(count) % 4]
+    return pd.DataFrame({"site": sites, "age": age, "dose": dose, "charge": charge, "days": days})
+
+
+def labelled(words: Callable[[bool, str, int], object], count: int = ROWS) -> pd.DataFrame:
+    """Return rows with a label that goes with x, spelled by site and row."""
+    draws = np.random.default_rng(2)
+    x = draws.normal(size=count).round(3)
+    yes = x + draws.normal(size=count) > 0
+    frame = pd.DataFrame({"site": rows(count)["site"], "x": x})
+    spelled = [
+        words(bool(y), s, r) for r, (y, s) in enumerate(zip(yes, frame["site"], strict=True))
+    ]
+    return frame.assign(outcome=spelled)
+
+
+def as_csv(frame: pd.DataFrame, **how: object) -> str:
+    return frame.to_csv(index=False, **how)
+
+
+def after(frame: pd.DataFrame, column: str, words: dict[int, object]) -> pd.DataFrame:
+    """Return rows with some cells of a column replaced, in a column of texts."""
+    cells = frame[column].astype(str).astype(object)
+    for place, word in words.items():
+        cells.iloc[place] = word
+    return frame.assign(**{column: cells})
+
+
+def dates(form: str, most: int = 28) -> list[str]:
+    """Return dates of a year, in turn; public ones, at the end, of days up to 12."""
+    month = [1 + row * 5 % 12 for row in range(ROWS)]
+    day = [1 + row * 7 % (12 if row >= ROWS - PUBLIC else most) for row in range(ROWS)]
+    return [pd.Timestamp(2024, m, d).strftime(form) for m, d in zip(month, day, strict=True)]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A table of a kind, and what is printed of it.
+
+    Attributes
+    ----------
+    content : callable
+        Gives a text, bytes, or a frame that is written as Parquet.
+    says : tuple of str
+        Lines, or parts of lines, of ``asyncdp data``, whichever rows are public.
+    at_the_end, at_random : tuple of str
+        Others where public rows are the last ones, or drawn.
+    options : tuple of str
+    target, owner : str
+    model : str
+        Kind of the model that is proposed; empty where the command ends with exit 2.
+    run_says : tuple of str
+        Of ``asyncdp check``.
+    """
+
+    content: Callable[[], object]
+    says: tuple[str, ...] = ()
+    at_the_end: tuple[str, ...] = ()
+    at_random: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    target: str = "days"
+    owner: str = "site"
+    model: str = "ridge"
+    run_says: tuple[str, ...] = field(default=())
+
+
+def cyrillic() -> bytes:
+    frame = rows().rename(columns={"site": "больница", "dose": "вес"})
+    return as_csv(frame[["больница", "вес", "days"]]).encode("cp1251")
+
+
+def korean() -> bytes:
+    frame = rows().rename(columns={"site": "병원", "age": "나이"})
+    return as_csv(frame[["병원", "나이", "days"]]).encode("cp949")
+
+
+def amounts() -> str:
+    frame = rows()
+    money = frame["charge"] * np.where(np.arange(ROWS) % 3 == 0, -1, 1)
+    return as_csv(
+        frame.assign(
+            parentheses=[f"({-m:,.2f})" if m < 0 else f"{m:,.2f}" for m in money],
+            trailing=[f"{-m:.2f}-" if m < 0 else f"{m:.2f}" for m in money],
+            DR_and_CR=[f"{abs(m)} {'DR' if m < 0 else 'CR'}" for m in money],
+            grams=[f"{d * 100:.0f} g" if d < 30 else f"{d / 10:.2f} kg" for d in frame["dose"]],
+            clock=[f"{a % 24:02d}.{a % 60:02d}.00" for a in frame["charge"]],
+            address=[f"10.0.{a % 250}.{c % 250}" for a, c in zip(frame["age"], frame["charge"],
+                                                                 strict=True)],
+            phone=[f"+44 20 {c} {1000 + a}" for a, c in zip(frame["age"], frame["charge"],
+                                                          strict=True)],
+            at_least=["<4000" if c < 4000 else str(c) for c in frame["charge"]],
+            sentinel=["-999" if c % 5 == 0 else str(c / 10) for c in frame["charge"]],
+        ).drop(columns="charge")
+    )  # fmt: skip
+
+
+def without_labels(yes: bool, site: str, row: int) -> object:
+    return "" if site == "Tal" and row < ROWS - PUBLIC else "yes" if yes else "no"
+
+
+def in_capitals(yes: bool, site: str, row: int) -> object:
+    word = "yes" if yes else "no"
+    return word.upper() if site == "Tal" and row < ROWS - PUBLIC else word
+
+
+def truths(yes: bool, _: str, row: int) -> object:
+    return (("false", "FALSE", "False"), ("true", "TRUE", "True"))[yes][row % 3]
+
+
+def leaking() -> str:
+    frame = labelled(lambda yes, *_: "yes" if yes else "no")
+    late = frame["outcome"] == "yes"
+    when = pd.Series(dates("%Y-%m-%d")).where(late, "")
+    return as_csv(frame.assign(defaulted=when, charged_off=np.where(late, frame["x"] + 9, 0)))
+
+
+def listed() -> pd.DataFrame:
+    return rows().assign(codes=[[row, row % 3] for row in range(ROWS)])
+
+
+def durations() -> pd.DataFrame:
+    frame = rows()
+    return frame.assign(
+        stay=[timedelta(hours=int(24 * d) + r % 5) for r, d in enumerate(frame["dose"])],
+        admitted_at=[time(row * 7 % 24, row * 11 % 60) for row in range(ROWS)],
+    )
+
+
+def persons() -> str:
+    return as_csv(rows().assign(patient_id=[f"P{row // 3:04d}" for row in range(ROWS)]))
+
+
+QUESTION = """(--column 'admitted = { kind = "date", format = "%d/%m/%Y" }')"""
+KINDS = {
+    "a word among numbers": Kind(
+        lambda: as_csv(after(rows(), "age", {ROWS - 3: "unknown"})),
+        at_the_end=("age: 99 % of the cells are numbers; the others (1) count as missing: "
+                    "'unknown'",),
+    ),
+    "sorted by owner": Kind(
+        lambda: as_csv(rows().sort_values("site", kind="stable")),
+        at_the_end=("left out, because all of their records are public: Tal",
+                    f"to choose the public rows at random instead: --public {PUBLIC} "
+                    "--public-seed 1"),
+        at_random=("owners: 4 by site",),
+    ),
+    "owners that look alike": Kind(
+        lambda: as_csv(rows().replace({"site": {"Mitte": "nord", "Tal": "Nord "}})),
+        says=("owners whose names look alike: 'Nord', 'Nord ', 'nord'", "to merge them: python -c"),
+    ),
+    "yes and no": Kind(
+        lambda: as_csv(labelled(lambda yes, *_: "yes" if yes else "no")), target="outcome",
+        says=("outcome: 2 classes: 'no', 'yes'; 'yes' is the positive one",), model="logistic",
+    ),
+    "three outcomes": Kind(
+        lambda: as_csv(labelled(
+            lambda yes, _, row: "rehab" if yes else ("home", "transfer")[row % 2]
+        )), target="outcome",
+        says=("outcome: 3 classes: 'home', 'rehab', 'transfer'; 'transfer' is the reference",),
+        model="softmax",
+    ),
+    "two headers": Kind(
+        lambda: as_csv(rows()).replace("\n", "\nSITE,AGE_YEARS,DOSE_MG,CHARGE_USD,LOS\n", 1),
+        says=("whose row 1 holds names (AGE_YEARS, DOSE_MG, CHARGE_USD) in place of numbers; "
+              "allowed is one header: delete that row",), model="",
+    ),
+    "a row of units": Kind(
+        lambda: as_csv(rows()).replace("\n", "\n,years,mg,USD,days\n", 1),
+        says=("whose row 1 holds units (years, mg, USD) in place of numbers",), model="",
+    ),
+    "lines that end in a return": Kind(
+        lambda: as_csv(rows(), lineterminator="\r"), says=("300 rows, comma between cells",),
+    ),
+    "sep= and decimal commas": Kind(
+        lambda: "sep=;\n" + as_csv(rows(), sep=";", decimal=","),
+        says=("semicolon between cells, decimal comma",),
+    ),
+    "signs, and dates in two forms": Kind(
+        lambda: as_csv(after(rows().assign(
+            charge=[f"${c:,}" for c in rows()["charge"]],
+            admitted=[("2024-01-%02d", "%d/2/24")[row % 2] % (1 + row % 28) for row in range(ROWS)],
+        ), "days", {3: "<0.5"})),
+        says=("charge: amounts, as '$", "admitted: dates in several forms cannot be read"),
+        run_says=("not numbers, so missing: 1 cell of the target 'days' (Tal 1).",),
+    ),
+    "durations and times of a Parquet": Kind(
+        durations, says=("stay number", "admitted_at number"),
+    ),
+    "amounts": Kind(
+        amounts,
+        says=("DR_and_CR: a question: what do CR and DR mean?", "clock: times of day in this form "
+              "are not read", "units are converted to kg", "are bounds, read as the bound; a "
+              "column names them", "add --missing -999 if it means a missing value"),
+    ),
+    "a day or a month": Kind(
+        lambda: as_csv(rows().assign(admitted=dates("%d/%m/%Y"))),
+        at_the_end=("admitted: a question: ", QUESTION),
+        at_random=("admitted date",),
+    ),
+    "decimal commas of three places": Kind(
+        lambda: as_csv(rows().assign(Größe=(rows()["dose"] / 7).round(3)), sep=";",
+                       decimal=",").encode("cp1252"),
+        says=("semicolon between cells, decimal comma, cp1252", "charset: cp1252 is a guess"),
+    ),
+    "Cyrillic": Kind(
+        cyrillic, owner="больница", options=("--charset", "cp1251"),
+        says=("comma between cells, decimal point, cp1251", "owners: 4 by больница"),
+    ),
+    "Korean": Kind(
+        korean, owner="병원", options=("--charset", "cp949"),
+        says=("comma between cells, decimal point, cp949", "owners: 4 by 병원"),
+    ),
+    "Cyrillic without its charset": Kind(
+        cyrillic, owner="больница", model="",
+        says=("a question: the charset. By cp1252, a guess", "(--charset cp1251)"),
+    ),
+    "labels in capitals": Kind(
+        lambda: as_csv(labelled(in_capitals)), target="outcome", model="logistic",
+        says=("outcome: 2 classes: 'no', 'yes'; 'yes' is the positive one",),
+        at_random=("outcome: one class each: 'NO' as 'no'; 'YES' as 'yes'",),
+    ),
+    "labels true and TRUE": Kind(
+        lambda: as_csv(labelled(truths)), target="outcome", model="logistic",
+        says=("outcome: one class each: ",),
+    ),
+    "an owner without labels": Kind(
+        lambda: as_csv(labelled(without_labels)), target="outcome", model="logistic",
+        run_says=("no record of owner 4 has a target: its answers spend ε on nothing, and no score "
+                  "is of its rows, which --without Tal leaves out",),
+    ),
+    "a third of the targets missing": Kind(
+        lambda: as_csv(after(rows(), "days", dict.fromkeys(range(0, ROWS, 3), ""))),
+        says=("days number 3",), run_says=("Records without a target: ",),
+    ),
+    "a rare class": Kind(
+        lambda: as_csv(labelled(lambda _, __, row: "YES" if row % 19 == 0 else "NO")),
+        target="outcome", says=("'YES' is the positive one",), model="logistic",
+    ),
+    "leaks by what is missing": Kind(
+        leaking, target="outcome", model="logistic",
+        says=("2 of 3 columns dropped: 2 leaks", "defaulted: a leak: it is filled only where the "
+              "target is 'yes'", "charged_off: a leak: AUC 1.000 for the target"),
+    ),
+    "an owner in the index": Kind(
+        lambda: rows().set_index("site"), says=("owners: 4 by site",),
+    ),
+    "a list in a column": Kind(
+        listed, model="",
+        says=("whose column 'codes' holds several values in a cell", "--drop codes"),
+    ),
+    "a list in a column that is dropped": Kind(
+        listed, options=("--drop", "codes"), says=("1 of 4 columns dropped: 1 by --drop",),
+    ),
+    "columns of one name": Kind(
+        lambda: as_csv(rows()).replace("site,age,dose", "site,dose,dose", 1),
+        says=("Columns of one name are numbered: 'dose', 'dose (2)'.", "dose (2) number"),
+        run_says=("Columns of one name are numbered: 'dose', 'dose (2)'.",),
+    ),
+    "a row of sums at the end": Kind(
+        lambda: as_csv(rows()) + f"Total,,,{rows()['charge'].sum()},\n",
+        at_the_end=("rows that may be sums or notes, and no records: row 301 ('Total')",
+                    "to leave them out: python -c \"import pandas as pd; t = pd.read_csv('t.csv', "
+                    "sep=',', dtype=str); t = t.drop([300]); t.to_csv('rows.csv', index=False)\""),
+        at_random=("owners that may be sums or a header: Total (1); delete their rows",),
+    ),
+    "a note at the end": Kind(
+        lambda: as_csv(rows()) + "Source: Ministry of Health\n",
+        at_the_end=("row 301 ('Source: Ministry of Health')",),
+    ),
+    "gaps as SAS writes them": Kind(
+        lambda: as_csv(after(rows(), "dose", {row: f".{'ABZ_'[row % 4]}" for row in
+                                               range(1, ROWS, 5)})),
+        says=("% of the cells are numbers; the others (", "count as missing: '.A', '.B', …"),
+    ),
+    "errors of a spreadsheet": Kind(
+        lambda: as_csv(after(rows(), "dose", dict.fromkeys(range(0, ROWS, 4), "#DIV/0!"))),
+        says=("dose number", "count as missing: '#DIV/0!'"),
+    ),
+    "ids that lost digits": Kind(
+        lambda: as_csv(rows().assign(account=[f"{1 + row / 100:.2f}E+11" for row in range(ROWS)])),
+        says=("account: some cells are as 1.23E+11: if these are ids, they lost digits",),
+    ),
+    "days of a spreadsheet": Kind(
+        lambda: as_csv(rows().assign(admitted=[45292 + row * 7 % 366 for row in range(ROWS)])),
+        says=("admitted: days as Excel counts them? ", "they are read as numbers"),
+    ),
+    "persons": Kind(
+        persons, says=('rows each: if these are persons, person = "patient_id" in [data] keeps '
+                       "their rows together", "1 column of persons"),
+    ),
+}  # fmt: skip
+
+
+def written(folder: Path, kind: Kind) -> Path:
+    """Write the table of a kind."""
+    content = kind.content()
+    if isinstance(content, pd.DataFrame):
+        content.to_parquet(folder / "t.parquet")
+        return folder / "t.parquet"
+    path = folder / "t.csv"
+    path.write_bytes(content if isinstance(content, bytes) else str(content).encode())
+    return path
+
+
+def asked(kind: Kind, path: Path, seed: int | None) -> list[object]:
+    """Return what a user types."""
+    drawn = [] if seed is None else ["--public-seed", seed]
+    target = ["--target", kind.target, "--owner", kind.owner]
+    return ["data", path, *target, "--public", PUBLIC, *drawn, *kind.options]
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@one_in(2, "name", KINDS)
+def test_what_is_printed(tmp_path, monkeypatch, command, name, seed):
+    monkeypatch.setenv("COLUMNS", "400")
+    kind = KINDS[name]
+    said = command(*asked(kind, written(tmp_path, kind), seed))
+    assert said.code == (0 if kind.model != "" else 2), said.err
+    shown = " ".join((said.out + said.err).split())
+    for text in (*kind.says, *(kind.at_the_end if seed is None else kind.at_random)):
+        assert text in shown
+    if kind.model != "":
+        assert f'kind = "{kind.model}"' in said.out
+        assert "trained on, " in said.out
+    else:
+        assert len(said.lines) == 1
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("coarse")
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.model != ""])
+def test_what_is_proposed_of_it_runs(tmp_path, monkeypatch, command, name):
+    """The forecast reads no private row; a result has scores in each replicate."""
+    monkeypatch.setenv("COLUMNS", "400")
+    kind, out = KINDS[name], tmp_path / "s.toml"
+    command.done(*asked(kind, written(tmp_path, kind), None), "--epsilon", 5, "--write", out)
+    said = " ".join(command.done("check", out).out.split())
+    for text in kind.run_says:
+        assert text in said
+    command.done("forecast", out, "--set", "run.replicates=2")
+    command.done("run", out, "--replicates", 2, "--out", tmp_path / "r")
+    held_out = manifest(tmp_path / "r")["summary"]["held_out_final"]
+    assert held_out["median"] > 0
+    assert load(out).model.kind == kind.model
+
+
+def test_details_are_one_table(tmp_path, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "400")
+    frame = rows().assign(**{f"flag {at}": ["no"] * 280 + ["yes"] * 20 for at in range(20)})
+    frame.assign(only="x").to_csv(tmp_path / "t.csv", index=False)
+    kind = Kind(rows)
+    lines = command.done(*asked(kind, tmp_path / "t.csv", None), "--details").out.splitlines()
+    [head] = [at for at, line in enumerate(lines) if "most frequent value" in line]
+    below = {line.split()[0]: line.split() for line in lines[head + 1 : head + 26]}
+    assert below["only"][1:3] == ["'x'", "100"]
+    assert not any("of its values are" in line for line in lines)
+    shown = command.done(*asked(kind, tmp_path / "t.csv", None)).out
+    assert "most frequent value" not in shown
+
+
+def test_records_of_owners_are_counted_as_a_forecast_counts_them(tmp_path, command):
+    rows().iloc[5:].to_csv(tmp_path / "t.csv", index=False)
+    said = command.done(
+        *asked(Kind(rows), tmp_path / "t.csv", None), "--write", tmp_path / "d.toml"
+    )
+    [line] = [line for line in said.out.splitlines() if line.startswith("records of each owner")]
+    assert line == ("records of each owner: 38 to 39 trained on, 10 held out (held_out = 0.2)")
+
+
+def test_persons_may_be_named_where_their_column_is_dropped(tmp_path, command):
+    (tmp_path / "t.csv").write_text(persons(), encoding="utf-8")
+    out = tmp_path / "s.toml"
+    command.done(*asked(Kind(rows), tmp_path / "t.csv", None), "--write", out)
+    text = out.read_text(encoding="utf-8")
+    assert 'patient_id = "drop"' in text
+    assert '# person = "patient_id"' in text

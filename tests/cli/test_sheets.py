@@ -1,0 +1,44 @@
+"""``asyncdp data --sheets``: a scenario for each owner's own machine, without a private row."""
+
+import pytest
+
+from asyncdp_sim.scenario import load
+from tests.cli.command import Command
+from tests.unit.forecasts.clinics import clinics
+
+WHERE = ("data", "all.csv", "--target", "stay", "--owner", "clinic", "--public", "public.csv")
+
+
+@pytest.mark.long
+def test_every_owner_gets_a_scenario_that_needs_its_own_rows_alone(
+    command: Command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    clinics(tmp_path, owners=8, rows=30, public=400)
+    said = command.done(*WHERE, "--epsilon", 10, "--sheets", "members")
+    assert "8 scenarios, one for each owner, and public.csv" in said.out
+    sheet = tmp_path / "members" / "c1.toml"
+    text = sheet.read_text(encoding="utf-8")
+    assert "# asyncdp forecast c1.toml --as C1\n" in text
+    (tmp_path / "all.csv").unlink()
+    (tmp_path / "mine.csv").rename(sheet.with_name("c1.csv"))
+    [scenario, *_] = load(sheet)
+    assert scenario.data.sizes == {f"C{number}": 30 for number in range(1, 9)}
+    said = command.done("forecast", sheet, "--as", "C1", "--own-best", "linear")
+    assert said.out.startswith("Decision")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--sheets", "members"], "given --sheets; add --epsilon, --target and --owner"),
+        (["--sheets", "members", "--epsilon", "1", "--write", "a.toml"], "without --write"),
+        (["--sheets", ".", "--epsilon", "1"], "allowed is a folder that does not exist yet"),
+    ],
+)
+def test_sheets_that_cannot_be_written_are_refused(
+    options, said, command: Command, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    clinics(tmp_path, owners=8, rows=30, public=400)
+    assert said in command.refused(*WHERE, *options)

@@ -1,0 +1,68 @@
+"""The page of the benchmark of decisions is drawn from its answers."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from scenarios.decided import page
+from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
+
+ROOT = Path(__file__).resolve().parents[2]
+ANSWERS = read(ROOT / "scenarios" / "decisions.csv")
+
+
+def test_the_page_has_the_tables_of_the_answers():
+    text = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    for block in "\n".join(page(ANSWERS, tables())).split("\n\n"):
+        assert block in text
+    assert (ROOT / "docs" / "pictures" / "decisions.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_table_was_asked_in_four_ways_at_two_budgets():
+    asked = {(each.table, each.way, each.epsilon) for each in ANSWERS}
+    wanted = {(table.name, way, epsilon) for table in tables()
+              for way in ("public", "owner", "all", "run") for epsilon in BUDGETS}  # fmt: skip
+    assert asked == wanted
+    assert len({table.name for table in tables()}) >= 12
+    assert len({table.domain for table in tables()}) >= 5
+
+
+def answer(verdict: str, gain: float, half: float, truth: float, error: float = 0.0) -> Answer:
+    ends = (gain, gain - half, gain + half)
+    return Answer("t", "all", 1.0, "o", 30, 10.0, *ends, 0.5, verdict, truth, error, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "covered", "wrong"),
+    [
+        (answer("gains", 1.0, 0.5, 0.6), True, False),
+        (answer("gains", 1.0, 0.5, -0.1), False, True),
+        (answer("gains", 1.0, 0.5, -0.1, 0.1), False, False),  # the truth may be above 0
+        (answer("does worse", -1.0, 0.5, 0.1), False, True),
+        (answer("no material difference", 0.0, 0.4, 0.3), True, False),
+        (answer("no material difference", 0.0, 0.4, 0.6), False, True),
+        (answer("undecided", 0.0, 3.0, 9.0), False, False),
+        (answer("undecided", 0.0, math.inf, 9.0), True, False),
+    ],
+)
+def test_what_is_covered_and_what_is_wrong(said, covered, wrong):
+    assert (said.covered, said.wrong) == (covered, wrong)
+
+
+def test_a_table_is_cut_so_that_no_row_is_had_twice_and_the_truth_is_unseen():
+    import pandas as pd
+
+    frame = pd.DataFrame({"y": range(3000), "owner": [f"o{row % 3}" for row in range(3000)]})
+    for owner in (None, "owner"):
+        table = Table("small", "none", "none", "none", "y", owner)
+        cut = Cut.of(table, frame)
+        drawn = cut.draw(1, 1.25)
+        places = [place for rows in drawn.values() for place in rows]
+        assert len(places) == len(set(places)) == sum(round(1.25 * n) for n in cut.sizes.values())
+        assert not set(places) & set(cut.public)
+        assert all(25 <= size <= 250 for size in cut.sizes.values())
+        assert all(len(cut.pools[name]) - len(rows) > len(rows) for name, rows in drawn.items())
+        assert [*Cut.of(table, frame).draw(1)["o1" if owner else "owner 1"]] == [
+            *cut.draw(1)["o1" if owner else "owner 1"]
+        ]

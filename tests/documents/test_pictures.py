@@ -1,0 +1,75 @@
+"""Pictures of the docs: each has its table and its answer, is not stale, and is in plain words."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from asyncdp_sim.figures.kit.picture import as_csv
+from tests.conventions.test_words import DIALECT
+from tests.pictures import FOLDER, SOURCES, drawn
+
+OTHERS = {"growth"}
+"""Of this machine: drawn by the benchmark itself."""
+QUICK = "break-even"
+OF_GAIN = re.compile(r"\b(gains?|join|profits?)\b", re.I)
+"""Words of a decision: ψ, the fit to all records, is none."""
+
+
+def title(name: str) -> str:
+    """Return the answer that is written on a picture, from its file."""
+    with Image.open(FOLDER / f"{name}.png") as image:
+        return str(image.info["Title"])
+
+
+def table(text: str) -> dict[str, list[str]]:
+    """Return the columns of a picture's table."""
+    head, *rows = csv.reader(text.splitlines())
+    return dict(zip(head, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_every_picture_of_the_docs_has_a_source():
+    assert {file.stem for file in FOLDER.glob("*.png")} == {*SOURCES, *OTHERS}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_its_answer_is_a_sentence_in_plain_words_and_its_table_is_beside_it(name):
+    text = title(name)
+    assert len(text.split()) > 4
+    assert DIALECT.findall(text) == []
+    if any(column.startswith("psi") for column in table((FOLDER / f"{name}.csv").read_text())):
+        assert OF_GAIN.findall(text) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name == QUICK else pytest.mark.nightly)
+        for name in SOURCES
+    ],
+)
+def test_it_is_not_stale(name, tmp_path):
+    """Drawn again, a picture has the table and the answer that are in the docs."""
+    again = drawn(name, tmp_path / "sweep")
+    assert again.said.title == title(name), f"python -m tests.pictures {name} draws it again"
+    kept = table((FOLDER / f"{name}.csv").read_text(encoding="utf-8"))
+    new = table(as_csv(again.labelled()))
+    assert list(new) == list(kept)
+    for column, values in kept.items():
+        try:
+            expected = np.array([float(value or "nan") for value in values])
+        except ValueError:
+            assert new[column] == values, column
+            continue
+        found = np.array([float(value or "nan") for value in new[column]])
+        np.testing.assert_allclose(found, expected, rtol=1e-6, err_msg=column)
+
+
+def test_the_break_even_picture_says_what_its_table_has():
+    columns = table((FOLDER / f"{QUICK}.csv").read_text(encoding="utf-8"))
+    rows = zip(columns["epsilon"], columns["gains"], strict=True)
+    at_most = [int(better) for epsilon, better in rows if float(epsilon) == 10]
+    said = "At ε = 10, the joint model fits all records better than the own model of "
+    assert title(QUICK) == f"{said}{sum(at_most)} of {len(at_most)} owners"

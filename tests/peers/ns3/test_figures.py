@@ -1,0 +1,111 @@
+"""Our rates against those of ns-3, within stated windows."""
+
+import json
+from math import isclose
+
+import pytest
+
+from asyncdp_sim.theory.formulas import channels
+from asyncdp_sim.theory.predict.all import predicted
+from tests.peers.ns3.measure import FIGURES, SEEDS, WINDOWS, cells, compiled, run
+from tests.peers.ns3.ours import OTHERS, dcf, link, measured
+
+NS3 = json.loads(FIGURES.read_text("utf-8"))
+SECONDS = 2.0
+
+
+def near(ours: float, theirs: list[float], window: float) -> bool:
+    """Whether ours is within a share of ns-3's mean, and four of its standard errors."""
+    mean, error = theirs
+    return abs(ours - mean) <= window * mean + 4 * error
+
+
+def test_the_file_has_every_cell_and_says_by_what_it_was_made():
+    for program, made in NS3.items():
+        assert (made["ns3"], made["seeds"]) == ("3.44", len(SEEDS))
+        assert list(made["cells"]) == [name for name, _ in cells(program)]
+
+
+@pytest.mark.parametrize(("name", "cell"), [*cells("aloha")])
+def test_aloha_is_within_two_percent(name, cell):
+    stations, load, _ = cell
+    ours, theirs = channels.aloha(stations, load / stations, 1.0), NS3["aloha"]["cells"][name]
+    assert near(ours.attempt_rate, theirs["sent"], 0.005)
+    assert near(ours.success_rate, theirs["received"], 0.02)
+
+
+@pytest.mark.parametrize(("name", "cell"), [*cells("csma")])
+def test_csma_is_within_one_percent(name, cell):
+    """Unslotted 802.15.4 without backoff: 192 µs to turn around, of 4256 µs of airtime."""
+    stations, load, _ = cell
+    ours = channels.csma(stations, load / stations, 1.0, 192 / 4256)
+    theirs = NS3["csma"]["cells"][name]
+    assert near(ours.attempt_rate, theirs["sent"], 0.01)
+    assert near(ours.success_rate, theirs["received"], 0.01)
+
+
+def wifi(name: str) -> tuple[float, float, dict[str, list[float]]]:
+    """Return our rate per second and share that collides, and ns-3's."""
+    heard, windows, owners = name.split()
+    net = dcf(
+        int(owners.removeprefix("N=")), *WINDOWS[windows], others_after_collision=OTHERS[heard]
+    )
+    rate, collided = measured(net, SECONDS * 1e6)
+    return 1e6 * rate, collided, NS3["dcf"]["cells"][name]
+
+
+@pytest.mark.parametrize("windows", WINDOWS)
+def test_wifi_of_few_stations_is_within_two_percent(windows):
+    rate, collided, theirs = wifi(f"DIFS {windows} N=2")
+    assert near(rate, theirs["rate"], 0.02)
+    assert near(collided, theirs["collided"], 0.03)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name, _ in cells("dcf")])
+def test_wifi_is_within_two_percent_and_with_eifs_within_five(name):
+    """But for 20 stations with windows of 4 to 8 slots: EIFS leaves slots that are not in step.
+
+    Stations that start within 4 µs of each other do not hear each other in ns-3, and collide.
+    """
+    rate, collided, theirs = wifi(name)
+    if name == "EIFS 4-8 N=20":
+        assert 1.10 < rate / theirs["rate"][0] < 1.20
+        return
+    assert near(rate, theirs["rate"], 0.02 if name.startswith("DIFS") else 0.05)
+    assert near(collided, theirs["collided"], 0.04)
+
+
+@pytest.mark.long
+def test_slots_of_bianchi_are_far_off_with_small_windows():
+    theirs = NS3["dcf"]["cells"]
+    for owners, low, high in ((2, -0.03, 0.01), (5, -0.26, -0.15), (10, -0.60, -0.45)):
+        rate, _ = measured(dcf(owners, 4, 8, counting="bianchi"), SECONDS * 1e6)
+        assert low < 1e6 * rate / theirs[f"DIFS 4-8 N={owners}"]["rate"][0] - 1 < high
+
+
+WIRED = [(name, cell) for name, cell in cells("tcp") if "load" in name]
+
+
+@pytest.mark.parametrize(("name", "cell"), WIRED)
+def test_answers_by_tcp_over_a_shared_link(name, cell):
+    """The closed network, with nothing fitted but the time of an answer that is alone.
+
+    TCP shares the link with some delay: for ten owners and 1 MB staleness is 16 % higher.
+    """
+    owners, size, load, _ = cell
+    made = NS3["tcp"]["cells"]
+    theirs, alone = made[name], made[f"{size} B alone"]["mean"][0]
+    net = link(owners, size, load, alone)
+    assert near(predicted(net, "throughput"), theirs["rate"], 0.05)
+    window = 0.10 if size == 1000 else 0.17
+    assert near(predicted(net, "mean_staleness"), theirs["staleness"], window)
+
+
+@pytest.mark.ns3
+@pytest.mark.parametrize("program", ["aloha", "csma", "dcf", "tcp"])
+def test_the_programs_give_the_figures_again(tmp_path, program):
+    name, cell = next(iter(cells(program)))
+    again = run(compiled(program, tmp_path), cell, SEEDS)
+    for key, (mean, _) in again.items():
+        assert isclose(mean, NS3[program]["cells"][name][key][0], rel_tol=1e-9)

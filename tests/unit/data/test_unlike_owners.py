@@ -1,0 +1,98 @@
+"""Owners that write a column in other units, codes or notations are named with the factor."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.data import TableData
+from asyncdp_sim.data.unlike_owners import UnlikeOwners
+from tests.together import together
+
+ROWS, PUBLIC = 400, 150
+DRAWS = np.random.default_rng(4)
+GLUCOSE = DRAWS.normal(97, 9, ROWS)
+OF_TAL = (np.arange(ROWS) % 4 == 3) & (np.arange(ROWS) < ROWS - PUBLIC)
+PRIVATE = "From private rows: x, as Tal writes it: "
+
+
+def stays(cells):
+    """Return what is found of a column of four sites, in which Tal writes its own cells."""
+    frame = pd.DataFrame({
+        "site": ["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4), "x": cells,
+        "z": DRAWS.normal(size=ROWS), "days": DRAWS.normal(5, 1, ROWS),
+    })  # fmt: skip
+    return frame
+
+
+def found(folder, cells):
+    stays(cells).to_csv(folder / "t.csv", index=False)
+    data = TableData(
+        path=str(folder / "t.csv"), target="days", split={"column": "site"}, features=2,
+        public_records=PUBLIC, preprocessing="none",
+    )  # fmt: skip
+    return data.build(4, None, Streams(1)).unlike
+
+
+KINDS = {
+    "mmol/L": (np.where(OF_TAL, GLUCOSE / 18.02, GLUCOSE),
+               "18.02 times smaller, as between mg/dL and mmol/L of glucose."),
+    "thousand": (np.where(OF_TAL, GLUCOSE * 1000, GLUCOSE), "1000 times larger, as between units"),
+    "per cent": (np.where(OF_TAL, GLUCOSE / 100, GLUCOSE),
+                 "100 times smaller, as between a share and per cent."),
+    "codes": (np.arange(ROWS) % 3 % 2 + OF_TAL, "the codes are 1, 2, in public rows 0, 1."),
+    "words": (np.where(OF_TAL, "n/d", GLUCOSE.round(1).astype(str)),
+              "100 % of the cells cannot be read, of public ones 0 %."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_owner_is_named_with_the_known_factor(tmp_path, name):
+    cells, said = KINDS[name]
+    [line] = found(tmp_path, cells)
+    assert line.startswith(PRIVATE)
+    assert said in line
+
+
+@together
+@pytest.mark.parametrize(
+    "factor", [1.0, 2.0, 5.0, 30.0], ids=["equal", "twice", "five times", "thirty times"]
+)
+def test_other_differences_are_the_owners_own(factor):
+    whose = pd.Series(["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4))
+    beside = UnlikeOwners(whose, ROWS - PUBLIC)
+    beside.add("x", np.where(OF_TAL, factor * GLUCOSE, GLUCOSE), np.zeros(ROWS, dtype=bool))
+    assert beside.lines == []
+
+
+def test_a_wide_column_may_have_medians_far_apart():
+    """Ten times the median, but of values that public rows have too."""
+    whose = pd.Series(["Nord", "Mitte", "Bucht", "Tal"] * (ROWS // 4))
+    wide = np.exp(6 * ((np.arange(ROWS) // 4) * 0.618 % 1 - 0.5))  # spread alike in all rows
+    own = wide[OF_TAL] * 10
+    public = wide[ROWS - PUBLIC :]
+    assert np.median(own) / np.median(public) == pytest.approx(10, rel=0.14)
+    beside = UnlikeOwners(whose, ROWS - PUBLIC)
+    beside.add("x", np.where(OF_TAL, 10 * wide, wide), np.zeros(ROWS, dtype=bool))
+    assert beside.lines == []
+
+
+def test_check_and_a_private_forecast_say_it_and_a_run_does_not(tmp_path, command):
+    stays(KINDS["mmol/L"][0]).to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "s.toml").write_text(
+        'schema = 1\nid = "t"\n[run]\nseed = 1\nreplicates = 2\nupdates = 8\n[owners]\ncount = 4\n'
+        '[data]\nkind = "table"\npath = "t.csv"\ntarget = "days"\nowner_column = "site"\n'
+        f'features = 2\npublic_records = {PUBLIC}\npreprocessing = "pca"\nheld_out = 0.2\n'
+        '[model]\nkind = "ridge"\nregularisation = 1e-3\n[algorithm]\nkind = "async-gossip"\n'
+        "step = 1.0\n[privacy]\nepsilon = 5.0\n"
+        'sensitivity = { kind = "clip", bound = 5.0 }\n',
+        encoding="utf-8",
+    )
+    said = "x, as Tal writes it: the median is "
+    checked = command.done("check", tmp_path / "s.toml").out
+    assert said in " ".join(checked.split("NOT FOR RELEASE")[1].split())
+    private = command.done("forecast", tmp_path / "s.toml", "--private")
+    assert said in " ".join(private.err.split())
+    for asked in (("forecast",), ("run", "--out", tmp_path / "r")):
+        shown = command.done(asked[0], tmp_path / "s.toml", *asked[1:])
+        assert said not in " ".join((shown.out + shown.err).split())

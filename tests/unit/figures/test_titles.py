@@ -1,0 +1,116 @@
+"""Each picture's title is its answer: a sentence that its own table bears out."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.figures import gains, traces
+from asyncdp_sim.figures.convergence import CurveLine, beside_alone, by_update, ending, psi_ratio
+from asyncdp_sim.figures.fairness import served
+from asyncdp_sim.figures.psi_lines import beside_law
+from asyncdp_sim.figures.spacetime import happenings
+from asyncdp_sim.figures.sweep_figure import least
+from asyncdp_sim.figures.throughput import busiest
+from asyncdp_sim.results import Result
+from tests.unit.figures.made import curve, made
+
+K = {"line": np.array(["a", "a", "b", "b"]), "k": np.array([0, 60, 0, 60])}
+MEDIAN = {"relative_fitness_median": np.array([9.0, 0.5, 9.0, 2.0])}
+
+
+def psi(*values: float) -> dict[str, np.ndarray]:
+    """Return a column of estimates with intervals of a tenth to either side."""
+    value = np.array(values)
+    ends = {"psi_low": value - 0.1, "psi_high": value + 0.1}
+    return {"psi": value, **ends}
+
+
+def test_the_least_is_named_with_its_interval_and_those_that_meet_it():
+    table = psi(0.5, 0.35, inf) | {"series": np.array(["", "", ""])}
+    table["privacy.epsilon"] = np.array([1.0, 3.0, 10.0])
+    title = least([table], "psi", "mean ψ", "series", "privacy.epsilon")
+    assert (
+        title
+        == "Mean ψ is least, 0.35 (0.25 to 0.45), for ε = 3; 1 of 2 other intervals meet its own"
+    )
+    assert least([psi(inf)], "psi", "mean ψ") == "No setting has a finite mean ψ"
+
+
+def test_lines_are_told_by_their_ends():
+    table = K | MEDIAN
+    said = "The median ψ ends lowest for a, at 0.5, and highest for b, at 2"
+    assert ending(table, "k", "ψ") == said
+    quarters = {"relative_fitness_q25": np.array([9.0, 0.4]), "relative_fitness_q75": np.ones(2)}
+    one = {name: column[:2] for name, column in table.items()} | quarters
+    said = "After 60 updates the median ψ is 0.5 (half of the runs: 0.4 to 1)"
+    assert ending(one, "k", "ψ") == said
+    held = {name.replace("relative_fitness", "held_out"): each for name, each in one.items()}
+    held |= {"held_out_alone": np.full(2, 0.6), "held_out_optimum": np.full(2, 0.3)}
+    assert beside_alone(held).endswith("; owners alone have 0.6; θ*, without privacy, 0.3")
+
+
+def test_curves_and_ratios_are_told(tmp_path):
+    lines = []
+    for name, last in (("a", 4.0), ("b", 2.0)):
+        curve(made(tmp_path / name), [last, last])
+        lines.append(CurveLine(Result.read(tmp_path / name), name))
+    assert by_update(lines).said.title.startswith("The median ψ ends lowest for b, at 2, and")
+    ratio = psi_ratio(lines)
+    assert ratio is not None
+    assert ratio.said.title == "After 9 updates the ratio to ψ of a is 0.5"
+
+
+def test_gaps_staleness_and_shares_are_held_against_their_law():
+    t = {"survival": np.array([1.0, 0.5]), "law": np.array([1.0, 0.4])}
+    t |= {"law_low": np.array([0.9, 0.3]), "law_high": np.array([1.0, 0.45])}
+    said = "Shares of gaps are at most 10 % off the law of merged Poisson clocks, outside its "
+    assert traces.off_law(t) == f"{said}99 % band at 50 % of times"
+    free = {"survival": t["survival"], "memoryless": np.array([1.0, 0.3])}
+    assert traces.off_law(free).startswith("Shares of gaps are up to 20 % off an exponential law")
+    stale = {"staleness": np.arange(3), "share": np.array([0.5, 0.25, 0.25])}
+    said = "An answer is 0.75 updates old on average, and 95 % are at most 2"
+    assert traces.mean_staleness(stale) == said
+    shares = {"share": np.array([0.2, 0.8]), "law": np.full(2, np.nan)}
+    assert traces.who_speaks(shares) == "Each owner made 20 % to 80 % of the updates; 50 % is equal"
+    shares |= {"law": np.full(2, 0.5), "law_low": np.full(2, 0.3), "law_high": np.full(2, 0.7)}
+    said = "2 of 2 owners are outside the law's 99 % band (0.02 expected)"
+    assert traces.who_speaks(shares) == said
+
+
+def test_sweeps_and_messages_are_told():
+    loads = {"offered_load": np.array([0.5, 2.0, 9.0]), "delivered_load": np.array([0.2, 0.1, 0.9])}
+    loads |= {
+        "series": np.array(["measured", "measured", "law"]),
+        "channel": np.array(["aloha"] * 3),
+    }
+    said = "Throughput is largest, 0.2 erlang, at an offered load of 0.5 erlang"
+    assert busiest([loads]) == said
+    few = {"online": np.array([1.0, 0.1]), "relative_loss": np.array([1.0, 3.5])}
+    few |= {"relative_loss_se": np.array([0.0, 0.5]), "line": np.array(["", ""])}
+    said = "The owner online 10 % of the time has this many times the loss of θ*: 3.50 ± 1.00"
+    assert served([few]) == said
+    law = {"psi_final_mean": np.array([2.0, 9.0, 1.0]), "law": np.ones(3)}
+    law["projected"] = np.array([0.0, 0.5, 0.0])  # the second is held by the box
+    assert beside_law([law]) == "; measured ψ is 1 to 2 times the line"
+    what = {"what": np.array(["request", "request refused", "update", "tick"])}
+    said = "2 units: 2 messages, 1 update; 1 message is lost or refused"
+    assert happenings(what, 2 * 10**9) == said
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        (["gains", "does worse", "undecided"], "1 of 3 owners gain by joining, 1 do worse, 1 are"),
+        (["no material difference"] * 2, "0 of 2 owners gain by joining, 0 do worse, 2 have no"),
+    ],
+)
+def test_verdicts_are_counted(verdicts, said):
+    assert gains.counted(np.array(verdicts)).startswith(said)
+    text = gains.counted(np.array(verdicts), "ψ: the joint model is ")
+    assert text.startswith("ψ: the joint model is better for ")  # a fit is no gain
+
+
+def test_a_difference_whose_interval_holds_even_is_undecided():
+    better = np.array([1.0, 1.0, -1.0]), np.array([0.5, -0.5, -2.0]), np.array([2.0, 2.0, -0.5])
+    assert list(gains.judged(better, 0.0)) == ["gains", "undecided", "does worse"]
