@@ -67,7 +67,7 @@ def test_names_that_stand_for_several_things_list_all() -> None:
 
 ELSEWHERE = {
     *("_low", "_high", "psi_final_mean", "relative_fitness_median"),  # of CSVs beside pictures
-    *("noise_bound", "warnings", "warning_fields"),  # of manifests
+    "noise_bound",  # of manifests
     *("packet_loss", "asyncdp check", "asyncdp describe"),  # in code, and commands
 }
 """Names in the glossary of what the reference does not tell."""
