@@ -56,6 +56,7 @@ LETTER = 0.58  # width of a letter of a title, over its size
 AXES = 0.7  # of a panel, what its axes have
 NARROW = 2.0  # inches that a panel beside another has at least in print
 TALL = 1.6  # inches that the tallest axes have at least in print
+SPARE = 2.0  # inches more for each panel while its room is measured: without any, it has no axes
 PAGE = 9.5  # inches; what is wider is read from the left
 _SIGNS = re.compile(r"\\[a-zA-Z]+|[$\\{}_^]+")
 
@@ -200,7 +201,8 @@ def draw(
                  for inches in (said.size[0], wide)]  # fmt: skip
         more = 1.2 * LEAST_POINTS / 72 * (below[1].count("\n") - below[0].count("\n"))
         height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
-        figure = sheet(wide, height + KEY * max(0, lines - 1) + more)
+        spare = 0.0 if width is None else SPARE * now
+        figure = sheet(wide, height + KEY * max(0, lines - 1) + more + spare)
         several = [figure.add_subplot(now, across, n + 1) for n in range(len(said.panels))]
         for axes, panel in zip(several, said.panels, strict=True):
             _draw(axes, panel, AXES * wide / across, AXES * height / now)
@@ -217,7 +219,8 @@ def draw(
         if width is not None and (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             tallest = max(axes.get_window_extent().height for axes in several) / figure.dpi
-            figure.set_figheight(figure.get_figheight() + max(0.0, TALL - tallest))
+            missing = max(0.0, TALL - (tallest - SPARE))
+            figure.set_figheight(figure.get_figheight() - spare + missing)
     return figure
 
 
