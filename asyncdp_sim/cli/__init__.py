@@ -225,6 +225,8 @@ def _ended() -> int | None:
         message = message.replace("Value error, ", "")  # pydantic's
         unknown = message.startswith("No such option") and _takes_settings(error.ctx)
         field = _as_setting(option) if unknown else ""
+        if field:  # the field is meant, and no option that is spelled like it
+            message = message.partition(" (Possible")[0]
         if message.startswith("Got unexpected extra") and _takes_settings(error.ctx):
             field = "; a value with spaces needs quotes: --set 'PATH=VALUE'"
         command = None if error.ctx is None else error.ctx.info_name

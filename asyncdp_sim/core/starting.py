@@ -14,8 +14,6 @@ from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from asyncdp_sim.core.errors import MachineError
-
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
@@ -69,6 +67,8 @@ def require_address_space(least: int) -> None:
         if most == resource.RLIM_INFINITY:
             return
         if most < least:
+            from asyncdp_sim.core.errors import MachineError
+
             problem = f"address space is limited to {most >> 20} MiB (ulimit -v)"
             raise MachineError(f"{problem}, and this takes {least >> 20}")
         if least == TO_RUN:  # before Arrow, which reserves all that it can get

@@ -145,7 +145,7 @@ def best_fit(rows: Sequence[Columns]) -> str:
     parts = []
     for table in rows:
         last = table["epsilon"] == table["epsilon"].max()
-        better = int(table["gains"][last].sum())
+        better = int(table["fits_better"][last].sum())
         name = f" ({table['line'][0]})" if len(rows) > 1 else ""
         parts.append(f"{better} of {np.count_nonzero(last)} owners{name}")
     at = number(float(rows[0]["epsilon"].max()))

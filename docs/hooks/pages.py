@@ -47,7 +47,8 @@ def on_post_template(output_content: str, **_: Any) -> str:
 
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[^)]*\.png)\)", re.S)
 COMMAND = re.compile(
-    r"python -m tests\.benchmarks\.\w+|(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+"
+    r"python -m tests\.(?:benchmarks|peers\.ns3)\.\w+"
+    r"|(?:python -m scenarios|asyncdp sweep|asyncdp run)\s[^`\n]+"
 )
 
 

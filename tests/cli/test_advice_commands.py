@@ -62,7 +62,7 @@ def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command):
     verdict, _, left, pair, answer, guessed, *_, limits, most = said.out.splitlines()
     assert pair.endswith("; a fair coin chooses each of 4 canary records from two")
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
-    assert guessed.startswith("one run with 4 canaries: measured ε ≥ 0, stated 1: cannot be")
+    assert guessed.startswith("one run with 4 canaries: measured ε ≥ 0, stated 1: undecided: ")
     assert guessed.endswith("of 2 guesses are right)")
     assert limits.startswith("2 guesses measure at most ε = 0 (all right), and on average")
     assert most == "largest measurable ε: 4.79 (one answer), 0 (canaries)"

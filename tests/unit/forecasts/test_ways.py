@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from asyncdp_sim.forecasts.words import _remaining
 
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.specification import parse
@@ -13,7 +12,15 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.gains import Asked, _on, gains
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sentences.forecast import ALONE, DIFFER, SHARE, as_json, decide, first_screen
+from asyncdp_sim.sentences.forecast import (
+    ALONE,
+    DIFFER,
+    SHARE,
+    _remaining,
+    as_json,
+    decide,
+    first_screen,
+)
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
 
@@ -44,7 +51,9 @@ def test_owners_that_gain_are_judged_once_more_as_if_the_others_left(tmp_path):
     assert left.count == len(gaining)
     assert left.remaining is None
     assert left.joint != result.joint
-    assert _remaining(left).startswith(f"{len(gaining)} owners that gain, by themselves: mean gain")
+    said = _remaining(left)
+    assert said.startswith(f"{len(gaining)} that gain, by themselves: ")
+    assert "; mean gain " in said
     assert found(clinics(tmp_path)).remaining is None  # public rows know no owner
 
 

@@ -244,7 +244,11 @@ class AsyncStrategy:
     def _take(self, sent: Sent, reply: dict) -> None:
         """Take a reply; an empty one is a failure, whose answer may be charged and is lost."""
         now, answer = self.link.now(), np.array(reply.get("answer", []))
-        answered = answer.shape == (self.plan["size"],) and np.isfinite(answer).all()
+        answered = (
+            sent.owner is not None
+            and answer.shape == (self.plan["size"],)
+            and np.isfinite(answer).all()
+        )
         if reply.get("owner", sent.owner) not in (sent.owner, *range(len(self.parties))):
             reply = {}
         if sent.owner is not None:
