@@ -56,7 +56,7 @@ _NAMES = (
 _MOST = 6
 """Parts of a sweep that are listed one by one."""
 _SHA = "sha256:"
-"""What stands before a digest in a manifest's list of swept files.
+"""What stands before a digest in a manifest, where a sweep is over files.
 
 :func:`_fields` also puts it before every path, to mark the values that are paths of files.
 """
