@@ -95,7 +95,7 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
         # The law of the rows is known.
         if scenario.data.draws_fresh:
             return on_fresh_rows(known, options)
-        # No law is known. Folds of these records take their place; single owners are reported unless
+        # No law is known, so that folds of these records judge. Owners are reported singly unless
         # the records are those of a twin.
         found = by_folds(_with_all_rows(known), options, "public")
         return found if known.whole else replace(found, owners=())
