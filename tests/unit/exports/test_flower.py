@@ -22,7 +22,7 @@ from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.unit.exports.banks import BANKS, banks, north
-from tests.unit.exports.world import FakeOwner, World, fake_world
+from tests.unit.exports.world import FakeOwner, Reply, World, fake_world
 
 ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
@@ -310,6 +310,24 @@ def test_a_node_that_is_started_again_takes_the_place_of_the_first(scenario, tmp
     assert complete
     assert model["owners"]["north"]["answers"] == owners[0].charged
     assert any(at > 7 for at, node, query in world.sent if node == 300 and query)
+
+
+@PROTOCOLS
+def test_an_answer_to_the_introductory_question_stops_no_server(scenario, tmp_path, changes):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 12}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+
+    def eager(point: np.ndarray | None) -> Reply | None:
+        reply = owners[0](point)
+        return {"answer": [9.0] * plan["size"], **reply} if point is None else reply
+
+    world.parties[100] = eager
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    assert model["updates"] == 12
+    assert sum(owner["answers"] for owner in model["owners"].values()) == sum(
+        owner.charged for owner in owners.values()
+    )
 
 
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):
