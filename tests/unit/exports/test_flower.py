@@ -70,6 +70,14 @@ def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
         assert len(y) == owner["records"]
 
 
+def test_a_client_reads_a_charset_that_is_declared_with_its_byte_order_mark(scenario, tmp_path):
+    plan = plan_of(scenario.replace(data={"charset": "utf-8-sig"}), 1.0)
+    assert plan["data"]["charset"] == "utf-8-sig"
+    owner = plan["owners"][0]
+    _, y, _ = table.read(str(tmp_path / f"{owner['name']}.csv"), owner, plan["data"])
+    assert len(y) == owner["records"]
+
+
 @one_in(2, "scale", [0.1, 1.0, 1e6, 1e200])
 def test_gradients_are_those_of_the_simulation_and_never_move_by_more_than_is_paid_for(
     scenario: Scenario, tmp_path: Path, scale: float
