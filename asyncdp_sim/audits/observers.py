@@ -47,9 +47,9 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
 _NUMBERS = 10**8
-"""Numbers of answers that are drawn on each dataset, about."""
+"""About how many numbers of answers are drawn on each dataset."""
 _MODELS = (200, 10_000)
-"""Last models on each dataset, at least and at most."""
+"""Fewest and most runs on each dataset whose last models are compared."""
 _LARGE = 1000.0
 """Size of a record before its bound scales it down."""
 _TOGETHER = 2000
@@ -146,7 +146,7 @@ _HEARD = 200
 _LEARNING = 1000
 """Runs from which the covariance of a view's numbers is estimated."""
 _AVERAGED, _RUNS = 10**8, (1000, 10_000)
-"""Numbers of vectors that runs average, about; and runs on each dataset, at least and at most."""
+"""About how many numbers of vectors runs average; and fewest and most runs on each dataset."""
 
 
 class _Hearing(Wrapped):
