@@ -128,7 +128,7 @@ def _apart(differs: Difference, largest_psi: Callable[[Path], float]) -> float:
     # their times, which the network makes.
     if not name.startswith(_NAMES) and (file.stem not in _TABLES or name.startswith("time")):
         return inf
-    # The rounding of ψ is relative to the start of its curve, not to the small value at its end.
+    # The rounding of ψ is relative to the largest value of its curve, not to its small last one.
     curve = largest_psi(file.parent) if name.startswith("psi") else 0.0
     largest = max(differs.largest, curve)
     return differs.distance / largest if largest > 0 else inf
