@@ -57,7 +57,7 @@ def data_lines(look: TableLook, folder: Path | None = None) -> list[str]:
     DataError
         If no feature is left, or the target has no numbers.
     """
-    return [*_commented(_fields(look, folder)), "", "[data.columns]", *_commented(_columns(look))]
+    return [*commented(*_fields(look, folder)), "", "[data.columns]", *commented(*_columns(look))]
 
 
 def model_lines(look: TableLook) -> list[str]:
@@ -169,15 +169,11 @@ def text(value: str | None) -> str:
     return toml_of(value or "")
 
 
-def _commented(lines: Iterator[tuple[str, str]]) -> list[str]:
+def commented(*lines: tuple[str, str]) -> list[str]:
+    """Return TOML lines with their comments behind them, aligned; none behind an empty comment."""
     pairs = [(line, agreed(" ".join(comment.split()))) for line, comment in lines]
     width = min(max((len(line) for line, comment in pairs if comment), default=0), 48)
     return [f"{line:<{width}}  # {comment}" if comment else line for line, comment in pairs]
-
-
-def commented(*lines: tuple[str, str]) -> list[str]:
-    """Return TOML lines, each with what is said of it."""
-    return _commented(iter(lines))
 
 
 @dataclass(frozen=True)
@@ -257,7 +253,21 @@ ROUNDS_OF_ANSWERS = Timing()
 
 @dataclass(frozen=True)
 class Choice:
-    """Numbers that are chosen on rows drawn from the public ones."""
+    """Numbers that are chosen on rows drawn from the public ones.
+
+    Attributes
+    ----------
+    step : float
+        Nρ/(T²σ), the step of an update, > 0.
+    updates : int
+        T.
+    answers : int
+        Most answers of an owner, which share its budget.
+    bound : float
+        Clip bound: the median length of a public row's gradient at θ = 0.
+    said : str
+        The rows on which these are chosen, for the comments of the scenario.
+    """
 
     step: float = 1.0
     updates: int = 1
@@ -326,13 +336,15 @@ def sheets(lines: Sequence[str], look: TableLook) -> dict[str, list[str]]:
             (f"path = {text(f'{stem}.csv')}", "not read"),
             (f"own_path = {text(f'{stem}.csv')}", f"the rows of {name!r}"),
         )
-        begin = {"path = ": own, "split = ": [f"owner_column = {text(look.owner)}"]}
+        # By the starts of two lines that ``_fields`` writes.
+        replacements = {"path = ": own, "split = ": [f"owner_column = {text(look.owner)}"]}
         changed = list[str]()
         for line in lines:
-            start = next((key for key in begin if line.startswith(key)), None)
-            changed += [line] if start is None else begin[start]
+            start = next((key for key in replacements if line.startswith(key)), None)
+            changed += [line] if start is None else replacements[start]
         command = shlex.join(["asyncdp", "forecast", f"{stem}.toml", "--as", name])
         head = f"# Save your rows as {stem}.csv beside this file and the public rows, and type"
+        # The first line is SCHEMA_LINE, which editors look for above all comments.
         found[stem] = [changed[0], head, f"# {command}", *changed[1:], *table]
     return found
 
@@ -404,6 +416,7 @@ def _chosen(
 ) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
     comment = f"{look.public} public rows drawn anew for each owner"
+    # Twice the mean number of answers, so that chance seldom spends an owner's budget before T.
     start = Choice(updates=UPDATES_EACH * len(sizes), answers=2 * UPDATES_EACH, said=comment)
     with TemporaryDirectory() as place:
         file = Path(place, "scenario.toml")

@@ -22,6 +22,9 @@ from asyncdp_sim.results.columns import event_groups, update_columns
 from asyncdp_sim.runs.account import owner_counts, owner_keys
 from asyncdp_sim.scenario import Scenario
 
+_ALL_ROWS = 2**62
+"""More rows than any trace has, so that its events are one group."""
+
 
 class Trace(Named):
     """Messages of one replicate and their times, without learning; no record is read.
@@ -54,8 +57,17 @@ class Trace(Named):
 
     @property
     def events(self) -> Any:
-        """Every event, a pandas frame."""
-        return self._frame(next(event_groups([self.tables], [self.replicate], 2**62)), "events")
+        """Every event, a pandas frame.
+
+        Raises
+        ------
+        ResultError
+            If they were not kept: ``ad.simulate(scenario, events=True)`` keeps them.
+        """
+        if self.tables.events is None:
+            raise _not_kept("events", f"{self.scenario.id}, replicate {self.replicate}")
+        groups = event_groups([self.tables], [self.replicate], _ALL_ROWS)
+        return self._frame(next(groups), "events")
 
     @property
     def owners(self) -> Any:
@@ -69,7 +81,7 @@ class Trace(Named):
         frames = {"updates": self.updates, "owners": self.owners}
         if self.tables.events is not None:
             frames["events"] = self.events
-        return TracePlots(OfNetwork.from_frames(self.scenario, self.replicate, frames))
+        return TracePlots(TraceAsResult.from_frames(self.scenario, self.replicate, frames))
 
     @property
     def summary(self) -> Any:
@@ -95,9 +107,17 @@ class Trace(Named):
         return html_table(rows, title=repr(self))
 
 
+def _not_kept(table: str, name: str) -> ResultError:
+    """Return the error of a table that the trace of this name was simulated without."""
+    fault = Fault(table, "a trace without them", "ad.simulate(…, events=True) keeps them")
+    return ResultError([fault], name)
+
+
 @dataclass(frozen=True)
-class OfNetwork(opened.Result):
-    """A trace as figures read results: order and times, of one replicate; it lies nowhere.
+class TraceAsResult(opened.Result):
+    """A trace in the form of a result, so that figures of results can draw it.
+
+    It has the order and the times of one replicate, and no directory.
 
     Attributes
     ----------
@@ -113,7 +133,7 @@ class OfNetwork(opened.Result):
     @classmethod
     def from_frames(
         cls, scenario: Scenario, replicate: int, frames: Mapping[str, Any]
-    ) -> "OfNetwork":
+    ) -> "TraceAsResult":
         """Return a trace of a scenario, whose tables are these."""
         settings, participants = scenario.plain(), scenario.participants(())
         owners = {
@@ -148,8 +168,7 @@ class OfNetwork(opened.Result):
             If it was not kept.
         """
         if not self.has(name):
-            fault = Fault(name, "a trace without them", "ad.simulate(…, events=True) keeps them")
-            raise ResultError([fault], str(self.directory))
+            raise _not_kept(name, str(self.directory))
         return self.frames[name]
 
     @override

@@ -1,10 +1,11 @@
 """Attacks by what observers see in place of answers: models, views of nodes, and collusion.
 
-Two attacks: on the last model of many runs on each of two neighbouring datasets; and on what a
-node and its colluders receive in many runs.
+The module does three things: it attacks the last model of many runs on each of two neighbouring
+datasets; it attacks what a node and its colluders receive in many runs; and it works out the
+answers of one owner from what all others know.
 
-Steps are public, so that models tell answers. An owner that plays the learner and adds no noise
-to its own gradient (Collab's remark) shows it, exactly, to anybody who sees two successive
+Steps are public, so that answers follow from models. An owner that plays the learner and adds no
+noise to its own gradient (Collab's remark) reveals it, exactly, to anybody who sees two successive
 queries and knows the answers of all others; with N = 2 that is the other owner. A learner that
 colludes with owners sees every answer of another one, and can average them.
 
@@ -46,21 +47,24 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import Trace
 
 _NUMBERS = 10**8
-"""Numbers of answers that are drawn on each dataset, about."""
+"""About how many numbers of answers are drawn on each dataset."""
 _MODELS = (200, 10_000)
-"""Last models on each dataset, at least and at most."""
+"""Fewest and most runs on each dataset whose last models are compared."""
 _LARGE = 1000.0
-"""Of a record that its bound brings down."""
+"""Size of a record before its bound scales it down."""
 _TOGETHER = 2000
 """Runs that are replayed at once."""
+
+
+# The last model.
 
 
 def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
     """Attack the claim against an observer of models, and recompute the claim.
 
-    All records but one are nothing (x = 0), which steps forget the least; that one is long, with a
-    large target or the opposite one. All runs have one network, which tells nothing of records, so
-    that models alone do. The last ones are ordered along what sets them apart without noise.
+    All records but one are zero (x = 0), so that steps forget that one the least; it is long, with
+    a large target or the opposite one. All runs share one network, so that only models depend on
+    the record. The last models are projected on their difference without noise.
 
     Parameters
     ----------
@@ -72,10 +76,12 @@ def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
     streams = Streams(scenario.run.seed)
     trace = simulate(scenario.network, streams.within("audit", "models", "network"))
     delta = scenario.privacy.delta or 0.0
+    # The attack tests the ε that is recomputed here, so that it does not rest on the accountant;
+    # the second result compares that with the accounted ε.
     squared = of_models(scenario, trace, owed(scenario))
-    anew = np.array([epsilon_of(sqrt(mu), delta) for mu in squared])
-    owner = int(np.argmax(anew))
-    claim = Claim(float(anew[owner]), delta, gaussian=True)
+    recomputed = np.array([epsilon_of(sqrt(mu), delta) for mu in squared])
+    owner = int(np.argmax(recomputed))  # from 0
+    claim = Claim(float(recomputed[owner]), delta, gaussian=True)
     tasks = opposite(scenario, owner)
     first_end, other = (
         _ends(task.without_noise(), trace, Streams(scenario.run.seed), (0,), 1) for task in tasks
@@ -88,25 +94,26 @@ def audit_models(scenario: Scenario, doubt: float) -> tuple[Check, Fact]:
     called = scenario.owners.participants
     most = most_shown(claim, count, doubt)
     check = Check("the last model", called[owner], claim, shown, count, most)
-    stated = scenario.privacy.listener.listening(scenario).learned(scenario.accountant, [trace])
-    worst = int(np.argmax(anew - stated.most[0]))
+    listener = scenario.privacy.listener.listening(scenario)
+    accounted = listener.learned(scenario.accountant, [trace]).most[0]
+    worst = int(np.argmax(recomputed - accounted))
     whose = f"the last model of owner {called[worst]}"
-    return check, stated_anew(whose, float(stated.most[0, worst]), float(anew[worst]))
+    return check, stated_anew(whose, float(accounted[worst]), float(recomputed[worst]))
 
 
 def opposite(scenario: Scenario, owner: int) -> tuple[Task, Task]:
-    """Return learning on two datasets that are nothing but one record, or the opposite one."""
+    """Return learning on two datasets of zeros and one record, the second with its opposite."""
     dataset, labels = build_dataset(scenario), scenario.model.labels
     nothing = tuple(np.zeros_like(x) for x in dataset.features)
     targets = (
         dataset.targets if len(labels) > 0 else tuple(np.zeros_like(y) for y in dataset.targets)
     )
     bare = replace(dataset, features=nothing, targets=targets)
-    first, last = (labels[0], labels[-1]) if len(labels) > 0 else (-_LARGE, _LARGE)
+    low, high = (labels[0], labels[-1]) if len(labels) > 0 else (-_LARGE, _LARGE)
     x = _LARGE * np.eye(1, nothing[owner].shape[1])[0]
     first_task, other = (
         prepare(scenario, replaced(bare, {(owner, 0): (x, y)}), judged=False).task
-        for y in (last, first)
+        for y in (high, low)
     )
     return first_task, other
 
@@ -130,25 +137,28 @@ def _ends(task: Task, trace: Trace, streams: Streams, name: tuple[Any, ...], cou
     return np.concatenate(models)
 
 
+# The view of a node that averages.
+
 _PAIRS = 16
-"""Of owners and nodes that look for their records, taken at random, at most."""
+"""Most pairs of an owner and a node that attacks its record, taken at random."""
 _HEARD = 200
 """Largest number of a view's numbers that are used: the first ones."""
 _LEARNING = 1000
-"""Runs that tell how the numbers of a view hang together."""
+"""Runs from which the covariance of a view's numbers is estimated."""
 _AVERAGED, _RUNS = 10**8, (1000, 10_000)
-"""Numbers of vectors that runs average, about; and runs on each dataset, at least and at most."""
+"""About how many numbers of vectors runs average; and fewest and most runs on each dataset."""
 
 
 class _Hearing(Wrapped):
     """Averaging, in which a pool of nodes notes what it is sent, and its own vectors meanwhile.
 
-    Along the first coordinate, in which the record moves its owner's vector.
+    It notes the first coordinate, along which the record moves its owner's vector.
     """
 
     def __init__(self, steps: AveragingSteps, pool: frozenset[int]) -> None:
         super().__init__(steps)
-        self._pool, self._first = pool, 0 if steps.learner else 1
+        self._pool = pool
+        self._first = 0 if steps.learner else 1  # the node whose vector is row 0 of the state
         self.heard: list[Array] = []
 
     @override
@@ -159,6 +169,8 @@ class _Hearing(Wrapped):
         super().apply(state, batch, points, answers)
         if batch.peers is None:
             raise ValueError("the view of a node needs the pairs of nodes that met")
+        # Batches number owners from 0. Peers and the pool number nodes: 0 is the learner, 1 the
+        # first owner.
         sender, listener = int(batch.owners[0]) + 1, int(batch.peers[0])
         noted = [sender] if {sender, listener} & self._pool else []
         noted += [listener] if listener in self._pool else []
@@ -168,12 +180,16 @@ class _Hearing(Wrapped):
 
 @dataclass(frozen=True, eq=False)
 class _View:
-    """An owner, a node that looks for its record, both from 0, and what tells it most.
+    """An owner, a node that attacks its record, and the best test that the node has.
 
     Attributes
     ----------
+    owner : int
+        Its row of the claimed μ², from 0.
+    node : int
+        Its column of the claimed μ²: owners from 0, the learner last, as column N.
     pool : frozenset of int
-        The node and all that collude, from 1; the learner is 0.
+        The node and all that collude, as traces number them: owners from 1, the learner is 0.
     tasks : tuple of Task
         Learning on two datasets that differ in the record.
     test : array (numbers,)
@@ -212,36 +228,41 @@ def audit_views(scenario: Scenario, doubt: float) -> list[tuple[Check, Fact]]:
     if not isinstance(observer, NodeObserver) or multiplier is None:
         raise TypeError("views are those of nodes that average Gaussian vectors")
     trace = simulate(scenario.network, streams.within("audit", "views", "network"))
+    # Rows are owners from 0. Columns are nodes: owners from 0, the learner last, as column N.
     squared = np.nan_to_num(observer.squared(multiplier, trace))
     pairs = streams.generator("audit", "views", "pairs").permutation(np.argwhere(squared > 0))
     views = [_view(scenario, pair, squared, trace, streams) for pair in pairs[:_PAIRS].tolist()]
     if len(views) == 0:
         return []
     view, delta = max(views, key=lambda each: each.gain), scenario.privacy.delta or 0.0
-    stated = float(gaussian_epsilons(squared[view.owner, view.node], delta))
-    anew = of_view(trace, owed(scenario), view.pool, view.owner + 1)
-    again = None if anew is None else epsilon_of(sqrt(anew), delta)
-    claim = Claim(stated if again is None else again, delta, gaussian=True)
+    accounted = float(gaussian_epsilons(squared[view.owner, view.node], delta))
+    # As for the last model, the attack tests the recomputed ε where there is one.
+    recomputed_squared = of_view(trace, owed(scenario), view.pool, view.owner + 1)
+    recomputed = None
+    if recomputed_squared is not None:
+        recomputed = epsilon_of(sqrt(recomputed_squared), delta)
+    claim = Claim(accounted if recomputed is None else recomputed, delta, gaussian=True)
     count = int(np.clip(_AVERAGED // max(1, scenario.answer_numbers * trace.n_updates), *_RUNS))
     first, second = (
         _heard(task, view.pool, trace, _scopes(streams, f"tried {side}", count)) @ view.test
         for side, task in enumerate(view.tasks)
     )
     shown = attack({"view": (first, second)}, claim, doubt)
-    names = (*scenario.owners.participants, 0)
+    names = (*scenario.owners.participants, 0)  # by column: the learner, 0, is last
     whose = f"owner {names[view.node]}" if names[view.node] > 0 else "the learner"
     view_name, most = f"the view that {whose} has", most_shown(claim, count, doubt)
     check = Check(view_name, names[view.owner], claim, shown, count, most)
-    return [(check, stated_anew(f"{view_name} of owner {names[view.owner]}", stated, again))]
+    whose_view = f"{view_name} of owner {names[view.owner]}"
+    return [(check, stated_anew(whose_view, accounted, recomputed))]
 
 
 def _view(
     scenario: Scenario, pair: list[int], squared: Array, trace: Trace, streams: Streams
 ) -> _View:
-    """Return how a node looks for a record of an owner, of whom μ², (N, M), is claimed."""
+    """Return how a node attacks a record of an owner; μ², (N, M), is what is claimed of them."""
     owner, node = pair
     tasks, name = opposite(scenario, owner), (owner, node)
-    listens = 0 if node == scenario.owners.count else node + 1
+    listens = 0 if node == scenario.owners.count else node + 1  # from columns to nodes of traces
     colluding = scenario.privacy.listener.model_dump()["colluding"] or ()
     pool = frozenset({listens, *colluding} - {owner + 1})
     first_heard, other = (
@@ -267,6 +288,8 @@ def _heard(task: Task, pool: frozenset[int], trace: Trace, scopes: list[Scope]) 
     replay([trace] * len(scopes), steps, task.reply, scopes, max(1, trace.n_updates))
     return np.array(steps.heard).T
 
+
+# Answers of one owner that all others work out.
 
 HIDDEN = 0
 """The owner that plays the learner, from 0; all others collude."""
@@ -424,22 +447,28 @@ def from_exchanges(seen: Transcript, hidden: int, steps: GossipSteps) -> Recover
     central = np.full(steps.n_features, 0.0 if steps.initial == "zeros" else min(1.0, bound))
     copies = np.tile(central, (steps.n_owners, 1))
     owners, queries = seen.owners, seen.points
-    last: tuple[int, Array] | None = None
+    previous: tuple[int, Array] | None = None  # k and query of h's last update, if worked out
     found: list[tuple[int, Array, Array]] = []
     for k, owner in enumerate(owners.tolist()):
         if owner == hidden:
             continue
         if k > 1 and owners[k - 1] == owners[k - 2] == hidden:
-            last = None
+            # Two updates of h in a row: no colluder saw the model between them.
+            previous = None
         elif k > 0 and owners[k - 1] == hidden:
-            left = 2 * queries[k] - copies[owner]
-            point = np.where(np.abs(left) < inside, left, np.nan) / steps.shrink_central
-            copy = 2 * point - central  # of h, before that update
-            if last is not None:
-                told = np.where(np.abs(copy) < inside, copy, np.nan)
-                answer = (shrink[hidden] * last[1] - told) / steps.step[hidden]
-                found.append((*last, answer))
-            last = (k - 1, point)
+            # One update of h: this query is the mean of the model that h left and of this
+            # owner's copy, which colluders know. A coordinate on the bound stays unknown.
+            central_after = 2 * queries[k] - copies[owner]
+            on_no_bound = np.where(np.abs(central_after) < inside, central_after, np.nan)
+            point = on_no_bound / steps.shrink_central
+            copy = 2 * point - central  # of h, before this update
+            if previous is not None:
+                # The copy before this update is the one after h's previous update.
+                copy_after = np.where(np.abs(copy) < inside, copy, np.nan)
+                answer = (shrink[hidden] * previous[1] - copy_after) / steps.step[hidden]
+                found.append((*previous, answer))
+            previous = (k - 1, point)
+        # The steps of this owner's own update, as the public rule has them.
         central = np.clip(steps.shrink_central * queries[k], -bound, bound)
         own = shrink[owner] * queries[k] - steps.step[owner] * seen.answers[k]
         copies[owner] = np.clip(own, -bound, bound)

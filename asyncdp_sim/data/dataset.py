@@ -1,10 +1,10 @@
 """Data sets: one array of features and one of targets per owner, whatever the kind of data.
 
 A private record may lack its target, have a text there, or a value whose square floating point does
-not hold. It is not left out, for then every other record would move, nor does the run end, for that
-would tell of it: it stays, n_i counts it, and its loss and gradient are 0 at every model. Its
-target is NaN and its features are 0; a model is handed rows that are 0 with the constant of an
-intercept, and the target 0, where every loss is 0 and flat.
+not hold. Leaving it out would change n_i and the places of other records, and ending the run would
+reveal the record: both would tell neighbouring tables apart. So it stays, n_i counts it, and its
+loss and gradient are 0 at every model. Its target is NaN and its features are 0. A model receives
+such rows as 0, with the constant of an intercept, and the target 0: there every loss is 0 and flat.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,8 +34,8 @@ class Dataset:
         order in which they are given: sums over records then have the same bits for every data
         kind, and gradients of tall thin arrays take half the time.
     targets : tuple of NDArray
-        Owner i's targets, (n_i,) float64, read-only; NaN where the record contributes nothing,
-        whose features are then 0 (:mod:`asyncdp_sim.data.dataset`).
+        Owner i's targets, (n_i,) float64, read-only. A record that contributes nothing has the
+        target NaN and features of 0 (:mod:`asyncdp_sim.data.dataset`).
     columns : tuple of str
         Names of the encoded columns that the features were made from.
     public_rows_of_owner : tuple of int
@@ -48,8 +48,7 @@ class Dataset:
     notes : tuple of str
         What was encoded, dropped, imputed or left unused: one sentence each, for the user.
     held_out_features, held_out_targets : tuple of NDArray
-        As ``features`` and ``targets``, of the rows that are kept apart; without members where
-        none are.
+        As ``features`` and ``targets``, of the rows that are kept apart; empty where none are.
     rows : tuple of NDArray
         For every owner the table rows, from 0, of its ``features``, (n_i,) int64; numbered as in
         :class:`~asyncdp_sim.data.tables.neighbour.Swap`.
@@ -59,8 +58,8 @@ class Dataset:
     owner_names : tuple of str
         Owner i's value of the column that the table is split by; without members where none is.
     public_targets : NDArray, optional
-        Targets of the public rows, the table's last, (m,), which anybody may look at: NaN where
-        there is none; None where no row is public.
+        Targets of the public rows, which are the table's last, (m,): NaN where one is missing.
+        None where no row is public.
     doubts : tuple of str
         Differences that substitute records may have from the records that they replace.
     file_rows : FileRows, optional
@@ -69,11 +68,12 @@ class Dataset:
         The encoded columns of all rows, which features were made from; None where features are
         the columns themselves.
     projection : Projection, optional
-        What made features of them.
+        The transformation of the encoded columns to features.
     held_out_rows : tuple of NDArray
         As ``rows``, of the held-out ones.
     persons : NDArray, optional
-        Whose each row of the table is, from 0 (``data.person``); None where each stands alone.
+        The person of each row of the table, from 0 (``data.person``); None where every row is a
+        person of its own.
     order : NDArray, optional
         Each row's rank in time (``data.order``).
     """
@@ -123,7 +123,8 @@ class Dataset:
         ----------
         places : sequence of int
         judging : iterable of int
-            Places of owners whose records stay for f, θ* and ψ, of others as rows of no owner.
+            Places of owners whose records count in f, θ* and ψ. Those that are not in ``places``
+            become rows of no owner.
         """
         features, targets = self.unowned_features, self.unowned_targets
         rest = sorted({*judging} - {*places})
@@ -162,16 +163,16 @@ class Dataset:
 
     @property
     def unlike(self) -> tuple[str, ...]:
-        """Which owners write a column differently than public rows; not for release."""
+        """Which owners write a column differently from public rows; not for release."""
         return () if self.table is None else self.table.unlike
 
     def persons_of(self, rows: Ints) -> Ints:
-        """Return whose each of some rows of the table is."""
+        """Return the person of each of some rows of the table."""
         return rows if self.persons is None else self.persons[rows]
 
     @property
     def scored(self) -> tuple[list[Array], list[Array]]:
-        """Features and targets that f is of, owner by owner; behind them the rows of no owner."""
+        """Features and targets in f, owner by owner; the rows of no owner are last."""
         features, targets = list(self.features), list(self.targets)
         if self.unowned_features is not None and self.unowned_targets is not None:
             features.append(self.unowned_features)
@@ -189,19 +190,19 @@ def void(targets: Sequence[Array]) -> list[Bools]:
 
 
 def outlying(features: Sequence[Array]) -> list[Bools]:
-    """Return whose largest number is above :data:`FAR` times the median one, owner by owner."""
+    """Return which records' largest number is above :data:`FAR` times the median one, by owner."""
     largest = [np.abs(x).max(axis=1, initial=0.0) for x in features]
     usual = float(np.median(np.concatenate(largest)))
     return [sizes > FAR * usual for sizes in largest]
 
 
 def only_labels(targets: Array, labels: Sequence[float]) -> Array:
-    """Return targets of a model that classifies, NaN where they are none of its labels."""
+    """Return targets of a model that classifies; those that are none of its labels are NaN."""
     return np.where(np.isin(targets, labels), targets, np.nan)
 
 
 def blank(arrays: Sequence[Array], nothing: Sequence[Bools]) -> list[Array]:
-    """Return rows or targets, those of void records 0; the same arrays where none is void."""
+    """Return rows or targets, with 0 for void records; the same arrays where none is void."""
     blanked = []
     for array, places in zip(arrays, nothing, strict=True):
         if places.any():

@@ -108,7 +108,7 @@ class Asked(Judging):
     break_even: bool = True
 
     @property
-    def options(self) -> dict[str, Any]:
+    def of_runs(self) -> dict[str, Any]:
         """Options of simulated runs."""
         return {"workers": self.workers, "progress": self.progress}
 

@@ -1,9 +1,12 @@
-"""Forecasts of what owners gain, in three ways, by whose rows may be read.
+"""Forecasts of what owners gain, in four ways, by the rows that may be read.
 
-From public rows alone the mean gain of owners that are alike is known, and nobody's own. An owner
-on its own machine judges by all its rows, which no joint model of substitutes has seen. An analyst
-with all rows trains joint models without each fold of them. Rows of a known law are judged on fresh
-ones.
+- :func:`by_halves` reads public rows alone. It forecasts the mean gain of owners that are alike,
+  and no single owner's.
+- :func:`at_the_owner` runs on one owner's machine. It judges by all rows of this owner, which no
+  joint model of substitutes has seen.
+- :func:`by_folds` reads the rows of all owners. It trains joint models without each fold of them,
+  and judges on that fold.
+- :func:`on_fresh_rows` needs a known law of the rows. It judges on rows that are drawn anew.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,39 +65,46 @@ MOST_OWNERS = 200
 """Owners that are judged, at most, evenly spaced by number."""
 
 
-def gains(known: Population, asked: Asked, whose: str | None = None) -> GainForecast | None:
+def gains(known: Population, options: Asked, whose: str | None = None) -> GainForecast | None:
     """Return what owners gain, from the rows that a population has.
 
     Parameters
     ----------
     known : Population
-    asked : Asked
+    options : Asked
     whose : str, optional
         The owner on whose machine it is: its name, or its number.
     """
     scenario = known.scenario
     with one_thread():
+        # One owner asks, on its own machine.
         if whose is not None:
-            return at_the_owner(known, asked, whose)
+            return at_the_owner(known, options, whose)
+        # The private rows of all owners may be read.
         if known.private:
-            found = by_folds(_with_all_rows(known), asked, "all")
-            return replace(found, remaining=_if_others_left(known, asked, found))
+            found = by_folds(_with_all_rows(known), options, "all")
+            return replace(found, remaining=_if_others_left(known, options, found))
+        # The owners' rows are substitutes. Without a table of public rows to halve, folds of the
+        # substitutes stand in, and single owners are not reported.
         if scenario.data.uncertain is not None:
-            options = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
-            table = scenario.read_data.public_table(*options)
+            layout = (scenario.owners.whole, scenario.all_records, Streams(scenario.run.seed))
+            table = scenario.read_data.public_table(*layout)
             if table is not None:
-                return by_halves(known, asked, table)
-            return replace(by_folds(_with_all_rows(known), asked, "public"), owners=())
+                return by_halves(known, options, table)
+            return replace(by_folds(_with_all_rows(known), options, "public"), owners=())
+        # The law of the rows is known.
         if scenario.data.draws_fresh:
-            return on_fresh_rows(known, asked)
-        found = by_folds(_with_all_rows(known), asked, "public")
+            return on_fresh_rows(known, options)
+        # No law is known, so that folds of these records judge. Owners are reported singly unless
+        # the records are those of a twin.
+        found = by_folds(_with_all_rows(known), options, "public")
         return found if known.whole else replace(found, owners=())
 
 
 # By folds of all owners' rows.
 
 
-def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
+def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
     """Judge every fold of every owner's rows by private joint models that have not seen it.
 
     Joint models are trained on the other folds of all owners, with the noise of n_i records.
@@ -105,46 +115,55 @@ def by_folds(known: Population, asked: Asked, reads: Reads) -> GainForecast:
     for owner, number in enumerate(scenario.owners.participants):
         rows, design, there = _rows_of(scenario, known.dataset, owner)
         generator = streams.generator("decision", "owner", number)
-        options: Any = {"own_best": asked.own_best, "repeats": 1}
-        divided.append(CrossValidation.divided(rows, scenario.model.sigma, generator, **options))
+        divided.append(
+            CrossValidation.divided(
+                rows, scenario.model.sigma, generator, own_best=options.own_best, repeats=1
+            )
+        )
         places.append(there)
         designs.append(design)
     folds = [
         _without(known.dataset, _left_out_of(divided, places, fold))
         for fold in range(max(len(cv.divisions[0]) for cv in divided))
     ]
-    factors, n = _factors(known, asked, len(folds)), known.noise_records
-    n = np.array(known.dataset.records) if n is None else n
-    tasks = [task for data in folds for task in _tasks(_on(known, data, n), factors)]
-    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
+    factors = _factors(known, options, len(folds))
+    noise_records = known.noise_records
+    if noise_records is None:
+        noise_records = np.array(known.dataset.records)
+    tasks = [task for data in folds for task in _tasks(_on(known, data, noise_records), factors)]
+    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **options.of_runs)
     models = np.stack([each.models for each in learned])
     models = models.reshape(len(folds), len(factors), *models.shape[1:])
     chosen = _spaced(len(divided))
-    advance = counted(asked.progress, "own models: owners", len(chosen))
+    advance = counted(options.progress, "own models: owners", len(chosen))
     by_owner = list[list[Gain]]()
     for owner in chosen:
-        cv, design, options = divided[owner], designs[owner], {"material": asked.material}
+        cv, design = divided[owner], designs[owner]
         by_owner.append(
             [
                 cv.judge(
-                    _of_fold(known, cv, design, models[:, at]), records=int(n[owner]), **options
+                    _joint_by_fold(known, cv, design, models[:, place]),
+                    records=int(noise_records[owner]),
+                    material=options.material,
                 )
-                for at in range(len(factors))
+                for place in range(len(factors))
             ]
         )
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
-    return _found(known, asked, chosen, by_owner, factors, reads, judged_on, RUNS)
+    return _found(
+        known, options, chosen, by_owner, factors, reads=reads, judged_on=judged_on, runs=RUNS
+    )
 
 
-def _if_others_left(known: Population, asked: Asked, found: GainForecast) -> GainForecast | None:
+def _if_others_left(known: Population, options: Asked, found: GainForecast) -> GainForecast | None:
     """Judge once more, with those owners alone that gain."""
     gaining = [owner.owner for owner in found.owners if owner.gain.verdict is Verdict.GAINS]
     if not 1 < len(gaining) < len(known.participants.numbers) == len(found.owners):
         return None
     scenario = known.asked.replace(owners={"only": gaining}).base()
-    left = _with_all_rows(population(scenario, private=True))
-    return by_folds(left, replace(asked, break_even=False), "all")
+    remaining = _with_all_rows(population(scenario, private=True))
+    return by_folds(remaining, replace(options, break_even=False), "all")
 
 
 def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows, Array, Ints]:
@@ -182,22 +201,25 @@ def _without(dataset: Dataset, out: Sequence[Ints]) -> Dataset:
     )
 
 
-def _of_fold(
+def _joint_by_fold(
     known: Population, cv: CrossValidation, design: Array, models: Array
 ) -> Callable[[Ints], JointModels]:
-    """Return joint models (K, R, p) by the rows that they have not seen."""
-    met = [_met(known, design, each) for each in models]
+    """Return joint models (K, R, p) by the fold of an owner's rows that they have not seen."""
+    by_fold = [_joint_models(known, design, each) for each in models]
 
-    def without(out: Ints) -> JointModels:
-        return next(each for each, part in zip(met, cv.divisions[0], strict=False) if part is out)
+    def not_trained_on(fold: Ints) -> JointModels:
+        # Cross-validation hands over one of the arrays of its own division, so that identity finds
+        # it. K is the largest number of folds of an owner, so that this owner may have fewer.
+        pairs = zip(by_fold, cv.divisions[0], strict=False)
+        return next(joint for joint, part in pairs if part is fold)
 
-    return without
+    return not_trained_on
 
 
-def _met(
+def _joint_models(
     known: Population, design: Array, models: Array, redraw: Ints | None = None
 ) -> JointModels:
-    """Return joint models (J, p) as an owner of rows meets them."""
+    """Return joint models (J, p) with their predictions of the rows of a design (n, p)."""
     model = known.scenario.model
     linear = linear_models(model, known.dataset.projection, models)
     return JointModels(joint_scores(model, design, models), linear, redraw, margins(model))
@@ -221,12 +243,12 @@ def _with_all_rows(known: Population) -> Population:
 # On fresh rows of a known law.
 
 
-def on_fresh_rows(known: Population, asked: Asked) -> GainForecast:
+def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     """Judge on fresh rows of each owner's law."""
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
-    factors = _factors(known, asked, 1)
+    factors = _factors(known, options, 1)
     tasks = _tasks(known, factors)
-    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **asked.options)
+    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **options.of_runs)
     wanted, chosen = {*scenario.owners.participants}, _spaced(scenario.owners.count)
     drawn = scenario.data.fresh(scenario.owners.whole, FRESH, streams)
     numbered = (rows for number, rows in enumerate(drawn or (), 1) if number in wanted)
@@ -234,54 +256,66 @@ def on_fresh_rows(known: Population, asked: Asked) -> GainForecast:
     for owner, (x, y) in enumerate(numbered):
         if owner not in chosen:
             continue
-        fresh, apart, _ = known_rows(scenario, (x, x, y, np.arange(len(y))))
-        judge = partial(_judged, known, asked, (fresh, apart), [each.models for each in learned])
+        fresh, fresh_design, _ = known_rows(scenario, (x, x, y, np.arange(len(y))))
+        models = [each.models for each in learned]
+        judge = partial(_judged, known, options, (fresh, fresh_design), models)
         by_owner.append(judge(owner, streams.generator("decision", "owner", owner + 1)))
     judged_on = f"{FRESH:,} fresh rows of each owner's law"
-    return _found(known, asked, chosen, by_owner, factors, "public", judged_on, RUNS)
+    return _found(
+        known, options, chosen, by_owner, factors, reads="public", judged_on=judged_on, runs=RUNS
+    )
 
 
 # At one owner.
 
 
-def at_the_owner(known: Population, asked: Asked, whose: str) -> GainForecast:
+def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
     """Judge by all rows of one owner, which joint models of substitutes have not seen."""
     scenario, owners = known.scenario, known.participants
     place = _place(known, whose)
     streams = Streams(scenario.run.seed)
-    own, at = scenario.read_data.own_rows(streams), 0
+    own, place_in_own = scenario.read_data.own_rows(streams), 0  # a file of this owner's rows
     if own is None:
         if known.asked.data.file is None:
             raise SpecError([Fault("data.own_path", "nothing", "allowed is a file of its rows")])
-        own, at = build_dataset(known.asked), place
+        own, place_in_own = build_dataset(known.asked), place
     if own.held_out_rows:
         own = _joined(own)
-    rows, design, _ = _rows_of(scenario, own, at)
-    factors = _factors(known, asked, HALVES)
+    rows, design, _ = _rows_of(scenario, own, place_in_own)
+    factors = _factors(known, options, HALVES)
     models, redraw = list[Array](), list[int]()
-    options = (scenario.owners.whole, scenario.all_records, streams.afresh())
-    advance = counted(asked.progress, "substitutes: redraws", HALVES)
-    for number, drawn in enumerate(scenario.read_data.redraws(HALVES, *options)):
+    layout = (scenario.owners.whole, scenario.all_records, streams.afresh())
+    advance = counted(options.progress, "substitutes: redraws", HALVES)
+    for number, drawn in enumerate(scenario.read_data.redraws(HALVES, *layout)):
         redrawn = population(known.asked, private=False, dataset=scenario.part(drawn))
         numbers = range(1 + number * FEW_RUNS, 1 + (number + 1) * FEW_RUNS)
         tasks = _tasks(redrawn, factors)
-        _, learned = redrawn.quick_runs.learned(tasks, numbers, workers=asked.workers)
+        _, learned = redrawn.quick_runs.learned(tasks, numbers, workers=options.workers)
         models.append(np.stack([each.models for each in learned]))
         redraw += [number] * FEW_RUNS
         advance(1)
-    together = np.concatenate(models, axis=1)
-    met = replace(known, dataset=own)
+    models_by_factor = np.concatenate(models, axis=1)
+    with_own_rows = replace(known, dataset=own)
     generator = streams.generator("decision", "owner", owners.numbers[place])
-    cv = CrossValidation.divided(rows, scenario.model.sigma, generator, own_best=asked.own_best)
+    cv = CrossValidation.divided(rows, scenario.model.sigma, generator, own_best=options.own_best)
     by_factor = [
         cv.judge(
-            _met(met, design, each, np.array(redraw)), records=len(rows), material=asked.material
+            _joint_models(with_own_rows, design, each, np.array(redraw)),
+            records=len(rows),
+            material=options.material,
         )
-        for each in together
+        for each in models_by_factor
     ]
     judged_on = f"all rows of this owner, {HALVES} redraws of the others' substitute rows"
     found = _found(
-        known, asked, [place], [by_factor], factors, "owner", judged_on, HALVES * FEW_RUNS
+        known,
+        options,
+        [place],
+        [by_factor],
+        factors,
+        reads="owner",
+        judged_on=judged_on,
+        runs=HALVES * FEW_RUNS,
     )
     level = found.owners[0].break_even
     return replace(found, together=None, break_even=level, release=False)
@@ -320,35 +354,41 @@ def _joined(dataset: Dataset) -> Dataset:
 # From public rows alone.
 
 
-def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForecast:
+def by_halves(known: Population, options: Asked, table: PublicTable) -> GainForecast:
     """Judge substitutes from one random half of the public rows on the other half, eight times."""
     scenario = known.scenario
     likeness = alike(table)
     sizes = trained_on(getattr(scenario.data, "held_out", 0.0), table.known.sizes)
-    factors, count = _factors(known, asked, HALVES), len(scenario.owners.participants)
+    factors, count = _factors(known, options, HALVES), len(scenario.owners.participants)
     usable = np.flatnonzero(~np.isnan(table.known.targets))
     streams = Streams(scenario.run.seed)
     halves, records = list[list[list[Gain]]](), np.zeros(0, dtype=np.int64)
-    advance = counted(asked.progress, "halves of the public rows", HALVES)
+    advance = counted(options.progress, "halves of the public rows", HALVES)
     for number in range(HALVES):
         generator = streams.generator("forecast", "half", number)
         order = generator.permutation(usable)
         first, other = np.split(order, [(len(order) + 1) // 2])
         drawn = scenario.part(table.dataset(_substitutes(first, sizes, generator)))
         plain = scenario.data.model_copy(update={"held_out": 0.0})
-        half = replace(known, scenario=scenario.model_copy(update={"data": plain}))
-        half = _on(half, drawn)
+        with_all_rows = replace(known, scenario=scenario.model_copy(update={"data": plain}))
+        on_half = _on(with_all_rows, drawn)
         records = np.array(drawn.records)
         numbers = range(1 + number * FEW_RUNS, 1 + (number + 1) * FEW_RUNS)
-        _, learned = half.quick_runs.learned(_tasks(half, factors), numbers, workers=asked.workers)
+        tasks = _tasks(on_half, factors)
+        _, learned = on_half.quick_runs.learned(tasks, numbers, workers=options.workers)
         judging = scenario.part(table.dataset([other[:MOST_JUDGING]] * len(sizes)))
-        fresh, apart, _ = _rows_of(scenario, judging, 0)
-        judge = partial(_judged, half, asked, (fresh, apart), [each.models for each in learned])
+        fresh, fresh_design, _ = _rows_of(scenario, judging, 0)
+        models = [each.models for each in learned]
+        judge = partial(_judged, on_half, options, (fresh, fresh_design), models)
         halves.append([judge(owner, generator) for owner in _some(records, generator)])
         advance(1)
     means = [
-        consortium_over_halves([[g[at] for g in half] for half in halves], asked.material, count)
-        for at in range(len(factors))
+        consortium_over_halves(
+            [[gains_of_owner[place] for gains_of_owner in half] for half in halves],
+            options.material,
+            count,
+        )
+        for place in range(len(factors))
     ]
     given = factors.index(1.0)
     found = gain_forecast(
@@ -357,7 +397,7 @@ def by_halves(known: Population, asked: Asked, table: PublicTable) -> GainForeca
         means,
         _budgets(known, factors),
         given,
-        material=asked.material,
+        material=options.material,
         reads="public",
         judged_on=f"{HALVES} random halves of {len(usable):,} public rows",
         runs=HALVES * FEW_RUNS,
@@ -396,12 +436,13 @@ def _spaced(count: int) -> list[int]:
     return [int(place) for place in np.rint(chosen)]
 
 
-def _factors(known: Population, asked: Asked, times: int) -> tuple[float, ...]:
+def _factors(known: Population, options: Asked, times: int) -> tuple[float, ...]:
     """Return the factors of budgets that are tried: 1 alone where more would take long."""
-    if not asked.break_even:
+    if not options.break_even:
         return (1.0,)
     finite = np.isfinite(np.asarray(known.problem.accountant.epsilon, dtype=float)).any()
     updates = times * len(FACTORS) * known.scenario.run.updates
+    # ``affordable`` returns 10 at least, however heavy the work: 11 says that it is light.
     light = affordable(known.scenario, known.dataset, updates, 11) > 10
     return FACTORS if known.problem.xi is not None and finite and light else (1.0,)
 
@@ -430,25 +471,29 @@ def _budgets(known: Population, factors: Sequence[float]) -> tuple[float, ...]:
 
 def _judged(
     known: Population,
-    asked: Asked,
-    fresh: tuple[OwnRows, Array],
+    options: Asked,
+    judging: tuple[OwnRows, Array],
     models: Sequence[Array],
     owner: int,
     generator: np.random.Generator,
 ) -> list[Gain]:
-    """Return an owner's gain at each budget, on fresh rows and what models multiply of these.
+    """Return an owner's gain at each budget, judged on rows that no model has seen.
 
     Parameters
     ----------
+    judging : OwnRows, array (m, p)
+        These rows, and what models multiply of them.
     models : sequence of array (J, p)
         Joint models of each budget.
     """
-    model, (rows_apart, apart) = known.scenario.model, fresh
+    model, (fresh, fresh_design) = known.scenario.model, judging
     rows, design, _ = _rows_of(known.scenario, known.dataset, owner)
-    judge = FreshRows.apart(rows, rows_apart, model.sigma, generator, own_best=asked.own_best)
+    judge = FreshRows.apart(rows, fresh, model.sigma, generator, own_best=options.own_best)
     return [
         judge.judge(
-            _met(known, design, each), joint_scores(model, apart, each), material=asked.material
+            _joint_models(known, design, each),
+            joint_scores(model, fresh_design, each),
+            material=options.material,
         )
         for each in models
     ]
@@ -456,10 +501,11 @@ def _judged(
 
 def _found(
     known: Population,
-    asked: Asked,
+    options: Asked,
     chosen: Sequence[int],
     by_owner: Sequence[Sequence[Gain]],
     factors: Sequence[float],
+    *,
     reads: Reads,
     judged_on: str,
     runs: int,
@@ -483,15 +529,15 @@ def _found(
                 budget if isfinite(budget) else None,
             )
         )
-    mine = [owner.gain for owner in owners]
-    means = [consortium([several[at] for several in by_owner]) for at in range(len(factors))]
+    as_asked = [owner.gain for owner in owners]
+    means = [consortium([several[place] for several in by_owner]) for place in range(len(factors))]
     found = gain_forecast(
         known.scenario,
-        mine,
+        as_asked,
         means,
         _budgets(known, factors),
         given,
-        material=asked.material,
+        material=options.material,
         reads=reads,
         judged_on=judged_on,
         runs=runs,

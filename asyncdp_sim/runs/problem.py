@@ -264,7 +264,7 @@ def _answered(
     if not algorithm.outside or algorithm.handles_gradients:
         return steps.answered_with(exact)
     if type(steps).answered_with is not Algorithm.answered_with or steps.local is not None:
-        raise SpecError([algorithm.undeclared("what owners answer with")])
+        raise SpecError([algorithm.undeclared_fault("what owners answer with")])
     return exact
 
 

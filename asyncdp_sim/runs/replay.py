@@ -53,6 +53,18 @@ _NAMES = (
     "predictions.", "warning_fields.",
 )  # fmt: skip
 """What begins so is worked out by linear algebra too, in whatever table or manifest it stands."""
+_MOST = 6
+"""Parts of a sweep that are listed one by one."""
+_SHA = "sha256:"
+"""What stands before a digest in a manifest, where a sweep is over files.
+
+:func:`_fields` also puts it before every path, to mark the values that are paths of files.
+"""
+_OF_ALL = {
+    "cpu_features": "on a processor with other features",
+    "mixed_versions": "by several versions (mixed_versions in manifest.json)",
+}
+"""Circumstances whose two values are not printed."""
 
 
 def other_kernels(directory: Path) -> dict[Path, str]:
@@ -94,6 +106,8 @@ def beyond_rounding(
     def apart_of(differs: Difference) -> float:
         folder = Path(differs.file).parent
         made_here = directory / folder not in kernels
+        # A cell that was made here must be equal. The files of the sweep itself (folder ".") hold
+        # figures of its cells, so that any cell's other kernel may explain their differences.
         if made_here and (folder != Path() or len(kernels) == 0):
             return inf
         return _apart(differs, largest_psi)
@@ -106,11 +120,15 @@ def beyond_rounding(
 def _apart(differs: Difference, largest_psi: Callable[[Path], float]) -> float:
     """Return a distance relative to the largest value; infinite where no kernel explains it."""
     file = Path(differs.file)
+    # A digest has no distance: what it is of is compared itself, number by number.
     if differs.place.startswith("fingerprints.") and differs.place.endswith((".models", ".curve")):
         return 0.0
     name = differs.place.removeprefix("summary.").removeprefix("asyncdp.")
+    # Linear algebra makes these figures wherever they stand, and all columns of some tables but
+    # their times, which the network makes.
     if not name.startswith(_NAMES) and (file.stem not in _TABLES or name.startswith("time")):
         return inf
+    # The rounding of ψ is relative to the largest value of its curve, not to its small last one.
     curve = largest_psi(file.parent) if name.startswith("psi") else 0.0
     largest = max(differs.largest, curve)
     return differs.distance / largest if largest > 0 else inf
@@ -124,11 +142,6 @@ def _largest_psi(folder: Path) -> float:
     return float(values[np.isfinite(values)].max())
 
 
-_MOST = 6
-"""Parts of a sweep that are listed one by one."""
-_SHA = "sha256:"
-
-
 def numbers_of(directory: Path, scenario: Scenario) -> list[int]:
     """Return which replicates a result is of.
 
@@ -137,11 +150,12 @@ def numbers_of(directory: Path, scenario: Scenario) -> list[int]:
     ResultError
         If the manifest does not say so.
     """
-    text: list[int] = read_manifest(directory, "summary")["replicates"]
-    if text[-1] > scenario.run.replicates:
-        problem = f"replicate {text[-1]} of {scenario.run.replicates} (manifest.json, replicates)"
+    replicates: list[int] = read_manifest(directory, "summary")["replicates"]
+    last, count = replicates[-1], scenario.run.replicates
+    if last > count:
+        problem = f"replicate {last} of {count} (manifest.json, replicates)"
         raise ResultError([Fault("", problem, "allowed is a result directory")], str(directory))
-    return text
+    return replicates
 
 
 @contextmanager
@@ -175,8 +189,8 @@ def made_again(
         folder = Path(temporary)
         places = _found(directory, manifest, raw, folder, stated)
         scenario = _scenario(directory, with_files(raw, lambda p: places.get(p, p)), allow_code)
-        text = manifest["scenario"]
-        differ = list(between("scenario.toml", described(scenario), text, "manifest"))
+        recorded = manifest["scenario"]
+        differ = list(between("scenario.toml", described(scenario), recorded, "manifest"))
         if len(differ) > 0:
             raise ReplayError(_said(directory, differ, manifest["versions"]))
         yield scenario, folder / "again"
@@ -195,11 +209,11 @@ def require_same(directory: Path, again: Path) -> list[str]:
     ReplayError
         If anything else differs, naming what and both values, in the order of a run.
     """
-    result = list(directories(directory, again))
+    differences = list(directories(directory, again))
     versions = read_manifest(directory)["versions"]
-    lines = [f"{directory} was made {item}" for item in _circumstances(versions, result)]
+    lines = [f"{directory} was made {item}" for item in _circumstances(versions, differences)]
     differ = sorted(
-        (item for item in result if not item.of_circumstances and not _of_gains(item)),
+        (item for item in differences if not item.of_circumstances and not _of_gains(item)),
         key=Difference.order,
     )
     if len(differ) == 0:
@@ -263,45 +277,39 @@ def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
 
 def _said(directory: Path, differ: Sequence[Difference], versions: object) -> str:
     rest = other_versions(versions)
-    made = "".join(f"; made with {name} {text}" for name, text in rest.items())
+    made = "".join(f"; made with {name} {version}" for name, version in rest.items())
     return f"{directory}: not reproduced: {in_words(differ)} differ{made}"
 
 
 def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[str]:
     """Yield what a result was made with, where that differs from what is here."""
-    yield from (f"with {name} {text}" for name, text in other_versions(versions).items())
-    keys = {
-        result.place.split(".")[0]: result for result in found if result.file == "manifest.json"
-    }
+    yield from (f"with {name} {version}" for name, version in other_versions(versions).items())
+    of_whole = [differs for differs in found if differs.file == "manifest.json"]
+    by_key = {differs.place.split(".")[0]: differs for differs in of_whole}
     for key in ("git_commit", "cpu_features", "blas_kernel", "mixed_versions"):
-        if key in keys:
-            yield _OF_ALL.get(key) or _made(key, keys[key])
-    complete = {(result.place, result.kept) for result in found if result.file == "manifest.json"}
+        if key in by_key:
+            yield _OF_ALL.get(key) or _made(key, by_key[key])
+    said = {(differs.place, differs.kept) for differs in of_whole}
     parts: dict[str, list[str]] = {}
-    for result in found:
-        place = "versions." * result.file.endswith(VERSIONS) + result.place
-        folder = str(Path(result.file).parent)
-        if result.of_circumstances and folder != "." and (place, result.kept) not in complete:
-            parts.setdefault(_made(place, result), []).append(folder)
+    for differs in found:
+        of_versions = differs.file.endswith(VERSIONS)
+        place = f"versions.{differs.place}" if of_versions else differs.place
+        folder = str(Path(differs.file).parent)
+        if differs.of_circumstances and folder != "." and (place, differs.kept) not in said:
+            parts.setdefault(_made(place, differs), []).append(folder)
     for made, folders in parts.items():
         yield f"in part {made} ({some_of(sorted(set(folders)), _MOST)})"
-
-
-_OF_ALL = {
-    "cpu_features": "on a processor with other features",
-    "mixed_versions": "by several versions (mixed_versions in manifest.json)",
-}
 
 
 def _made(place: str, differs: Difference) -> str:
     """Return how a result, or a part of a sweep, was made, from one place of its circumstances."""
     key, _, name = place.partition(".")
-    text = {"git_commit": "at commit", "blas_kernel": "with BLAS kernel"}.get(key)
+    made = {"git_commit": "at commit", "blas_kernel": "with BLAS kernel"}.get(key)
     if key == "versions" and name != "":
-        text = f"with {name}"
-    if text is None:
+        made = f"with {name}"
+    if made is None:
         return "by other versions, or elsewhere"
-    return f"{text} {differs.kept}, here {differs.again}"
+    return f"{made} {differs.kept}, here {differs.again}"
 
 
 def _fields(raw: Raw) -> dict[str, str]:
@@ -342,8 +350,9 @@ def _found(
             continue
         same = next((p for p in present if source_of(str(p)).sha256 == wanted), None)
         if same is None:
-            result = f"{present[0]} has SHA-256 {source_of(str(present[0])).sha256[:12]}…"
-            text = f"not reproduced: the data file differs ({result}, the manifest {wanted[:12]}…)"
+            digest = source_of(str(present[0])).sha256[:12]
+            both = f"{present[0]} has SHA-256 {digest}…, the manifest {wanted[:12]}…"
+            text = f"not reproduced: the data file differs ({both})"
             raise ReplayError(f"{directory}: {text}; give another file: {where}")
         at_last = same if same.name == name else _named(same, folder, number, name)
         places[path] = str(at_last.absolute())

@@ -35,7 +35,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
         faults += rules(scenario)
     faults += scenario.model.start_faults(algorithm.starts_at)
     faults += algorithm.faults(scenario.protocol)
-    faults += algorithm.reaches_for_gradients(scenario.numbers)
+    faults += algorithm.gradient_faults(scenario.numbers)
     if not any(fault.key.startswith(OF_BUDGETS) for fault in of_privacy):
         faults += algorithm.misfits(scenario) + scenario.privacy.listener.misfits(scenario)
     faults += wrong_length("owners.records", scenario.owners.records, scenario.owners.whole)

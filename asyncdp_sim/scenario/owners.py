@@ -91,6 +91,7 @@ _WHOLE = 60
 """Characters of a name that somebody may have meant."""
 _NEAR = 3
 """Names that a message lists beside an unknown one."""
+_NUMBER, _LIST, _TEXT, _TABLE = TAGS
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def shown(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(marked)
 
 
-def places(
+def places_of(
     key: str, given: Sequence[int | str], names: Sequence[str], numbers: Sequence[int]
 ) -> list[int]:
     """Return the places, from 0, of owners that are called by name or number.
@@ -175,12 +176,9 @@ def places(
         With one fault for each that there is not, with the nearest names.
     """
     matches, wrong, by_number = [], [], {number: place for place, number in enumerate(numbers)}
-    words = not any(map(_is_number, names))
     for entry in given:
         named = [place for place, name in enumerate(names) if name == entry]
-        number = (
-            entry if isinstance(entry, int) else int(entry) if words and _is_number(entry) else 0
-        )
+        number = _number_of(entry, names)
         if len(named) > 1:
             whose = ", ".join(str(numbers[place]) for place in named[:_NEAR])
             remedy = f"several owners are called so: allowed are their numbers, {whose}"
@@ -197,6 +195,15 @@ def places(
     if len(wrong) > 0:
         raise SpecError(wrong)
     return sorted(matches)
+
+
+def _number_of(entry: int | str, names: Sequence[str]) -> int:
+    """Return the owner's number that an entry is, or 0: no owner has that number."""
+    if isinstance(entry, int):
+        return entry
+    if not _is_number(entry) or any(map(_is_number, names)):
+        return 0
+    return int(entry)
 
 
 def _nearest(given: str, names: Sequence[str], numbers: Sequence[int]) -> str:
@@ -251,14 +258,14 @@ class LognormalCounts(Spec):
 
 def _how_given(value: object) -> str:
     if isinstance(value, list | tuple):
-        return TAGS[1]
-    return TAGS[3] if isinstance(value, Mapping | LognormalCounts) else TAGS[0]
+        return _LIST
+    return _TABLE if isinstance(value, Mapping | LognormalCounts) else _NUMBER
 
 
 Records = Annotated[
-    Annotated[Count, Tag(TAGS[0])]
-    | Annotated[Several[Count], Tag(TAGS[1])]
-    | Annotated[LognormalCounts, Tag(TAGS[3])],
+    Annotated[Count, Tag(_NUMBER)]
+    | Annotated[Several[Count], Tag(_LIST)]
+    | Annotated[LognormalCounts, Tag(_TABLE)],
     Discriminator(_how_given),
 ]
 
@@ -272,13 +279,39 @@ Called = Annotated[
 
 
 Judging = Annotated[
-    Annotated[Literal["everybody"], Tag(TAGS[0])] | Annotated[Called, Tag(TAGS[1])],
+    Annotated[Literal["everybody"], Tag(_NUMBER)] | Annotated[Called, Tag(_LIST)],
     Discriminator(one_or_several),
 ]
 
 
 class Owners(Spec):
-    """The owners that take part."""
+    """The owners that take part.
+
+    Where ``numbers`` is set, lists are for participants, except ``records``, which is for all
+    owners.
+
+    Attributes
+    ----------
+    count : int
+        N: number of owners; where ``numbers`` is set, number of participants.
+    records : int, tuple of int or LognormalCounts, optional
+        n_i: number of records of each owner; None where the data decide.
+    names : tuple of str, optional
+        Names of the owners; None where they have numbers alone, or a column of the data names them.
+    only : tuple of int or str, optional
+        Names or numbers of the owners that take part; None once these are found, or if all do.
+    without : tuple of int or str, optional
+        Names or numbers of the owners that do not take part; None if ``only`` is set.
+    score_on : "everybody" or tuple of int or str, optional
+        Owners whose records count in f, θ* and ψ in addition to the participants'.
+    numbers : tuple of int, optional
+        Numbers of the participants, ascending, from 1; None where all take part.
+    of : int, optional
+        Total number of owners; set together with ``numbers``.
+    counted : "in-each-cell", optional
+        Written in sweeps whose ``count`` is for the base alone: cells with other data or names
+        count their owners.
+    """
 
     count: Count
     records: Records | None = None
@@ -307,8 +340,8 @@ class Owners(Spec):
         return tuple(range(1, self.count + 1)) if self.numbers is None else self.numbers
 
     @property
-    def named(self) -> bool:
-        """Whether some are still called by what they are to be found by."""
+    def unresolved(self) -> bool:
+        """Whether owners are still to be found by names or lists: only, without or score_on."""
         judges = self.score_on if isinstance(self.score_on, tuple) else ()
         called = self.only is not None or self.without is not None
         return called or any(isinstance(judge, str) for judge in judges)
@@ -326,7 +359,7 @@ class Owners(Spec):
             key, called = "only", self.only
         if called is None:
             return list(range(self.count))
-        result = places(f"owners.{key}", called, names, self.participants)
+        result = places_of(f"owners.{key}", called, names, self.participants)
         if key == "only":
             return result
         rest = sorted(set(range(self.count)) - set(result))
@@ -337,7 +370,7 @@ class Owners(Spec):
 
     @property
     def judging(self) -> tuple[int, ...]:
-        """The numbers of owners by whose records models are judged, once nobody is `named`."""
+        """The numbers of the owners whose records judge models; not known while `unresolved`."""
         if self.score_on == "everybody":
             return tuple(range(1, self.whole + 1))
         return tuple(sorted({*self.participants, *self._judges(())}))
@@ -347,7 +380,7 @@ class Owners(Spec):
         value = self.score_on if isinstance(self.score_on, tuple) else ()
         absent = {*range(1, self.whole + 1)} - {*self.participants}
         called = [entry for entry in value if entry not in absent]
-        result = places("owners.score_on", called, names, self.participants)
+        result = places_of("owners.score_on", called, names, self.participants)
         here = (self.participants[place] for place in result)
         return tuple(sorted({*here, *(absent & {*value})}))
 

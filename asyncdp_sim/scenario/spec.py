@@ -172,7 +172,7 @@ class Scenario(ScenarioFacts):
     def _taking_part(self) -> "Scenario":
         """Return the scenario of those who take part alone: its lists are theirs."""
         owners = self.owners
-        if not owners.named:
+        if not owners.unresolved:
             return self
         names = self.names_read()
         chosen = owners.chosen(names)

@@ -512,7 +512,7 @@ class Averaging(AlgorithmSpec):
 
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
-        return self.answers_more_than_once(scenario)
+        return self.repeated_answer_faults(scenario)
 
     @override
     def steps(self, setting: Setting) -> AveragingSteps:

@@ -38,9 +38,13 @@ def beyond_one_step(scenario: Any) -> Iterator[Fault]:
     privacy = scenario.privacy
     steps = str(scenario.algorithm.gradients_per_answer)
     if privacy.hides and privacy.on_trust:
+        # A stated bound is believed of gradients at the models that are sent. An owner's own steps
+        # lead to others, at which nobody has checked it; clip and domain hold at every model.
         remedy = "allowed with local steps: clip or domain; nobody watches a bound on the way"
         yield Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), remedy)
     if len(privacy.prices(scenario.owners.count)) > 0:
+        # A price per answer is the ε of one gradient; an answer of E gradients would cost E times
+        # as much.
         remedy = "allowed with local steps is answers: a price is of one gradient"
         yield Fault("privacy.budget.per_answer", steps, remedy)
 
@@ -48,22 +52,31 @@ def beyond_one_step(scenario: Any) -> Iterator[Fault]:
 class AlgorithmSpec(Variant):
     """An algorithm as a scenario names it."""
 
+    # Where it runs, and what an update is made of.
     updates_of: ClassVar[tuple[UpdateOf, ...]]
     """The kinds of update of the protocols that it runs on."""
+    answers_per_update: ClassVar[int | None] = 1
+    """How many answers make one update; None where the protocol decides each time."""
     one_model: ClassVar[bool]
     """Whether owners keep no models of their own, so that every query is the central model."""
+    sums_suffice: ClassVar[bool] = False
+    """Whether an update needs only Σ n_i Q_i and the set of owners that answered."""
+
+    # What an answer depends on.
     looks_at_models: ClassVar[bool]
     """Whether answers depend on the model that was sent, so that its age matters."""
-    obfuscates: ClassVar[bool]
-    """Whether the algorithm itself obfuscates answers, which is no differential privacy."""
     answers_once: ClassVar[bool] = False
     """Whether an owner draws one noisy answer, from which it computes all that it sends later."""
     averages_once: ClassVar[bool] = False
     """Whether owners send only means of vectors, each linear in one owner's only answer."""
     averages_alone: ClassVar[bool] = False
     """Whether one of two nodes that meet may receive the other's vector while its own is lost."""
-    step_field: ClassVar[str] = "step"
-    """Name of the field that sets the length of steps, which advice may choose."""
+    sample: ClassVar[int | None] = None
+    """Number of records that an answer is computed from; None is all records of its owner."""
+
+    # What noise has to hide.
+    obfuscates: ClassVar[bool]
+    """Whether the algorithm itself obfuscates answers, which is no differential privacy."""
     xi: ClassVar[float | None] = None
     """Ξ of an answer that is no gradient; None where it follows from model and sensitivity."""
     handles_gradients: ClassVar[bool] = False
@@ -71,16 +84,14 @@ class AlgorithmSpec(Variant):
 
     No proof covers its answers then. Otherwise it receives noisy answers only.
     """
-    answers_per_update: ClassVar[int | None] = 1
-    """How many answers make one update; None where the protocol decides each time."""
-    sample: ClassVar[int | None] = None
-    """Number of records that an answer is computed from; None is all records of its owner."""
+
+    # Its steps.
+    step_field: ClassVar[str] = "step"
+    """Name of the field that sets the length of steps, which advice may choose."""
     needs_shares: ClassVar[bool] = False
     """Whether its steps need each owner's share of the updates."""
     needs_lateness: ClassVar[bool] = False
     """Whether its steps need the law of the staleness of each owner's answers."""
-    sums_suffice: ClassVar[bool] = False
-    """Whether an update needs only Σ n_i Q_i and the set of owners that answered."""
     mean_step: ClassVar[float | None] = None
     """Length of the mean step along ∇f of an update with fresh answers; None if there is none."""
     treats_updates_alike: ClassVar[bool] = False
@@ -114,9 +125,9 @@ class AlgorithmSpec(Variant):
         """The value of :attr:`step_field`: ρ, c_1, α or η."""
         return float(getattr(self, self.step_field))
 
-    def with_step(self, step: float) -> Self:
+    def with_step(self, value: float) -> Self:
         """Return the same algorithm with this value of :attr:`step_field`."""
-        return self.model_copy(update={self.step_field: step})
+        return self.model_copy(update={self.step_field: value})
 
     def step_of(self, n_owners: int, updates: int, sigma: float) -> float | None:
         """Return the step Nρ/(T²σ) of N owners, T updates and σ; None for other algorithms."""
@@ -154,7 +165,7 @@ class AlgorithmSpec(Variant):
         )
         return [*faults, Fault("algorithm.batch", str(self.sample), remedy)]
 
-    def undeclared(self, what: str) -> Fault:
+    def undeclared_fault(self, what: str) -> Fault:
         """Return the fault of an algorithm from outside that decides ``what`` without a mark."""
         remedy = (
             f"it decides {what}: allowed from outside with handles_gradients = True, and its label "
@@ -162,7 +173,7 @@ class AlgorithmSpec(Variant):
         )
         return Fault("algorithm.kind", repr(self.kind), remedy)
 
-    def reaches_for_gradients(self, numbers: int) -> list[Fault]:
+    def gradient_faults(self, numbers: int) -> list[Fault]:
         """Return a fault for each property of answers that an algorithm from outside decides.
 
         These properties matter before noise is added. A model has ``numbers`` numbers. What its
@@ -177,9 +188,9 @@ class AlgorithmSpec(Variant):
             "that answers are drawn once": self.answers_once,
             "over which records answers are": self.sample is not None,
         }
-        return [self.undeclared(decision) for decision, does in decided.items() if does]
+        return [self.undeclared_fault(decision) for decision, does in decided.items() if does]
 
-    def answers_more_than_once(self, scenario: Any) -> list[Fault]:
+    def repeated_answer_faults(self, scenario: Any) -> list[Fault]:
         """Return a fault if a budget is for several answers, since an owner answers only once."""
         privacy, n_owners = scenario.privacy, scenario.owners.count
         if len(privacy.faults(n_owners, scenario.model)) > 0:  # the budget is not known then
@@ -229,5 +240,6 @@ class GossipKind(AlgorithmSpec):
         return n_owners * (self.rho or 0.0) / (updates**2 * sigma)
 
     @override
-    def with_step(self, step: float) -> Self:
-        return self.model_copy(update={"rho": step, "step": None})
+    def with_step(self, value: float) -> Self:
+        """Return the same algorithm with this ρ, whichever of ρ and the step was set."""
+        return self.model_copy(update={"rho": value, "step": None})

@@ -252,7 +252,7 @@ class NoisyStatistics(AlgorithmSpec):
         if not model.quadratic:
             remedy = f"algorithm {self.kind} solves least squares: allowed is ridge"
             faults.append(Fault("model.kind", repr(model.kind), remedy))
-        return [*faults, *self.answers_more_than_once(scenario), *self._unscaled(privacy)]
+        return [*faults, *self.repeated_answer_faults(scenario), *self._unscaled(privacy)]
 
     def _unscaled(self, privacy: Any) -> Iterator[Fault]:
         """Yield faults of a ``privacy`` for which answers of second moments are not scaled."""

@@ -61,10 +61,16 @@ def contraction(
     central_step : str
         "proof" or "text".
     """
+    # An update of owner i reads θ̄ = (θ_L + θ_i)/2 and sets θ_L to central θ̄ and θ_i to own θ̄, each
+    # model as its distance to the optimum. pull = ρ/(2T²) is the step of the regularisation in it,
+    # and step/N that of the gradient of an owner's records, n_i/n being 1/N.
     pull = step * sigma / (2 * n_owners)
     central = 1 - pull * (1 if central_step == "proof" else 2 * (n_owners - 1) / n_owners)
     own = 1 - pull - step * (curvature - sigma) / n_owners
+    # Each owner is chosen with probability 1/N, else its model stays: in the mean over i, what is
+    # left of θ_i itself is 1 − 1/N + own/(2N). So a difference θ_i − θ_j shrinks too.
     apart = 1 - (1 - own / 2) / n_owners
+    # The rows are the new θ_L and the new mean of all θ_i, by the old ones.
     common = np.linalg.eigvals(
         np.array([[central / 2, central / 2], [own / (2 * n_owners), apart]])
     )
@@ -97,8 +103,8 @@ def mean_update(n_nodes: int, edges: Sequence[Edge], shares: Sequence[float] | A
     size = count("n_nodes", n_nodes, 2)
     chance = probabilities("shares", shares)
     ends = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    apart = np.all(ends[:, 0] != ends[:, 1])
-    if len(ends) != len(chance) or not apart or ends.min() < 0 or ends.max() >= size:
+    distinct = np.all(ends[:, 0] != ends[:, 1])
+    if len(ends) != len(chance) or not distinct or ends.min() < 0 or ends.max() >= size:
         raise refused("edges", list(edges), f"one pair of nodes from 0 to {size - 1} per share")
     mean = np.eye(size)
     a, b = ends.T
@@ -138,7 +144,9 @@ def ring(n_owners: int) -> float:
 
 
 def smallest_entry(matrix: Array) -> float:
-    """Return ρ, the smallest nonzero entry of a doubly stochastic matrix B; 1/S for B = 11ᵀ/S.
+    """Return the smallest nonzero entry of a doubly stochastic matrix B; 1/S for B = 11ᵀ/S.
+
+    The analysis of several servers calls it ρ; it is not the ρ of steps.
 
     Parameters
     ----------
@@ -178,7 +186,7 @@ def disagreement_left(matrices: Sequence[Array]) -> float:
     SpecError
         If they are none such, or together leave servers apart.
     """
-    smallest_entry(np.mean(matrices, axis=0))
+    smallest_entry(np.mean(matrices, axis=0))  # for its checks: all together connect the servers
     product = np.eye(len(matrices[0]))
     for matrix in matrices:
         product = doubly_stochastic(matrix) @ product

@@ -16,7 +16,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability.kind import Diurnal, Outages
 from asyncdp_sim.network.channels.kind import GilbertElliott, IndependentLosses
 from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean_attempts
-from asyncdp_sim.theory.predict.channels import access
+from asyncdp_sim.theory.predict.channels import channel_use
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import staleness
@@ -185,7 +185,7 @@ def _stated(facts: Facts) -> Iterator[Prediction]:
 def _traffic(facts: Facts) -> Iterator[Prediction]:
     """How many updates per unit, and what becomes of requests and answers."""
     alone = facts.shared and not facts.dependent  # owners that contend each on their own
-    for prediction in access(facts) if alone else facts.predictions():
+    for prediction in channel_use(facts) if alone else facts.predictions():
         if prediction.quantity == "throughput" and facts.buffered:
             yield replace(prediction, value=None, reason=facts.buffered, low=None, high=None)
         else:

@@ -61,10 +61,13 @@ class Load:
         the same.
     delay : float or None
         Mean time of every job without its airtime; None where owners' differ.
-    can_lose_messages, not_poisson, slow : str
-        Why a message may not arrive, or its owner wait, for other reasons than the channel's; why
-        ticks are no Poisson process; why answers do not begin at ticks of owners idle until then.
-        Empty where they do.
+    can_lose_messages : str
+        Why a message may not arrive, or its owner wait, for other reasons than the channel's; empty
+        if not so.
+    not_poisson : str
+        Why ticks are no Poisson process; empty if not so.
+    slow : str
+        Why answers do not begin at ticks of owners idle until then; empty if not so.
     """
 
     n_owners: int
@@ -144,7 +147,8 @@ def _slow(facts: Facts) -> str:
 
 LARGEST = 600
 """States of the chain that is solved at most."""
-SURE = 1e-9
+NEGLIGIBLE = 1e-9
+"""Probability that an answer is given up, up to which the chain without that end is taken."""
 NOT_SHARED = "owners share no channel"
 
 
@@ -335,11 +339,13 @@ class DcfTheory(ChannelTheory):
         asked = load.n_owners, channel.window, channel.doublings
         if dcf.states(*asked) > LARGEST:
             about = self.approximate(load).success_rate
-            no_formula_if(f"of so many states only Bianchi's approximation is known, {about:.3g}")
+            reason = f"of so many states only Bianchi's approximation is known, {about:.3g}"
+            raise NoFormulaError(reason)
         times = channel.slot, load.airtime, channel.after_success, channel.after_collision
         result = dcf.exact(*asked, frozen=channel.counting == "frozen").access(*times)
-        if load.attempts > 1 and (1 - result.success_probability) ** load.attempts > SURE:
-            no_formula_if(f"answers may be given up after {load.attempts} attempts")
+        given_up = (1 - result.success_probability) ** load.attempts
+        if load.attempts > 1 and given_up > NEGLIGIBLE:
+            raise NoFormulaError(f"answers may be given up after {load.attempts} attempts")
         return result
 
     @override
@@ -404,10 +410,11 @@ class BottleneckTheory(ChannelTheory):
     @override
     def doubt(self, load: Load) -> str:
         random = "" if load.saturated else load.not_poisson or load.unequal
-        differ = "owners' times differ" if load.delay is None else ""
-        differ = "all jobs take the same time" if load.job is not None else differ  # a period
+        times = "owners' times differ" if load.delay is None else ""
+        if load.job is not None:  # answers then repeat with a period
+            times = "all jobs take the same time"
         full = ENDLESS if load.overlap and load.offered >= 1 else ""
-        return load.can_lose_messages or random or differ or full
+        return load.can_lose_messages or random or times or full
 
     @override
     def through(self, load: Load) -> RandomAccess:
@@ -527,7 +534,7 @@ def theory_of(channel: Channel) -> ChannelTheory:
 BROKEN_OFF = "answers that are broken off are not of one length"
 
 
-def access(facts: Facts) -> Iterator[Prediction]:
+def channel_use(facts: Facts) -> Iterator[Prediction]:
     """Yield throughput, collisions and load of a channel that owners contend for."""
     channel, airtime = facts.network.channel, facts.network.airtime
     if airtime is not None:
@@ -561,7 +568,7 @@ def unspent(facts: Facts) -> RandomAccess:
     """Return the same for a network whose budgets last for ever."""
     channel, protocol = facts.network.channel, facts.network.protocol
     if channel.contended is not None and not protocol.always_served:
-        no_formula_if(f"the formula is for protocol push, not {protocol.kind}")
+        raise NoFormulaError(f"the formula is for protocol push, not {protocol.kind}")
     return theory_of(channel).access(load_of(facts))
 
 
@@ -618,7 +625,7 @@ def access_curve(facts: Facts) -> AccessCurve:
 
     Networks that differ in the rate of their clocks alone have equal curves.
     """
-    unspent(facts)
+    unspent(facts)  # for its error: where it has no formula, there is no curve
     network = facts.network
     no_formula_if(theory_of(network.channel).dependence(overlap=True) if facts.overlap else "")
     return _curve(network, None if facts.overlap else facts.n_owners)
@@ -642,7 +649,8 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     no_formula_if("whatever is sent survives" if shared.queues else "")
     no_formula_if(BROKEN_OFF if shared.breaks_off else "")
     channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
-    theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))  # where there is a formula
+    # For its error alone: a channel without a formula at one load has no curve.
+    theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))
     return AccessCurve(channel, airtime, n_owners)
 
 

@@ -259,8 +259,10 @@ def test_a_network_alone_has_owners_and_figures_of_the_run() -> None:
         assert isinstance(axes, Axes)
         said = axes.figure.get_supxlabel().replace("\n", " ")
         assert said == "Order and times alone: nothing is learned, and no record is read."
-    with pytest.raises(ad.ResultError, match=r"ad\.simulate\(…, events=True\)"):
-        ad.simulate(scenario, events=False).plot.spacetime()
+    bare = ad.simulate(scenario, events=False)
+    for read in (bare.plot.spacetime, lambda: bare.events):
+        with pytest.raises(ad.ResultError, match=r"ad\.simulate\(…, events=True\)"):
+            read()
     with pytest.raises(ad.ResultError, match=r"a result without events; .*\(Python: events=True\)"):
         ad.run(scenario).plot.spacetime()
 

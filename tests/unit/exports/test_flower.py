@@ -22,7 +22,7 @@ from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
 from tests.one_in import one_in
 from tests.unit.exports.banks import BANKS, banks, north
-from tests.unit.exports.world import FakeOwner, World, fake_world
+from tests.unit.exports.world import FakeOwner, Reply, World, fake_world
 
 ROUNDS = {"protocol": {"kind": "rounds"}}
 PUSH = {"protocol": {"kind": "push"}}
@@ -68,6 +68,14 @@ def test_a_client_reads_what_the_simulation_reads(scenario, tmp_path, changes):
         np.testing.assert_allclose(read[0], x, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(read[1], y)
         assert len(y) == owner["records"]
+
+
+def test_a_client_reads_a_charset_that_is_declared_with_its_byte_order_mark(scenario, tmp_path):
+    plan = plan_of(scenario.replace(data={"charset": "utf-8-sig"}), 1.0)
+    assert plan["data"]["charset"] == "utf-8-sig"
+    owner = plan["owners"][0]
+    _, y, _ = table.read(str(tmp_path / f"{owner['name']}.csv"), owner, plan["data"])
+    assert len(y) == owner["records"]
 
 
 @one_in(2, "scale", [0.1, 1.0, 1e6, 1e200])
@@ -310,6 +318,24 @@ def test_a_node_that_is_started_again_takes_the_place_of_the_first(scenario, tmp
     assert complete
     assert model["owners"]["north"]["answers"] == owners[0].charged
     assert any(at > 7 for at, node, query in world.sent if node == 300 and query)
+
+
+@PROTOCOLS
+def test_an_answer_to_the_introductory_question_stops_no_server(scenario, tmp_path, changes):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 12}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+
+    def eager(point: np.ndarray | None) -> Reply | None:
+        reply = owners[0](point)
+        return {"answer": [9.0] * plan["size"], **reply} if point is None else reply
+
+    world.parties[100] = eager
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    assert model["updates"] == 12
+    assert sum(owner["answers"] for owner in model["owners"].values()) == sum(
+        owner.charged for owner in owners.values()
+    )
 
 
 def test_a_tick_just_before_a_reply_finds_the_server_busy(scenario, tmp_path):

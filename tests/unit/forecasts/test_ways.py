@@ -1,4 +1,4 @@
-"""Gains of owners, in three ways, on laws of which the truth is known."""
+"""Gains of owners, in four ways, on laws of which the truth is known."""
 
 import json
 from dataclasses import replace

@@ -20,7 +20,7 @@ from asyncdp_sim.forecasts.advice.market import buy
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.scenario.owners import LONGEST, places, shown
+from asyncdp_sim.scenario.owners import LONGEST, places_of, shown
 from asyncdp_sim.sentences import forecast as words
 from tests import scenes
 
@@ -57,20 +57,20 @@ def test_names_that_are_cut_alike_have_their_place_behind_them():
 
 def test_a_name_is_found_by_itself_and_else_by_its_number():
     names = ("10", "2", "North")
-    assert places("owners.only", ["2", 1, "North"], names, (1, 2, 3)) == [0, 1, 2]
-    assert places("owners.only", ["3", "B"], ("A", "B", "C"), (1, 2, 3)) == [1, 2]
+    assert places_of("owners.only", ["2", 1, "North"], names, (1, 2, 3)) == [0, 1, 2]
+    assert places_of("owners.only", ["3", "B"], ("A", "B", "C"), (1, 2, 3)) == [1, 2]
     with pytest.raises(SpecError, match=r"owners.only: given '3'; some of the names: 10, 2, Nort"):
-        places("owners.only", ["3"], names, (1, 2, 3))
+        places_of("owners.only", ["3"], names, (1, 2, 3))
     with pytest.raises(SpecError, match=r"owners.only: given 'Nort'; nearest names: North$"):
-        places("owners.only", ["Nort"], names, (1, 2, 3))
+        places_of("owners.only", ["Nort"], names, (1, 2, 3))
     with pytest.raises(SpecError, match=r"given 'zzz'; some of the names: 10, 2, North$"):
-        places("owners.only", ["zzz"], names, (1, 2, 3))
+        places_of("owners.only", ["zzz"], names, (1, 2, 3))
     with pytest.raises(SpecError, match="allowed are owner numbers 1 to 3: these owners have no"):
-        places("owners.only", ["A"], (), (1, 2, 3))
+        places_of("owners.only", ["A"], (), (1, 2, 3))
     with pytest.raises(SpecError, match="given owner 1 twice; allowed is every owner once"):
-        places("owners.only", [1, "10"], names, (1, 2, 3))
+        places_of("owners.only", [1, "10"], names, (1, 2, 3))
     with pytest.raises(SpecError, match="several owners are called so: allowed are their numbers"):
-        places("owners.only", ["A"], ("A", "A"), (1, 2))
+        places_of("owners.only", ["A"], ("A", "A"), (1, 2))
 
 
 @pytest.mark.parametrize(

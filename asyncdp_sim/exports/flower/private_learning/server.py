@@ -41,6 +41,7 @@ class Party:
 
     name: str
     most: int
+    """K_i: answers that its budget allows, in all runs of the plan."""
     answers: int = 0
     """Received in all runs of the plan, whatever its ledger says."""
     node: int | None = None
@@ -48,7 +49,9 @@ class Party:
     """What its ledger has left, as it says itself."""
     refused: str = ""
     gaps: list[float] = field(default_factory=list)
+    """Seconds between its next ticks, as its last reply announced them."""
     ticks: deque[float] = field(default_factory=deque)
+    """Times of its next ticks, in seconds of the link's clock."""
 
     @property
     def spent(self) -> bool:
@@ -102,15 +105,27 @@ class AsyncStrategy:
         self.parties = [Party(each["name"], each["answers"]) for each in plan["owners"]]
         for party in self.parties:
             party.answers = self._saved["answers"].get(party.name, 0)
+        # Queries under way, by the id of their message.
         self._sent: dict[str, Sent] = {}
+        # Which owner each node says it speaks for; a node outside is a stranger.
         self._owner_of: dict[int, int] = {}
+        # Failures and refusals of a node in a row.
         self._fails: dict[int, int] = {}
-        self._again: dict[int, float] = {}
+        # When a node that has failed or refused may be asked again.
+        self._ask_again_at: dict[int, float] = {}
+        # Owners whose clocks have ticked and that are not asked yet, in the order of their ticks.
         self._queue: deque[int] = deque()
+        # The last warning of each subject, so that it is not logged twice in a row.
         self._warned: dict[str, str] = {}
+        # When clocks began to tick: all owners had connected, or the wait was over.
         self.begun: float | None = None
-        self._first, self._started = self.k, link.now()
-        self._able = self._reported = link.now()  # when an owner could answer, and the last line
+        # Updates made before this run, from which its pace is counted.
+        self._first = self.k
+        self._started = link.now()
+        # When an owner that can answer was last there.
+        self._last_able_at = link.now()
+        # When progress was last logged.
+        self._reported = link.now()
 
     @property
     def k(self) -> int:
@@ -118,9 +133,13 @@ class AsyncStrategy:
         return self.learner.state["k"]
 
     def start(self) -> bool:
-        """Learn until T updates are made or no owner can answer; return whether that was its end.
+        """Learn to the end, which is logged and stands in ``model.json``.
 
-        The end is logged, and stands in ``model.json``.
+        Returns
+        -------
+        bool
+            True if T updates are made or all budgets are spent; False if no owner with budget
+            could answer for ``wait`` seconds, so that a later run may go on.
         """
         (self._folder / "model.json").unlink(missing_ok=True)  # it would be of an earlier run
         LOG.info("starts at update %d of %d", self.k, self.plan["updates"])
@@ -131,7 +150,7 @@ class AsyncStrategy:
             self._query(there)  # first: until now, these replies were under way
             self._take_replies(replies)
             if any(party.node in there and party.is_able for party in self.parties):
-                self._able = self.link.now()
+                self._last_able_at = self.link.now()
         complete = ending != _NOBODY
         owners = {
             party.name: {"status": party.status(), "answers": party.answers, "of": party.most}
@@ -150,7 +169,7 @@ class AsyncStrategy:
             return "all updates are made"
         if all(party.spent for party in self.parties):
             return "no owner has budget left"
-        over = self.begun is not None and self.link.now() - self._able >= self.wait
+        over = self.begun is not None and self.link.now() - self._last_able_at >= self.wait
         return _NOBODY if over else ""
 
     def _askable(self, there: set[int]) -> list[int]:
@@ -161,11 +180,12 @@ class AsyncStrategy:
     def _next_time(self, there: set[int]) -> float:
         """Return when there is something to do, whether or not a reply arrives."""
         times = [sent.at + self.plan["patience"] for sent in self._sent.values()]
-        times += [self._again[node] for node in self._strangers(there) if node in self._again]
+        again = self._ask_again_at
+        times += [again[node] for node in self._strangers(there) if node in again]
         if self.begun is None:
             return min([self._started + self.wait, *times])
         times += [self.parties[owner].ticks[0] for owner in self._askable(there)]
-        return min([self._able + self.wait, *times])
+        return min([self._last_able_at + self.wait, *times])
 
     def _has_begun(self) -> bool:
         """Begin once all owners have connected, or ``wait`` is over; return whether that is so."""
@@ -203,7 +223,7 @@ class AsyncStrategy:
     def _query(self, there: set[int]) -> None:
         """Ask strangers who they are, and send queries: in a round, or when clocks have ticked."""
         for node in self._strangers(there):
-            if self._again.get(node, 0.0) <= self.link.now():
+            if self._ask_again_at.get(node, 0.0) <= self.link.now():
                 self._send(node)
         if not self._has_begun():
             return
@@ -244,6 +264,8 @@ class AsyncStrategy:
     def _take(self, sent: Sent, reply: dict) -> None:
         """Take a reply; an empty one is a failure, whose answer may be charged and is lost."""
         now, answer = self.link.now(), np.array(reply.get("answer", []))
+        # 1. An answer counts if it was asked for and is a vector of the model's size. A reply for
+        #    an owner that the plan does not have counts as none.
         answered = (
             sent.owner is not None
             and answer.shape == (self.plan["size"],)
@@ -251,22 +273,27 @@ class AsyncStrategy:
         )
         if reply.get("owner", sent.owner) not in (sent.owner, *range(len(self.parties))):
             reply = {}
+        # 2. Every query to an owner is logged, whether or not it was answered.
         if sent.owner is not None:
             start, name = self._saved["start"], self.parties[sent.owner].name
             received = f"{now - start:.6f}" if answered else ""
             with self._log.open("a", encoding="utf-8") as file:
                 file.write(f"{name},{sent.at - start:.6f},{received}\n")
+        # 3. A second node of an owner is not listened to.
         if "owner" in reply and not self._is_its_node(int(reply["owner"]), sent.node):
             return
         unknown = Party(f"node {sent.node}", 0)
         party = next((party for party in self.parties if party.node == sent.node), unknown)
+        # 4. A refusal, or a query without an answer: the node is asked again later.
         if "left" not in reply or (sent.owner is not None and not answered):
             self._fail(sent.node, party, reply)
             return
-        self._again.pop(sent.node, None)
+        # 5. What the ledger has left, and the next ticks.
+        self._ask_again_at.pop(sent.node, None)
         party.left, party.refused = int(reply["left"]), ""
         party.gaps = list(reply.get("gaps", [np.inf]))
         party.tick_from(now)
+        # 6. The answer enters the model, which is saved before anything else is asked.
         if answered and party is self.parties[sent.owner]:
             party.answers += 1
             self._fails.pop(sent.node, None)
@@ -276,6 +303,7 @@ class AsyncStrategy:
             self._save()
             if self.k > before:
                 self._report()
+        # 7. A ledger that has charged fewer answers than arrived is not the one that paid for them.
         if party.left > party.most - party.answers:
             text = "has charged fewer answers than arrived: a second or a restored ledger"
             self._warn(f"{party.name}'s ledger", f"{party.name} {text}")
@@ -297,7 +325,7 @@ class AsyncStrategy:
         """Ask a node later again that refuses, or from which nothing came."""
         fails = self._fails[node] = self._fails.get(node, 0) + 1
         pause = min(FIRST_PAUSE * 2.0 ** min(fails - 1, 50), LONGEST_PAUSE)
-        self._again[node] = self.link.now() + pause
+        self._ask_again_at[node] = self.link.now() + pause
         if "refused" in reply:
             party.refused = REASONS[int(reply["refused"]) % len(REASONS)]
             party.left = 0 if party.refused == "spent" else party.left

@@ -26,8 +26,8 @@ class TableError(Exception):
 
 def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, int]:
     """Return features (n, p), targets (n,), and how many records are void: those are all 0."""
-    kept, columns = set(owner["held_out"]), data["columns"]
-    rows = [row for place, row in enumerate(_rows(path, owner, data)) if place not in kept]
+    held_out, columns = set(owner["held_out"]), data["columns"]
+    rows = [row for place, row in enumerate(_rows(path, owner, data)) if place not in held_out]
     if len(rows) != owner["records"]:
         raise TableError(f"the table has {len(rows)} records, the plan {owner['records']}")
     x = np.array([[v for each in columns for v in _coded(row, each, data)] for row in rows], float)
@@ -36,7 +36,7 @@ def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, in
         if data["matrix"] is not None:
             x = x @ np.array(data["matrix"]) - np.array(data["shift"])
         y = y - data["target_shift"]
-        if data["ones"]:
+        if data["ones"]:  # a feature of the preprocessing that is 1; the domain confines it too
             x = np.column_stack([x, np.ones(len(x))])
         void = ~(np.abs(y) <= LARGEST) | ~(np.abs(x) <= LARGEST).all(axis=1)  # so is NaN
     if data["labels"] is not None:
@@ -47,14 +47,15 @@ def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, in
         most, target = data["domain"]["row_norm"], data["domain"]["target_max"]
         x = x * (most / np.maximum(length, most))[:, None]
         y = np.clip(y, -target, target)
-    if data["append_one"]:
+    if data["append_one"]:  # the model's intercept, outside of the domain; void rows stay 0
         x = np.column_stack([x, np.where(void, 0.0, 1.0)])
     return x, y, int(void.sum())
 
 
 def _rows(path: str, owner: dict, data: dict) -> list[dict]:
     """Return the owner's rows in order, as texts by column."""
-    charset = data["charset"].replace("utf-8", "utf-8-sig")
+    # This codec drops a byte order mark, and reads files without one too.
+    charset = "utf-8-sig" if data["charset"] == "utf-8" else data["charset"]
     limit = csv.field_size_limit(sys.maxsize)
     try:
         with open(path, encoding=charset, errors="replace", newline="") as file:
@@ -79,15 +80,16 @@ def _coded(row: dict, column: dict, data: dict) -> list[float | None]:
         return unknown
     if column["codes"] is not None:
         return column["codes"].get(_spelled(text) if column["classes"] else text, unknown)
-    kind, value = number(text, data["decimal"])
+    kind, value = read_number(text, data["decimal"])
     value = value if kind in column["kinds"] else math.nan
     return [value] if math.isfinite(value) else unknown
 
 
-def number(text: str, decimal: str = ".") -> tuple[str, float]:
-    """Return as what a cell is read, and its number: true is 1, a date its days since 1970.
+def read_number(text: str, decimal: str = ".") -> tuple[str, float]:
+    """Return the kind of a cell and its number; "" and NaN if it is no number.
 
-    12:00 is 0.5. With a decimal comma 1.234 is none, for it may be 1234.
+    Kinds are "number"; "truth" (true is 1, false 0); "time", in days (12:00 is 0.5); and "date", in
+    days since 1970. With a decimal comma, 1.234 is no number, since it may mean 1234.
     """
     if decimal == "," and _THOUSANDS.fullmatch(text):
         return "", math.nan
