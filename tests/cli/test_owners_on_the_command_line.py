@@ -100,7 +100,7 @@ def test_an_invitation_is_saved_and_runs_as_it_was_simulated(command):
     assert "(Valley)" in told
     command.done("run", "best.toml", "--out", "result")
     psi = manifest("result")["summary"]["psi_final"]["mean"]
-    assert f"{psi:.3g}" == figure(told)
+    assert float(f"{psi:.3g}") == float(figure(told))
 
 
 @pytest.mark.long
@@ -110,7 +110,7 @@ def test_an_invitation_among_some_is_judged_by_their_records_in_the_saved_one_to
     command.done("run", "best.toml", "--out", "result")
     said = manifest("result")
     assert said["scenario"]["owners"]["count"] == 2
-    assert f"{said['summary']['psi_final']['mean']:.3g}" == figure(told)
+    assert float(f"{said['summary']['psi_final']['mean']:.3g}") == float(figure(told))
     command.done("replay", "result")
     for judges, fault in (
         ("['Nobody']", "'Nobody'; some of the names: Harbour, Valley"),

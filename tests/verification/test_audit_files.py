@@ -64,12 +64,12 @@ def test_a_loader_that_asks_public_rows_alone_is_not_refuted(tmp_path, form):
     assert "in every cell" not in found.pair
 
 
-def over_all_rows(frame, names, declared, first_public, decimal):
+def over_all_rows(frame, names, declared, first_public, decimal, *rest):
     """Encode a column as one of texts where any cell is one, a private one too."""
     del declared
     texts = {name: cells(frame[name], decimal)[1].any() for name in names}
     chosen = {name: Ordinal() if there else Number() for name, there in texts.items()}
-    return encoded(frame, names, chosen, first_public, decimal)
+    return encoded(frame, names, chosen, first_public, decimal, *rest)
 
 
 def without_rows(frame, name, *_):
@@ -90,7 +90,8 @@ def test_a_loader_that_asks_all_rows_is_refuted(
     tmp_path, form, where, name, planted, monkeypatch, command
 ):
     monkeypatch.setattr(where, name, planted)
-    said = command("audit", flags(tmp_path, form), "--thorough", "--runs", 120, "--answers", 100)
+    asked = ("--thorough", "--runs", 120, "--answers", 100, "--details")
+    said = command("audit", flags(tmp_path, form), *asked)
     assert said.code == 3, said.out
     assert f"row 1 of t.{form} holds" in said.out
     assert "so that 1200 records differ" in said.out
