@@ -69,7 +69,7 @@ def test_it_is_not_stale(name, tmp_path):
 
 def test_the_break_even_picture_says_what_its_table_has():
     columns = table((FOLDER / f"{QUICK}.csv").read_text(encoding="utf-8"))
-    rows = zip(columns["epsilon"], columns["gains"], strict=True)
+    rows = zip(columns["epsilon"], columns["fits_better"], strict=True)
     at_most = [int(better) for epsilon, better in rows if float(epsilon) == 10]
     said = "At ε = 10, the joint model fits all records better than the own model of "
     assert title(QUICK) == f"{said}{sum(at_most)} of {len(at_most)} owners"
