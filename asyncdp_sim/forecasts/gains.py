@@ -259,7 +259,8 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
         fresh, fresh_design, _ = known_rows(scenario, (x, x, y, np.arange(len(y))))
         models = [each.models for each in learned]
         judge = partial(_judged, known, options, (fresh, fresh_design), models)
-        by_owner.append(judge(owner, streams.generator("decision", "owner", owner + 1)))
+        number = known.participants.numbers[owner]
+        by_owner.append(judge(owner, streams.generator("decision", "owner", number)))
     judged_on = f"{FRESH:,} fresh rows of each owner's law"
     return _found(
         known, options, chosen, by_owner, factors, reads="public", judged_on=judged_on, runs=RUNS

@@ -1,6 +1,7 @@
 """Gains of owners, in four ways, on laws of which the truth is known."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -150,3 +151,22 @@ def test_noise_that_is_one_draw_for_all_coordinates_has_no_epsilon():
     raw["privacy"] |= {"noise": "scalar-as-published"}
     said = decide(forecast(parse(Scenario, raw), judged=None)).privacy
     assert said.startswith("NO finite ε: one draw of noise for all coordinates")
+
+
+def test_an_owner_is_judged_by_its_own_draws_whoever_else_takes_part(monkeypatch):
+    """On drawn data, too: streams have the number of an owner, and not its place among some."""
+    seen = []
+    module = sys.modules["asyncdp_sim.forecasts.gains"]  # its name there is a function's, too
+    right = module._judged
+
+    def noted(known, options, fresh, models, owner, generator):
+        seen.append((known.participants.numbers[owner], generator.bit_generator.state))
+        return right(known, options, fresh, models, owner, generator)
+
+    monkeypatch.setattr(module, "_judged", noted)
+    asked = Scenario.model_validate(banks(updates=6))
+    for scenario in (asked, asked.replace(owners={"only": [2, 3]}).base()):
+        gains(population(scenario, private=False), Asked(own_best="linear", break_even=False))
+    states = dict(seen[:3])
+    assert [number for number, _ in seen] == [1, 2, 3, 2, 3]
+    assert all(states[number] == state for number, state in seen[3:])
