@@ -58,3 +58,13 @@ def test_rows_that_do_not_say_whose_they_are_have_no_value_that_differs():
     assert list(picture.labelled()["epsilon_true"]) == [None, None]
     assert list(picture.labelled()["models_private"]) == [True, True]
     assert label(both[:1] * 2).mixed == ()
+
+
+def test_rows_of_private_and_other_models_say_neither_of_any():
+    published = {"mechanism": "laplace", "noise": "scalar-as-published"}
+    some = scenario(privacy__sensitivity=CLIP, privacy__epsilon=1.0)
+    both = [manifest(run(each)) for each in (some, some.replace(privacy=published))]
+    found = label(both)
+    assert "private" in found.mixed
+    picture = Picture("some", Declaration([]), {"x": np.array([1, 2])}, "", found)
+    assert list(picture.labelled()["models_private"]) == [None, None]
