@@ -242,7 +242,10 @@ class CrossValidation:
         records: int | None = None,
         material: float = MATERIAL,
     ) -> Gain:
-        """Return the gain by joint models, or by those of each fold of the first division."""
+        """Return the gain by joint models, or by those of each fold of each division.
+
+        Those of one division are of other runs than those of another one.
+        """
         rows, parts, ordered = self.rows, self.divisions, self.rows.order is not None
         if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + ordered < 2:
             return _nothing(len(rows), records, _count(joint))
@@ -266,6 +269,7 @@ class CrossValidation:
             [rows.persons[np.concatenate(places[block])] for block in blocks],
             factor, redraw, len(rows), records, material,
             rows.seldom if not ordered else rows.take(parts[0][0]).seldom,
+            runs_differ=not isinstance(joint, JointModels),
         )  # fmt: skip
 
 
@@ -416,8 +420,13 @@ def _gain(
     records: int | None,
     material: float,
     seldom: int,
+    *,
+    runs_differ: bool = False,
 ) -> Gain:
-    """Return the gain by paired differences of errors, a division of the rows each."""
+    """Return the gain by paired differences of errors, a division of the rows each.
+
+    Joint models are the same in each division, or ``runs_differ``.
+    """
     own, guess, joint, adapted = (
         float(np.mean([getattr(item, name).mean() for item in divisions]))
         for name in ("own", "guess", "joint", "adapted")
@@ -425,10 +434,9 @@ def _gain(
     estimates, kept = list[Estimate](), list[tuple[float, float, Array]]()
     for place, name in enumerate(("adapted", "joint")):
         used = [getattr(item, name) for item in divisions]
-        by_run = np.mean(
-            [(item.own - each).mean(axis=-1) for item, each in zip(divisions, used, strict=True)],
-            axis=0,
-        )
+        pairs = zip(divisions, used, strict=True)
+        by_division = np.array([(item.own - each).mean(axis=-1) for item, each in pairs])
+        by_run = by_division.ravel() if runs_differ else by_division.mean(axis=0)
         value = float(by_run.mean())
         if not np.isfinite(value):
             estimates.append(Estimate(value))
@@ -436,11 +444,11 @@ def _gain(
             continue
         if abs(value) <= ROUNDING * own and np.abs(by_run).max() <= ROUNDING * own:
             value, by_run = 0.0, np.zeros_like(by_run)
-        pairs = [
+        by_rows = [
             of_rows(item.own - each.mean(axis=0), whose, factor)
             for item, each, whose in zip(divisions, used, persons, strict=True)
         ]
-        variance, degrees = float(np.mean([v for v, _ in pairs])), pairs[0][1]
+        variance, degrees = float(np.mean([v for v, _ in by_rows])), by_rows[0][1]
         chosen = [item.others[place] / len(item.own) for item in divisions]
         # both are of other training rows: the larger one holds the smaller
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))

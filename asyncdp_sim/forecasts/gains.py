@@ -46,6 +46,7 @@ from asyncdp_sim.decision.forecast import (
     gain_forecast,
 )
 from asyncdp_sim.decision.gain import HALVES
+from asyncdp_sim.decision.predictors import boosts
 from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
 from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -53,8 +54,11 @@ from asyncdp_sim.scenario import Scenario
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """Times the scenario's budgets, ascending, at which break-even is looked for."""
-RUNS, FEW_RUNS = 6, 2
+RUNS, FEW_RUNS = 8, 6
 """Simulated runs of every joint model, and of every half or redraw of public rows."""
+DIVISIONS, FEW_DIVISIONS = 4, 2
+"""How often all owners' rows are divided into folds, each time with its share of the runs, and how
+often of classes and where boosting is among own models: these fits take their time."""
 FRESH = 4_000
 """Fresh rows of a known law that judge an owner."""
 JUDGED = 12
@@ -110,30 +114,38 @@ def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
     Joint models are trained on the other folds of all owners, with the noise of n_i records.
     """
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
-    places, divided = list[Ints](), list[CrossValidation]()
-    designs = list[Array]()
-    for owner, number in enumerate(scenario.owners.participants):
-        rows, design, there = _rows_of(scenario, known.dataset, owner)
-        generator = streams.generator("decision", "owner", number)
-        divided.append(
-            CrossValidation.divided(
-                rows, scenario.model.sigma, generator, own_best=options.own_best, repeats=1
-            )
-        )
-        places.append(there)
-        designs.append(design)
-    folds = [
-        _without(known.dataset, _left_out_of(divided, places, fold))
-        for fold in range(max(len(cv.divisions[0]) for cv in divided))
+    count = len(scenario.owners.participants)
+    judged = [_rows_of(scenario, known.dataset, owner) for owner in range(count)]
+    designs, places = [design for _, design, _ in judged], [there for _, _, there in judged]
+    slow = scenario.model.classifies or any(boosts(rows, options.own_best) for rows, _, _ in judged)
+    divide = partial(
+        CrossValidation.divided,
+        own_best=options.own_best,
+        repeats=FEW_DIVISIONS if slow else DIVISIONS,
+    )
+    divided = [
+        divide(rows, scenario.model.sigma, streams.generator("decision", "owner", number))
+        for (rows, _, _), number in zip(judged, scenario.owners.participants, strict=True)
     ]
-    factors = _factors(known, options, len(folds))
+    divisions = len(divided[0].divisions)
+    folds = max(len(division) for cv in divided for division in cv.divisions)
+    factors = _factors(known, options, divisions * folds)
     noise_records = known.noise_records
     if noise_records is None:
         noise_records = np.array(known.dataset.records)
-    tasks = [task for data in folds for task in _tasks(_on(known, data, noise_records), factors)]
-    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **options.of_runs)
-    models = np.stack([each.models for each in learned])
-    models = models.reshape(len(folds), len(factors), *models.shape[1:])
+    models, runs = list[Array](), RUNS // divisions
+    for division in range(divisions):
+        parts = [
+            _without(known.dataset, _left_out_of(divided, places, division, fold))
+            for fold in range(folds)
+        ]
+        tasks = [
+            task for part in parts for task in _tasks(_on(known, part, noise_records), factors)
+        ]
+        numbers = range(1 + division * runs, 1 + (division + 1) * runs)
+        _, learned = known.quick_runs.learned(tasks, numbers, **options.of_runs)
+        found = np.stack([each.models for each in learned])
+        models.append(found.reshape(folds, len(factors), *found.shape[1:]))
     chosen = _spaced(len(divided))
     advance = counted(options.progress, "own models: owners", len(chosen))
     by_owner = list[list[Gain]]()
@@ -142,7 +154,7 @@ def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
         by_owner.append(
             [
                 cv.judge(
-                    _joint_by_fold(known, cv, design, models[:, place]),
+                    _joint_by_fold(known, cv, design, [each[:, place] for each in models]),
                     records=int(noise_records[owner]),
                     material=options.material,
                 )
@@ -175,15 +187,14 @@ def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows,
 
 
 def _left_out_of(
-    divided: Sequence[CrossValidation], places: Sequence[Ints], fold: int
+    divided: Sequence[CrossValidation], places: Sequence[Ints], division: int, fold: int
 ) -> list[Ints]:
     pairs = zip(divided, places, strict=True)
-    return [_left_out(cv, there, fold) for cv, there in pairs]
+    return [_left_out(cv, there, cv.divisions[division], fold) for cv, there in pairs]
 
 
-def _left_out(cv: CrossValidation, there: Ints, fold: int) -> Ints:
+def _left_out(cv: CrossValidation, there: Ints, division: Sequence[Ints], fold: int) -> Ints:
     """Return the records that one fold leaves out; none of an owner that cannot be divided."""
-    division = cv.divisions[0]
     if fold >= len(division) or len(division[fold]) == len(cv.rows):
         return np.zeros(0, dtype=np.int64)
     return there[division[fold]]
@@ -202,16 +213,25 @@ def _without(dataset: Dataset, out: Sequence[Ints]) -> Dataset:
 
 
 def _joint_by_fold(
-    known: Population, cv: CrossValidation, design: Array, models: Array
+    known: Population, cv: CrossValidation, design: Array, models: Sequence[Array]
 ) -> Callable[[Ints], JointModels]:
-    """Return joint models (K, R, p) by the fold of an owner's rows that they have not seen."""
-    by_fold = [_joint_models(known, design, each) for each in models]
+    """Return joint models by the fold of an owner's rows that they have not seen.
+
+    Parameters
+    ----------
+    models : sequence of array (K, R, p)
+        Of each division.
+    """
+    # K is the largest number of folds of an owner, so that this owner may have fewer.
+    pairs = [
+        (part, _joint_models(known, design, each))
+        for division, of_folds in zip(cv.divisions, models, strict=True)
+        for part, each in zip(division, of_folds, strict=False)
+    ]
 
     def not_trained_on(fold: Ints) -> JointModels:
-        # Cross-validation hands over one of the arrays of its own division, so that identity finds
-        # it. K is the largest number of folds of an owner, so that this owner may have fewer.
-        pairs = zip(by_fold, cv.divisions[0], strict=False)
-        return next(joint for joint, part in pairs if part is fold)
+        # Cross-validation hands over one of its own arrays, so that identity finds it.
+        return next(joint for part, joint in pairs if part is fold)
 
     return not_trained_on
 

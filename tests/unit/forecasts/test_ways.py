@@ -125,7 +125,7 @@ def test_folds_have_the_noise_of_all_records(tmp_path):
         ({}, 0.0, f"Single owners    {ALONE}"),
         ({}, 1.5, f"Decision         {DIFFER}"),
         ({"whose": "C1"}, 0.0, f"Sharing          {SHARE}"),
-        ({"whose": "C1"}, 0.0, "Single owners    gains in 16 of 16 simulated runs"),
+        ({"whose": "C1"}, 0.0, "Single owners    gains in 48 of 48 simulated runs"),
         ({"private": True}, 0.0, "Sharing          uses private data, not for release"),
         ({"private": True}, 0.0, "Decision         the average owner gains by joining at ε ="),
     ],
