@@ -1,4 +1,4 @@
-"""ψ of owners alone against their sizes: which fit all records worse, under which name, and at which line."""
+"""ψ of owners alone against their sizes: which are above which line, and under which name."""
 
 import numpy as np
 import pytest

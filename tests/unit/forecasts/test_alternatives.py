@@ -1,11 +1,12 @@
 """Other protocols at the same ε: which are compared, with what settings, and what is said."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from asyncdp_sim.forecasts import forecast
-from asyncdp_sim.forecasts.alternatives import alternatives
+from asyncdp_sim.forecasts.alternatives import DELTA, ROUNDS, alternatives
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
@@ -14,6 +15,7 @@ from asyncdp_sim.sentences.forecast import as_json
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
 
+PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "aggregation.md"
 LINEAR = Asked(own_best="linear", break_even=False)
 
 
@@ -109,3 +111,13 @@ def test_nothing_is_compared_where_owners_differ(tmp_path):
 def test_no_protocol_is_called_better_without_an_interval_above_zero(made):
     _, _, (moments, _) = made
     assert better((moments,), "the average owner") == NO_BETTER
+
+
+def test_the_page_says_what_is_tried_and_what_json_has(made):
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    _, _, others = made
+    [first, _] = as_content(others)
+    assert all(f"`{key}`" in page for key in first)
+    assert f"rounds ({ROUNDS[0]} to {ROUNDS[-1]})" in page
+    assert DELTA == 1e-6
+    assert "δ (10⁻⁶ if the scenario has none)" in page
