@@ -137,7 +137,7 @@ def _sums(known: Population) -> Iterator[Parts]:
     if privacy.listener.sees_sums or not privacy.hides:
         return
     if curvature is None:
-        hint = "its curvature has no bound, so that no step is proposed: allowed is a linear model"
+        hint = "no step is proposed where curvature has no bound: allowed: ridge, logistic, softmax"
         raise SpecError([Fault("model.kind", repr(known.scenario.model.kind), hint)])
     hidden = _privacy({"kind": "gaussian"}) | {
         "delta": privacy.delta or DELTA,

@@ -121,3 +121,18 @@ def test_the_page_says_what_is_tried_and_what_json_has(made):
     assert f"rounds ({ROUNDS[0]} to {ROUNDS[-1]})" in page
     assert DELTA == 1e-6
     assert "δ (10⁻⁶ if the scenario has none)" in page
+
+
+@pytest.mark.parametrize("kind", ["svm", "logistic"])
+def test_classifiers_have_sums_alone_where_their_curvature_is_bounded(kind):
+    raw = banks(records=(60, 60), epsilon=(3.0, 3.0), updates=6)
+    raw["data"] |= {"labels": True}
+    raw["model"] = {"kind": kind, "regularisation": 0.1}
+    raw["privacy"] |= {"sensitivity": {"kind": "clip", "bound": 1.0}}
+    raw["algorithm"] = {"kind": "async-gossip", "step": 0.5}
+    _, (moments, sums) = compared(Scenario.model_validate(raw))
+    assert "noisy-statistics solves least squares: allowed is ridge" in moments.refused
+    if kind == "svm":
+        assert "no step is proposed where curvature has no bound" in sums.refused
+    else:
+        assert sums.refused is None
