@@ -151,6 +151,9 @@ class GainForecast:
     remaining : GainForecast or None
         The same if those alone join that gain; None where all or fewer than two of them do, or
         where not all rows were read.
+    judged : tuple of tuple of Gain
+        All gains at the scenario's budgets, by half of the public rows, or at once. They are for
+        comparisons, and reported of no owner.
     """
 
     reads: Reads
@@ -172,6 +175,7 @@ class GainForecast:
     alike: Alike | None
     count: int
     remaining: "GainForecast | None" = None
+    judged: tuple[tuple[Gain, ...], ...] = ()
 
     def counts(self) -> dict[str, int]:
         """Return how many owners have each verdict."""

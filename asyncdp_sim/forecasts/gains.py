@@ -69,7 +69,7 @@ MOST_OWNERS = 200
 """Owners that are judged, at most, evenly spaced by number."""
 
 
-def gains(known: Population, options: Asked, whose: str | None = None) -> GainForecast | None:
+def gains(known: Population, options: Asked, whose: str | None = None) -> GainForecast:
     """Return what owners gain, from the rows that a population has.
 
     Parameters
@@ -276,7 +276,7 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     for owner, (x, y) in enumerate(numbered):
         if owner not in chosen:
             continue
-        fresh, fresh_design, _ = known_rows(scenario, (x, x, y, np.arange(len(y))))
+        fresh, fresh_design, _ = known_rows(scenario, (x, x, y, np.arange(len(y))), FRESH)
         models = [each.models for each in learned]
         judge = partial(_judged, known, options, (fresh, fresh_design), models)
         number = known.participants.numbers[owner]
@@ -424,7 +424,8 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         runs=HALVES * FEW_RUNS,
     )
     few = int(records.sum()) > (len(usable) + 1) // 2
-    found = replace(found, at_least=few, alike=likeness, count=count)
+    judged = tuple(tuple(gain[given] for gain in half) for half in halves)
+    found = replace(found, at_least=few, alike=likeness, count=count, judged=judged)
     return replace(found, together=None, break_even=None) if likeness.known == "differ" else found
 
 
@@ -563,7 +564,8 @@ def _found(
         judged_on=judged_on,
         runs=runs,
     )
-    return replace(found, owners=tuple(owners), release=found.release and not known.private)
+    free = found.release and not known.private
+    return replace(found, owners=tuple(owners), judged=(tuple(as_asked),), release=free)
 
 
 __all__ = ["Asked", "gains"]

@@ -125,7 +125,7 @@ def verdict(found: Forecast, gains: GainForecast) -> str:
     content, least = gains_content(gains), "at least " if gains.at_least else ""
     if gains.reads == "owner":
         [owner] = gains.owners
-        [gain], who = content["owners"], _name(owner)
+        [gain], who = content["owners"], name_of(owner)
         condition = _guessing(owner.gain.better_than_guessing)
     elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
@@ -169,7 +169,7 @@ def _break_even_line(gains: GainForecast) -> str:
     """Return from which ε on the average owner, or the one that asks, gains."""
     known, budgets, who = gains.break_even, gains.budgets, AVERAGE
     if gains.reads == "owner":
-        known, who = gains.owners[0].break_even, _name(gains.owners[0])
+        known, who = gains.owners[0].break_even, name_of(gains.owners[0])
     if len(budgets) < 2 or (gains.together is None and gains.reads != "owner"):
         return ""
     if known is None:
@@ -218,7 +218,8 @@ def _sharing(found: Forecast) -> str:
     return RELEASE if found.not_for_release else ""
 
 
-def _name(owner: OwnerGain) -> str:
+def name_of(owner: OwnerGain) -> str:
+    """Return an owner's name, or its number."""
     return f"owner {owner.owner}" if owner.name is None else shown([owner.name])[0]
 
 
@@ -408,14 +409,15 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
     return [] if grows is None else [("diverges", f"{grows}: take shorter steps")]
 
 
-def as_json(found: Forecast) -> str:
-    """Return the forecast as JSON; infinite is the text "inf"."""
+def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the forecast, and other protocols, as JSON; infinite is the text "inf"."""
     raw = fields_of(found)
     for internal in ("scenario", "participants", "gains"):
         del raw[internal]
     raw = {"decision": asdict(decide(found)), **raw, "owners": []}
     if found.gains is not None:
         raw |= gains_content(found.gains)
+    raw["alternatives"] = list(alternatives)
     if found.against is None:  # as before scenarios could name an observer
         del raw["against"], raw["known_after"]
     if not found.rounds:

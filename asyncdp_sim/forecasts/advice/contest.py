@@ -195,17 +195,17 @@ def ends(
     return final_psi(learned.curve)
 
 
-def gained(gain: tuple[float, float], other: str, this: str) -> str:
+def ratio_of_psi(known: tuple[float, float], other: str, this: str) -> str:
     """Return in words how many times as large another choice's ψ is.
 
     Parameters
     ----------
-    gain : tuple of float
+    known : tuple of float
         The ratio of simulated means in the same runs, and the half width of its 95 % interval.
     other, this : str
         Whose ψ is divided, and by whose.
     """
-    ratio, half = gain
+    ratio, half = known
     if not isfinite(ratio):
         return f"not a number: ψ {other} is not finite"
     text = f"{plus_minus(ratio, half)} times (ψ {other} over ψ {this}, in the same runs)"

@@ -22,8 +22,8 @@ from asyncdp_sim.forecasts.advice.contest import (
     advice_on,
     afresh,
     ends,
-    gained,
     longest,
+    ratio_of_psi,
 )
 from asyncdp_sim.forecasts.population import QuickRuns, affordable, population
 from asyncdp_sim.runs.replicates import processes
@@ -154,7 +154,7 @@ class Design(Advice):
     at_limit: bool
 
     @property
-    def gain(self) -> tuple[float, float]:
+    def ratio(self) -> tuple[float, float]:
         """How many times as large the scenario's own mean ψ is, and the half width of that."""
         return self.given.simulated.over(self.best.simulated)
 
@@ -169,13 +169,13 @@ class Design(Advice):
         if self.best is self.given:
             lines = [
                 f"best      as given, {self.best}",
-                "gain      none: no better choice was found",
+                "better    none: no better choice was found",
             ]
         else:
             lines = [
                 f"best      {self.best}",
                 f"given     {self.given}",
-                f"gain      {gained(self.gain, 'as given', 'of the best')}",
+                f"better    {ratio_of_psi(self.ratio, 'as given', 'of the best')}",
             ]
         runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"

@@ -81,12 +81,12 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
         played = shown.simulated
         summary = run(told, numbers=range(1, len(played.final) + 1)).summary["psi_final"]
         assert played.psi == pytest.approx(summary["mean"], rel=1e-12)
-    ratio, half = found.gain
+    ratio, half = found.ratio
     assert ratio == pytest.approx(found.given.simulated.psi / found.best.simulated.psi)
     assert ratio - half > 2
-    gain = next(line for line in found.lines() if line.startswith("gain"))
-    assert gain.startswith(f"gain      {plus_minus(ratio, half)} times")
-    assert "not shown" not in gain
+    better = next(line for line in found.lines() if line.startswith("better"))
+    assert better.startswith(f"better    {plus_minus(ratio, half)} times")
+    assert "not shown" not in better
 
 
 @pytest.mark.long
@@ -107,7 +107,7 @@ def test_a_choice_that_cannot_be_bettered_is_kept_and_the_advice_says_so():
         found = tune(own, replicates=20)
     assert found.scenario == own
     assert found.lines()[0].startswith(f"best      as given, {found.best.setting}: ψ ")
-    assert found.lines()[1] == "gain      none: no better choice was found"
+    assert found.lines()[1] == "better    none: no better choice was found"
 
 
 def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeypatch):
@@ -128,7 +128,7 @@ def test_the_published_choice_on_lending_is_beaten_tenfold():
     found = tune(published, replicates=60)
     assert published.privacy.epsilon == 1.0
     assert found.given.setting.step == pytest.approx(900.0)  # Nρ/(T²σ), ρ = 3000
-    ratio, half = found.gain
+    ratio, half = found.ratio
     assert ratio - half > 10
 
 
@@ -175,7 +175,7 @@ def test_every_sentence_of_the_advice(short):
     found, _ = short
     told = found.lines("banks.toml")
     heads = [line[:10].rstrip() for line in told]
-    assert heads == ["best", "given", "gain", "runs", "search", "limit", "data"]
+    assert heads == ["best", "given", "better", "runs", "search", "limit", "data"]
     assert told[3] == (
         "runs      4 of each choice, with the same networks and noise; ± is the longer half of a "
         "95 % interval"
