@@ -79,24 +79,39 @@ class _Models:
     sigma: float
     boosts: bool
     weights: Array
+    kept: dict[bytes, OwnRows] = field(default_factory=dict)
     own: dict[bytes, OwnModels] = field(default_factory=dict)
+    errors: dict[tuple[bytes, bytes], Array] = field(default_factory=dict)
     used: dict[bytes, tuple[JointModels, JointModels, Uses]] = field(default_factory=dict)
+
+    def training(self, out: Ints) -> OwnRows:
+        """Return the rows but those at some places."""
+        key = np.sort(out).tobytes()
+        if key not in self.kept:
+            self.kept[key] = self.rows.take(rest(len(self.rows), out))
+        return self.kept[key]
 
     def without(self, out: Ints) -> OwnModels:
         """Return the own models of the rows but those at some places."""
         key = np.sort(out).tobytes()
         if key not in self.own:
-            kept = self.rows.take(rest(len(self.rows), out))
+            kept = self.training(out)
             self.own[key] = OwnModels.fitted(kept, self.sigma, boosts=self.boosts)
         return self.own[key]
+
+    def own_errors(self, out: Ints, part: Ints, tested: OwnRows) -> Array:
+        """Return the errors (C, m) of these models on rows, those at ``part`` or fresh ones."""
+        key = np.sort(out).tobytes(), part.tobytes()
+        if key not in self.errors:
+            self.errors[key] = tested.errors(self.without(out).scores(tested.columns))
+        return self.errors[key]
 
     def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
         """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
         key = np.sort(out).tobytes()
         if key not in self.used or self.used[key][0] is not joint:
-            kept = rest(len(self.rows), out)
-            fair = joint.calibrated(self.rows, kept)
-            fitted = Uses.fitted(self.rows.take(kept), self.sigma, fair)
+            fair = joint.calibrated(self.rows, rest(len(self.rows), out))
+            fitted = Uses.fitted(self.training(out), self.sigma, fair)
             self.used[key] = joint, fair, fitted
         return self.used[key][1:]
 
@@ -158,7 +173,7 @@ def _chosen(models: _Models, joint: JointModels, out: Ints, inner: list[Ints]) -
         both = np.concatenate([out, part])
         tested, weights = rows.take(part), models.weights[:, part].T
         fair, uses = models.uses(joint, both)
-        of_own = tested.errors(models.without(both).scores(tested.columns))
+        of_own = models.own_errors(both, part, tested)
         of_used = tested.errors(uses.scores(tested.columns, fair.scores[:, part]))
         with np.errstate(invalid="ignore"):  # a run may have diverged
             own.append(of_own @ weights)
@@ -171,7 +186,7 @@ def _score(
 ) -> Scored:
     """Fit to the rows but ``out``, as chosen inside of them, and judge on ``tested``."""
     own, (_, uses) = models.without(out), models.uses(joint, out)
-    errors_own = tested.errors(own.scores(tested.columns))
+    errors_own = models.own_errors(out, out, tested)
     errors_used = tested.errors(uses.scores(tested.columns, as_is))
     constant = own.names.index("constant")
     count = errors_used.shape[1]
