@@ -13,12 +13,14 @@ from scenarios.beyond import (
     pairwise,
     routing,
     routing_accuracy,
+    secure_sums,
     waves,
 )
 from scenarios.papers.figure import PaperFigure
 
 _ROWS = (
     muffliato, pairwise, hidden_users, absence, waves, lasting, routing, routing_accuracy, devices,
+    secure_sums,
 )  # fmt: skip
 RESULTS: tuple[PaperFigure, ...] = tuple(figure for each in _ROWS for figure in each.RESULTS)
 """In the order of their page."""

