@@ -9,6 +9,7 @@ from scenarios.beyond import (
     devices,
     hidden_users,
     lasting,
+    linear_systems,
     muffliato,
     pairwise,
     routing,
@@ -19,7 +20,8 @@ from scenarios.beyond import (
 from scenarios.papers.figure import PaperFigure
 
 _ROWS = (
-    muffliato, pairwise, hidden_users, absence, waves, lasting, routing, routing_accuracy, devices,
+    muffliato, linear_systems, pairwise, hidden_users, absence, waves, lasting, routing,
+    routing_accuracy, devices,
     secure_sums,
 )  # fmt: skip
 RESULTS: tuple[PaperFigure, ...] = tuple(figure for each in _ROWS for figure in each.RESULTS)

@@ -105,6 +105,19 @@ def of_sums(found: Found) -> list[str]:
     ]
 
 
+def of_systems(found: Found) -> list[str]:
+    quantities = {
+        "mean squared sensitivity after 32 rounds over that after 16": "2",
+        "mean squared sensitivity over a curator's, sums received": "1",
+        "mean squared sensitivity over a curator's, messages received": "",
+    }
+    rows = []
+    for quantity, printed in quantities.items():
+        cells = [f"{found[f'{graph}: {quantity}'].ours:.2f}" for graph in muffliato.GRAPHS]
+        rows.append(f"| {quantity} | {printed} | {' | '.join(cells)} |".replace("|  |", "| |"))
+    return rows
+
+
 def of_devices(found: Found) -> list[str]:
     updates, loss = list(found.values())[:2]
     return [f"| {told(updates, 2)} | ", f"| {told(loss, 2)} | "]
@@ -120,6 +133,7 @@ ROWS: dict[str, Callable[[Found], list[str]]] = {
     "decor": of_pairs,
     "hidden-users": of_users,
     "five-devices": of_devices,
+    "linear-systems": of_systems,
     "secure-sums": of_sums,
 }
 
