@@ -1,4 +1,4 @@
-"""What an observer of gossip tells apart, as a linear system with Gaussian noise, in plain floats.
+"""Views of gossip as linear systems with Gaussian noise: squared sensitivities in plain floats.
 
 All that it receives is A x + B z, x what nodes put in, z standard normal. A shift d of x makes the
 squared sensitivity μ² = (A d)ᵀ (B Bᵀ)⁺ (A d). Nothing here is of the package's accountant, which

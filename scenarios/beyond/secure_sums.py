@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import log2, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from asyncdp_sim.decision import Judging
 from asyncdp_sim.figures.kit.picture import Picture
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
-from asyncdp_sim.privacy.observers import AggregateObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs import run
@@ -58,11 +58,10 @@ def over_single(sweep: Sweep, name: str, absent: float) -> float:
     return psi(sweep, name, absent) / psi(sweep, SINGLE, absent)
 
 
-def sums_of(found: Scenario) -> AggregateObserver:
+def sums_of(found: Scenario) -> Any:
     """Return the observer of sums."""
-    listener = found.privacy.listener
-    assert isinstance(listener, AggregateObserver)
-    return listener
+    assert found.privacy.listener.sees_sums
+    return found.privacy.listener
 
 
 def opens(found: Scenario) -> float:
@@ -120,8 +119,8 @@ def fewest(sweep: Sweep) -> float:
     """Return the fewest answers of a sum that was opened, less n − d, over all cells."""
     found = []
     for each in sweep.cells:
-        listener = scenario(each.result).privacy.listener
-        if isinstance(listener, AggregateObserver):
+        listener: Any = scenario(each.result).privacy.listener
+        if listener.sees_sums:
             replicate, k = each.result.columns("updates", "replicate", "k")
             if len(k) > 0:
                 counts = np.unique(np.stack([replicate, k]), axis=1, return_counts=True)[1]

@@ -1,4 +1,4 @@
-"""What hiding answers in sums costs: the page by formulas, bytes by hand, and verdicts."""
+"""The price of hiding answers in sums: the page by formulas, bytes by hand, and verdicts."""
 
 from pathlib import Path
 

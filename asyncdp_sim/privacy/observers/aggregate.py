@@ -161,10 +161,10 @@ class AggregateObserver(ObserverKind):
 
         Without steps where these are no independent draws, alike for all owners.
         """
-        n_owners, channel = scenario.owners.count, scenario.channel
+        n_owners, channel, present = scenario.owners.count, scenario.channel, scenario.availability
         laws = [channel.packet_loss(message) for message in ("_query", "")]
-        drawn = scenario.availability.always_online or scenario.availability.kind == "bernoulli"
-        alike = {*scenario.availability.online_share(n_owners)}
+        drawn = present.always_online or (present.drawn_per_tick and present.keeps_poisson)
+        alike = {*present.online_share(n_owners)}
         losses = [{*law.shares(n_owners)} for law in laws]
         late = scenario.protocol.round_deadline is not None or scenario.topology is not None
         if (
