@@ -9,20 +9,18 @@ from scenarios.beyond import (
     devices,
     hidden_users,
     lasting,
-    linear_systems,
     muffliato,
     pairwise,
     routing,
     routing_accuracy,
-    secure_sums,
     waves,
 )
+from scenarios.beyond.observers import linear_systems, secure_sums
 from scenarios.papers.figure import PaperFigure
 
 _ROWS = (
     muffliato, linear_systems, pairwise, hidden_users, absence, waves, lasting, routing,
-    routing_accuracy, devices,
-    secure_sums,
+    routing_accuracy, devices, secure_sums,
 )  # fmt: skip
 RESULTS: tuple[PaperFigure, ...] = tuple(figure for each in _ROWS for figure in each.RESULTS)
 """In the order of their page."""

@@ -10,7 +10,7 @@ from analysis.exact import linear_system
 from analysis.exact.linear_system import averaged, squared, system
 from asyncdp_sim.privacy.observers.node import all_at_once, meeting
 from asyncdp_sim.results import Sweep
-from scenarios.beyond import linear_systems
+from scenarios.beyond.observers import linear_systems
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
 

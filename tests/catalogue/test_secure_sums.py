@@ -8,7 +8,7 @@ import pytest
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import Scenario
 from scenarios import entry
-from scenarios.beyond import secure_sums as sums
+from scenarios.beyond.observers import secure_sums as sums
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
