@@ -31,6 +31,7 @@ OF_RESULTS = {
     "fedawe-waves": "fedawe-waves",
     "muffliato": "muffliato",
     "routing-accuracy": "routing-accuracy",
+    "secure-sums": "secure-sums",
     "whom-to-ask": "routing",
 }
 """By the picture's file: the result of others whose first variant it shows."""
