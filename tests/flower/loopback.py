@@ -152,7 +152,7 @@ class Loopback:
             for bank, node in self._nodes.items():  # a busy machine may be too slow to start it
                 if node.poll() not in (None, -signal.SIGKILL):
                     self.start_node(bank)
-                silent = self.printed("run").count(f"no answer from {bank} (")
+                silent = self.printed("run").count(f"{bank} gives no answer (")
                 if silent > self._silent[bank] + 1:  # it goes on, so the owner does as it is told
                     self._silent[bank] = silent
                     self.kill(bank)

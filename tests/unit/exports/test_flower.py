@@ -131,6 +131,7 @@ def test_a_new_run_goes_on_from_the_checkpoint(scenario, tmp_path, changes):
     world, _ = fake_world(plan, dict.fromkeys(range(3), 100))
     first = AsyncStrategy({**plan, "updates": 7}, world, tmp_path, "digest", 600.0)
     assert first.start()
+    world.end_run()
     second = AsyncStrategy(plan, world, tmp_path, "digest", 600.0)
     assert second.k == 7
     assert second.learner.state["central"] == first.learner.state["central"]
@@ -173,13 +174,33 @@ def test_an_owner_that_is_silent_is_named_and_the_others_go_on(scenario, tmp_pat
     complete, model = _run(plan, world, tmp_path)
     assert complete
     name = plan["owners"][1]["name"]
-    first = next(text for text in caplog.messages if text.startswith("no answer"))
+    first = next(text for text in caplog.messages if "gives no answer" in text)
     assert first == (
-        f"no answer from {name} (asked again in 10 s): if this goes on, start its node again"
+        f"{name} gives no answer (asked again in 10 s): if this goes on, start its node again"
     )
-    assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15}
+    assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15, "lost": 0}
     rows = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert {row.split(",")[0] for row in rows if row.endswith(",")} == {name}
+
+
+@PROTOCOLS
+def test_an_answer_that_is_late_is_charged_and_counted_and_changes_nothing(
+    scenario, tmp_path, changes
+):
+    plan = {**plan_of(scenario.replace(**changes), 1.0), "updates": 40, "patience": 5.0}
+    world, owners = fake_world(plan, dict.fromkeys(range(3), 15))
+    world.exchange = lambda: 8.0 if world.messages == 4 else 1.0  # of the first query
+    complete, model = _run(plan, world, tmp_path)
+    assert complete
+    late = next(node for _, node, query in world.sent if query) - 100
+    parts = list(model["owners"].values())
+    assert [part["lost"] for part in parts] == [int(place == late) for place in range(3)]
+    for owner, part in zip(owners.values(), parts, strict=True):
+        assert owner.charged == part["answers"] + part["lost"]
+    lines = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
+    assert [line.split(",")[0] for line in lines if line.endswith(",")] == [
+        plan["owners"][late]["name"]
+    ]
 
 
 @PROTOCOLS
@@ -204,7 +225,12 @@ def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(
     assert complete
     assert caplog.messages == ["goes on without west: never connected"]
     assert min(at for at, _, query in world.sent if query) >= 120
-    assert model["owners"]["west"] == {"status": "never connected", "answers": 0, "of": 15}
+    assert model["owners"]["west"] == {
+        "status": "never connected",
+        "answers": 0,
+        "of": 15,
+        "lost": 0,
+    }
 
 
 @PROTOCOLS
@@ -288,7 +314,7 @@ def test_the_server_counts_answers_whatever_ledgers_say(scenario, tmp_path, chan
     assert model["end"] == "no owner has budget left"
     assert [owner.charged for owner in owners.values()] == [4, 4, 4]
     assert caplog.messages == [
-        "west has charged fewer answers than arrived: a second or a restored ledger"
+        "west's ledger has charged fewer answers than arrived: a second or a restored one"
     ]
 
 
@@ -466,7 +492,7 @@ def test_an_app_runs_on_one_machine_on_public_rows_or_is_charged_for_real_ones(
 ):
     export_flower(scenario, tmp_path / "app")
     monkeypatch.setattr(ledger, "PLAN", tmp_path / "app/private_learning/plan.json")
-    monkeypatch.setattr(client, "PUBLIC", tmp_path / "app/private_learning/public.json")
+    monkeypatch.setattr(table, "PUBLIC", tmp_path / "app/private_learning/public.json")
     config = {"folder": str(tmp_path / "run"), "table": "", "ledgers": str(tmp_path)}
     node, point = {"partition-id": 1, "num-partitions": 3}, np.zeros(4)
     reply, line = client.respond(node, point, config)
