@@ -52,7 +52,7 @@ class Party:
 
     @property
     def spent(self) -> bool:
-        """Whether its ledger has nothing left, or K_i answers have arrived."""
+        """Whether its ledger has nothing left, as it says, or K_i answers have arrived."""
         return self.left == 0 or self.answers >= self.most
 
     @property
@@ -88,9 +88,10 @@ class AsyncStrategy:
     def __init__(self, plan: dict, link, folder: Path, digest: str, wait: float) -> None:
         self.plan, self.link, self.wait, self._folder = plan, link, wait, folder
         self.rounds = plan["protocol"]["kind"] == "rounds"
-        self.one_by_one = plan["protocol"]["kind"] == "request"
+        # What a learner that serves one query after another does meanwhile: refuse or queue.
+        self.busy = plan["protocol"]["busy"]
         self._checkpoint, self._log = folder / "checkpoint.json", folder / "exchanges.csv"
-        self._saved = {"plan": digest, "start": link.now(), "state": {}, "answers": {}}
+        self._saved = {"plan": digest, "state": {}, "answers": {}}
         if self._checkpoint.exists():
             self._saved = json.loads(self._checkpoint.read_text(encoding="utf-8"))
         if self._saved["plan"] != digest:
@@ -141,14 +142,13 @@ class AsyncStrategy:
         while not (ending := self._ending()):
             replies = list(self.link.receive(list(self._sent), self._next_time()))
             self._tick()  # first: until now, these replies were under way
-            before = self.k
             for message, reply in replies:
                 self._take(self._sent.pop(message), reply)
             if self.rounds and self.learner.state["weight"] > 0 and not self._asked():
                 self.learner.end_round()
+            if replies:
                 self._save()
-            if self.k > before:
-                self._report()
+            self._report()
             self._query()
         complete = ending != "no owner can answer"
         owners = {party.name: party.part() for party in self.parties}
@@ -197,8 +197,7 @@ class AsyncStrategy:
         due = [owner for owner in self._able() if self.parties[owner].next_tick <= self.link.now()]
         for _, owner in sorted((self.parties[owner].ticks.popleft(), owner) for owner in due):
             waiting = self._asked() | set(self._queue)
-            queues = self.plan["protocol"]["busy"] == "queue"
-            if owner not in waiting and (queues or not self.one_by_one or not waiting):
+            if owner not in waiting and (self.busy != "refuse" or not waiting):
                 self._queue.append(owner)
 
     def _query(self) -> None:
@@ -213,7 +212,7 @@ class AsyncStrategy:
             self._deadline = self.link.now() + self.wait
         if self.rounds and not self._asked():
             self._queue.extend(owner for owner in able if self.parties[owner].ticks)
-        while self._queue and not (self.one_by_one and self._asked()):
+        while self._queue and not (self.busy and self._asked()):
             owner = self._queue.popleft()
             if owner in able:
                 self._send(self.parties[owner].node, owner)
@@ -232,6 +231,7 @@ class AsyncStrategy:
         if absent:
             LOG.warning("goes on without %s: never connected", ", ".join(absent))
         self.begun = now
+        self._saved.setdefault("start", now)  # of the first run; times in the log count from it
         for party in self.parties:  # whose Poisson clocks have no memory
             party.ticks = deque(tick for tick in party.ticks if tick >= now)
 
@@ -270,7 +270,6 @@ class AsyncStrategy:
                 self._pauses.pop(sent.node, None)
                 self._warned.pop(party.name, None)
                 self.learner.take(sent.owner, np.array(sent.point), answer, self.k - sent.k)
-                self._save()
             if party.left > party.most - party.answers:
                 text = "has charged fewer answers than arrived: a second or a restored one"
                 self._warn(f"{party.name}'s ledger", text)
@@ -304,7 +303,7 @@ class AsyncStrategy:
     def _report(self) -> None:
         """Log progress, and when the end is expected: by the forecast, later by this run's pace."""
         now, total, made = self.link.now(), self.plan["updates"], self.k - self._first
-        if now - self._reported < PROGRESS:
+        if self.begun is None or now - self._reported < PROGRESS:
             return
         pace = self.plan["expected_seconds"] / total
         if made >= SETTLED:
