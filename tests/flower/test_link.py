@@ -1,4 +1,4 @@
-"""What Flower does with a message that the app waits for no more, by Flower's own state of a link.
+"""Messages that the app waits for no more, by Flower's own state of a link.
 
 Needs the extra ``flower``. An answer that comes too late is charged and reaches nobody: see also
 ``tests/unit/exports``.

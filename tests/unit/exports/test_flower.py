@@ -19,6 +19,7 @@ from asyncdp_sim.exports.flower.private_learning import ledger, steps, table
 from asyncdp_sim.exports.flower.private_learning import owner as client
 from asyncdp_sim.exports.flower.private_learning.server import AsyncStrategy
 from asyncdp_sim.learning.algorithms import AnswerBatch
+from asyncdp_sim.privacy.mechanisms.laplace import LaplaceNoise
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.scored import prepared
 from asyncdp_sim.scenario import Scenario
@@ -477,6 +478,17 @@ def test_what_the_app_cannot_carry_out_is_refused_by_name(scenario, tmp_path, ch
     with pytest.raises(SpecError, match=key):
         export_flower(scenario.replace(**changes), tmp_path / "app")
     assert not (tmp_path / "app").exists()
+
+
+def test_the_page_states_the_noise_of_one_evaluation():
+    page = Path(__file__).parents[3] / "docs/from-decision-to-deployment.md"
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    [(rows, most, deviation)] = re.findall(
+        r"one mean of ([0-9]+) errors, each clipped at ([0-9]+), would have a standard deviation "
+        r"of ([0-9.]+) at ε = 1,", text
+    )  # fmt: skip
+    noise = LaplaceNoise(np.array([int(most) / int(rows) / 1.0]))  # one error moves the mean so far
+    assert f"{noise.variance[0] ** 0.5:.2f}" == deviation
 
 
 def _lines_of_code(text: str) -> int:

@@ -301,11 +301,11 @@ class AsyncStrategy:
         self._warned[about] = text
 
     def _report(self) -> None:
-        """Log progress, and when the end is expected: by the forecast, later by this run's pace."""
+        """Log progress and the expected end: by the forecast, or by this run if it is slower."""
         now, total, made = self.link.now(), self.plan["updates"], self.k - self._first
         if self.begun is None or now - self._reported < PROGRESS:
             return
-        pace = self.plan["expected_seconds"] / total
+        pace = max(self.plan["expected_seconds"] / total, (now - self.begun) / (made + 1))
         if made >= SETTLED:
             pace = (now - self.begun) / made
         self._reported, left = now, (total - self.k) * pace / 60
