@@ -25,8 +25,9 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-SITE = ("index", "gallery", "tutorial-own-table", "reference/python", "reference/scenario/network",
-        "verification/oracles", "parts/channels")  # fmt: skip
+SITE = ("index", "install", "gallery", "tutorial-own-table", "recipes", "beyond/index",
+        "reference/python", "reference/scenario/network", "verification/oracles",
+        "parts/channels")  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -74,18 +75,20 @@ def violations(shown: Any) -> list[str]:
     return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("name", ["run", "sweep", "comparison", "forecast"])
 def test_axe_finds_nothing_on_a_report(
-    browser: Any, pages: dict[str, Path], name: str, scheme: str
+    browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str
 ) -> None:
-    assert violations(opened(browser, pages[name], scheme=scheme)) == []
+    assert violations(opened(browser, pages[name], size, scheme)) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("name", SITE)
-def test_axe_finds_nothing_in_the_docs(browser: Any, site: Path, name: str, scheme: str) -> None:
-    assert violations(opened(browser, site / f"{name}.html", scheme=scheme)) == []
+def test_axe_finds_nothing_in_the_docs(
+    browser: Any, site: Path, name: str, size: str, scheme: str
+) -> None:
+    assert violations(opened(browser, site / f"{name}.html", size, scheme)) == []
 
 
 def test_axe_would_find_a_picture_without_words(browser: Any, pages: dict[str, Path]) -> None:
