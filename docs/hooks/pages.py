@@ -61,7 +61,7 @@ COMMAND = re.compile(
 def gallery_page(root: Path) -> str:
     """Return the pictures of all pages, each with its sentence, command and page."""
     parts = ["# Gallery", "Each picture with the command that computes its numbers."]
-    for page in sorted(root.rglob("*.md")):
+    for page in sorted(root.rglob("*.md"), key=lambda page: (page.name != "index.md", page)):
         name, text = page.relative_to(root).as_posix(), page.read_text("utf-8")
         for found in PICTURE.finditer(text):
             before = text.rfind("\n#", 0, found.start())
