@@ -339,7 +339,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         runs=HALVES * FEW_RUNS,
     )
     level = found.owners[0].break_even
-    return replace(found, together=None, break_even=level, release=False)
+    return found.everywhere(together=None, break_even=level, release=False)
 
 
 def _place(known: Population, whose: str) -> int:
@@ -411,13 +411,13 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         )
         for place in range(len(factors))
     ]
-    given = factors.index(1.0)
+    of_owners = [several for half in halves for several in half]
     found = gain_forecast(
         scenario,
-        [gain[given] for half in halves for gain in half],
+        list(zip(*of_owners, strict=True)),
         means,
         _budgets(known, factors),
-        given,
+        factors,
         material=options.material,
         reads="public",
         judged_on=f"{HALVES} random halves of {len(usable):,} public rows",
@@ -425,8 +425,9 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
     )
     few = int(records.sum()) > (len(usable) + 1) // 2
     judged = tuple(tuple(gain[given] for gain in half) for half in halves)
-    found = replace(found, at_least=few, alike=likeness, count=count, judged=judged)
-    return replace(found, together=None, break_even=None) if likeness.known == "differ" else found
+    found = replace(found, judged=judged).everywhere(at_least=few, alike=likeness, count=count)
+    differ = likeness.known == "differ"
+    return found.everywhere(together=None, break_even=None) if differ else found
 
 
 def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generator) -> list[Ints]:
@@ -532,40 +533,40 @@ def _found(
     judged_on: str,
     runs: int,
 ) -> GainForecast:
-    """Return the gains of owners at the scenario's budgets, and of their mean."""
-    people, given = known.participants, factors.index(1.0)
-    epsilon = np.asarray(known.problem.accountant.epsilon, dtype=float)
-    owners = list[OwnerGain]()
+    """Return the gains of owners and of their mean, with each budget that was tried."""
+    people = known.participants
+    stated = np.asarray(known.problem.accountant.epsilon, dtype=float)
+    owners = list[list[OwnerGain]]()
     for place, several in zip(chosen, by_owner, strict=True):
-        budget = float(epsilon[place]) if known.problem.xi is not None else np.inf
+        budget = float(stated[place]) if known.problem.xi is not None else np.inf
+        hidden = isfinite(budget)
+        budgets = [budget * factor for factor in factors]
+        material = [gain.material for gain in several]
+        level = break_even_of(budgets if hidden else [], several, material)
+        name = people.names[place] if len(people.names) > 0 else None
         owners.append(
-            OwnerGain(
-                people.numbers[place],
-                people.names[place] if len(people.names) > 0 else None,
-                several[given],
-                break_even_of(
-                    [budget * factor for factor in factors] if isfinite(budget) else [],
-                    several,
-                    [gain.material for gain in several],
-                ),
-                budget if isfinite(budget) else None,
-            )
+            [
+                OwnerGain(people.numbers[place], name, gain, level, epsilon if hidden else None)
+                for gain, epsilon in zip(several, budgets, strict=True)
+            ]
         )
-    as_asked = [owner.gain for owner in owners]
-    means = [consortium([several[place] for several in by_owner]) for place in range(len(factors))]
+    by_budget = list(zip(*by_owner, strict=True))
     found = gain_forecast(
         known.scenario,
-        as_asked,
-        means,
+        by_budget,
+        [consortium(gains) for gains in by_budget],
         _budgets(known, factors),
-        given,
+        factors,
         material=options.material,
         reads=reads,
         judged_on=judged_on,
         runs=runs,
-    )
-    free = found.release and not known.private
-    return replace(found, owners=tuple(owners), judged=(tuple(as_asked),), release=free)
+    ).everywhere(release=reads == "public" and not known.private)
+    listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
+    tried = [replace(f, owners=of) for f, of in zip(found.tried, listed, strict=False)]
+    mine = listed[factors.index(1.0)]
+    judged = tuple(owner.gain for owner in mine)
+    return replace(found, owners=mine, judged=(judged,), tried=tuple(tried))
 
 
 __all__ = ["Asked", "gains"]

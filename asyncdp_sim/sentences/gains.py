@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from asyncdp_sim.core.words import estimate, known
+from asyncdp_sim.core.words import estimate, known, number
 from asyncdp_sim.decision import Verdict
 
 AVERAGE = "the average owner"
@@ -51,6 +51,23 @@ def joining(
     percent = round(100 * size / own) if own > 0 else 0
     share = f", {percent}% of its own error" if percent != 0 else ""
     return f"{sentence}: gain {least}{with_ends(gain, unit)}{share}"
+
+
+def errors(means: Mapping[str, float], score: str, unit: str | None) -> str:
+    """Return mean errors of the models that are compared.
+
+    Parameters
+    ----------
+    means : mapping
+        ``own``, ``joint``, ``adapted`` and ``guessing``.
+    score : str
+        What the errors are.
+    unit : str or None
+    """
+    names = {"own": "own model", "joint": "joint model", "adapted": "adapted"}
+    names |= {"guessing": "guessing"}
+    texts = ", ".join(f"{number(means[key])} {name}" for key, name in names.items())
+    return f"{texts} ({score}{f', {unit}' if unit else ''})"
 
 
 def with_ends(gain: Mapping[str, Any], unit: str | None) -> str:

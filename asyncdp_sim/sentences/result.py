@@ -26,7 +26,7 @@ from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.sentences.gains import counted, joining, with_ends
+from asyncdp_sim.sentences.gains import counted, errors, joining, with_ends
 from asyncdp_sim.sentences.label import (
     PRIVATE,
     Label,
@@ -45,6 +45,9 @@ from asyncdp_sim.sentences.label import (
     stated_participation,
     stated_unit,
 )
+
+NOT_JUDGED = "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
+"""Stands in place of the gain of a run."""
 
 
 def result_lines(directory: Path, *, details: bool = True) -> list[str]:
@@ -237,6 +240,35 @@ def decision(manifest: Mapping[str, Any]) -> str | None:
     return joining(together, manifest.get("unit"), where)
 
 
+def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> tuple[str, str]:
+    """Return how good the model is, in the target's unit where rows were kept apart, and of what.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of a run.
+    means : mapping or None
+        Mean errors ``own``, ``joint``, ``adapted`` and ``guessing``; None where none were judged.
+    """
+    summary = manifest["summary"]
+    if means is not None:
+        return "mean error", errors(means, manifest["score"], manifest.get("unit"))
+    for row in _scores(summary, manifest.get("target_unit")):
+        return row
+    psi = summary["psi_final"]["median"]
+    loss = f"{number(1 + psi)} times" if psi >= 1 else f"{number(100 * psi)} % above"
+    return "loss", f"{loss} the least possible loss"
+
+
+def how_sure(manifest: Mapping[str, Any]) -> str:
+    """Return what intervals are over."""
+    together, count = manifest.get("consortium"), len(manifest["replicates"])
+    runs = f"{count} simulated run{'s' * (count > 1)}"
+    return (
+        f"95 % intervals over {'' if together is None else together['judged_on'] + ', and '}{runs}"
+    )
+
+
 def verdicts(manifest: Mapping[str, Any]) -> str:
     """Return how many owners of a run have each verdict, where it has judged gains."""
     together = manifest["consortium"]
@@ -247,7 +279,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows on what owners gain on new cases of their own, or that nobody has judged it."""
     mean = decision(manifest)
     if mean is None:
-        yield "mean gain", "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
+        yield "mean gain", NOT_JUDGED
         return
     together = manifest["consortium"]
     yield "mean gain", mean

@@ -43,7 +43,7 @@ def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path: Pa
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["scenario"]["chosen_from"] == "private rows"
     said = label([manifest]).text
-    assert said.startswith("NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with")
+    assert said.startswith("NOT PRIVATE as claimed (ε = 1 per owner over the run, pure ε-DP")
     assert f"): {WHY}. True ε = ∞." in said
     assert manifest["label"] == said
     shown = [line.split(maxsplit=1) for line in result_lines(tmp_path / "out")]

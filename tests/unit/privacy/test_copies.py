@@ -140,7 +140,7 @@ def test_what_is_said_of_a_copy():
     assert said.private
     assert said.text.startswith(
         "Private as claimed: ε = 0.1 to 2.33 per owner over the run (a copy's part of it: copies "
-        "add up), pure with Laplace noise"
+        "add up), pure ε-DP, Laplace noise"
     )
     assert private["summary"]["epsilon_true"] == pytest.approx(7 / 3)
     assert not label([exact]).private

@@ -136,7 +136,7 @@ def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> 
     )
     found = label([made({}), baseline])
     assert "NOT PRIVATE" not in found.text
-    assert found.text.startswith("Private as claimed: ε = 1 per owner over the run, pure with")
+    assert found.text.startswith("Private as claimed: ε = 1 per owner over the run, pure ε-DP")
     assert "No privacy is claimed (ε = ∞ per owner over the run, no noise) in 1 of 2" in found.text
     assert found.private is False
     assert found.epsilon_true == inf

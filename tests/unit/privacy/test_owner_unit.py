@@ -156,7 +156,9 @@ def test_a_record_is_the_unit_where_nothing_is_said() -> None:
 )
 def test_the_label_says_what_is_hidden_and_what_is_public(adjacency: str, changed: str) -> None:
     text = label([manifest(run(made({"adjacency": adjacency})))]).text
-    assert text.startswith("Private as claimed: ε = 2 per owner over the run, δ = 1e-06 with")
+    assert text.startswith(
+        "Private as claimed: ε = 2 per owner over the run, δ = 1e-06, Gaussian noise"
+    )
     assert (
         f"The unit is an owner: all records of one owner may {changed} together; which owners "
         "take part, and their numbers of records, are public." in text
