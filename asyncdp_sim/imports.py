@@ -32,7 +32,7 @@ from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.network.table_file import by_line, columns_of, moment_of
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import SCHEMA_LINE, load
-from asyncdp_sim.scenario.toml import listed, toml
+from asyncdp_sim.scenario.paths import listed, toml
 
 COLUMNS = ("owner", "request", "read", "release", "end")
 CLIENT = ("client", "sent", "received")

@@ -14,8 +14,7 @@ from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results.manifest import digest
-from asyncdp_sim.theory.predict.releases import Releases
-from asyncdp_sim.theory.predict.update_order import answering, endless, releases
+from asyncdp_sim.theory.predict.update_order import Releases, answering, endless, releases
 from asyncdp_sim.theory.prediction import Unknown
 
 

@@ -27,8 +27,7 @@ from asyncdp_sim.core.units import to_units
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.theory.predict.releases import Releases
-from asyncdp_sim.theory.predict.update_order import answering, shares
+from asyncdp_sim.theory.predict.update_order import Releases, answering, shares
 
 
 @dataclass(frozen=True, eq=False)

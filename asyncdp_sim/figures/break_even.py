@@ -9,11 +9,17 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
-from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
-from asyncdp_sim.figures.kit.style import THEORY, VERMILION, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates, least
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
+from asyncdp_sim.figures.style import THEORY, VERMILION, looks
+from asyncdp_sim.figures.sweep_figure import (
+    Series,
+    SweepFigure,
+    estimates,
+    least,
+    mean_psi_at_end,
+    owner_table,
+)
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import bound_moves, gradient_norm
 

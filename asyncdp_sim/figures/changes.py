@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import (
+from asyncdp_sim.figures.drawer import (
     BETTER,
     Declaration,
     Layer,
@@ -17,10 +17,17 @@ from asyncdp_sim.figures.kit.drawer import (
     measured,
     wrapped,
 )
-from asyncdp_sim.figures.kit.outcomes import FIGURES, psi_at_end
-from asyncdp_sim.figures.kit.style import BLUE, WIDE, is_wide, looks
-from asyncdp_sim.figures.kit.style import MOST as DIVERGED
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, is_number, least
+from asyncdp_sim.figures.style import BLUE, WIDE, is_wide, looks
+from asyncdp_sim.figures.style import MOST as DIVERGED
+from asyncdp_sim.figures.sweep_figure import (
+    FIGURES,
+    Series,
+    SweepFigure,
+    ends,
+    is_number,
+    least,
+    psi_at_end,
+)
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
 

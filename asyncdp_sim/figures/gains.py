@@ -16,10 +16,9 @@ from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import as_float, known, number, numbers
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.outcomes import mean_of, mean_psi_at_end, owner_table
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import (
     BAND,
     BLUE,
     FEW_OWNERS,
@@ -29,6 +28,7 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     time_axis,
 )
+from asyncdp_sim.figures.sweep_figure import mean_of, mean_psi_at_end, owner_table
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants

@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.figures.kit.drawer import Declaration, Panel
-from asyncdp_sim.figures.kit.picture import LazyFigure, Picture, label, listed, row_labels
+from asyncdp_sim.figures.drawer import Declaration, Panel
+from asyncdp_sim.figures.picture import LazyFigure, Picture, label, listed, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep
 
 ACROSS = 2

@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
-from asyncdp_sim.figures.kit.drawer import (
+from asyncdp_sim.figures.drawer import (
     BETTER,
     LONGEST_AT_END,
     Declaration,
@@ -19,10 +19,9 @@ from asyncdp_sim.figures.kit.drawer import (
     Side,
     measured,
 )
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import GRAY, RAISED, THEORY, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import GRAY, RAISED, THEORY, looks
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least, mean_psi_at_end
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
 from asyncdp_sim.scenario.labels import symbol

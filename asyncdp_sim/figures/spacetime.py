@@ -15,10 +15,9 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Columns, Ints
 from asyncdp_sim.core.units import TICKS_PER_UNIT, in_unit, to_ticks, to_units, unit_of
 from asyncdp_sim.core.words import agreed, number
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.layout import MAY_GO
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, OKABE_ITO, plain_text, time_axis
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import FEW_OWNERS, MAY_GO, OKABE_ITO, plain_text, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind

@@ -19,9 +19,8 @@ from asyncdp_sim.scenario.files import (
     without_places,
 )
 from asyncdp_sim.scenario.owners import Participants
-from asyncdp_sim.scenario.paths import Raw, leaves, spoken
+from asyncdp_sim.scenario.paths import Raw, jsonable, leaves, spoken
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.toml import jsonable
 
 __all__ = [
     "SCHEMA_LINE",

@@ -15,7 +15,7 @@ from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGa
 from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.owners import shown
-from asyncdp_sim.sentences.gains import AVERAGE, counted, joining, with_ends
+from asyncdp_sim.sentences.result import AVERAGE, counted, joining, with_ends
 from asyncdp_sim.theory.prediction import plain
 
 RELEASE = "uses private data, not for release"

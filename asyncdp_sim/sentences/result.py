@@ -20,13 +20,13 @@ from asyncdp_sim.core.words import (
     plus_minus,
     some_of,
 )
+from asyncdp_sim.decision import Verdict
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.sentences.gains import counted, joining, with_ends
 from asyncdp_sim.sentences.label import (
     PRIVATE,
     Label,
@@ -45,6 +45,69 @@ from asyncdp_sim.sentences.label import (
     stated_participation,
     stated_unit,
 )
+
+AVERAGE = "the average owner"
+ONE: dict[str, str] = {
+    Verdict.GAINS: "{} gains by joining",
+    Verdict.WORSE: "{} does worse by joining",
+    Verdict.NO_DIFFERENCE: "joining makes no material difference for {}",
+    Verdict.UNDECIDED: "undecided for {}",
+}
+"""Verdicts on one owner, or on the average one, as sentences."""
+MANY = {
+    Verdict.GAINS: "gain",
+    Verdict.WORSE: "do worse",
+    Verdict.NO_DIFFERENCE: "no material difference",
+    Verdict.UNDECIDED: "undecided",
+}
+"""Verdicts behind the number of owners that have them, in the order in which they are counted."""
+
+
+def joining(
+    gain: Mapping[str, Any], unit: str | None, where: str, who: str = AVERAGE, least: str = ""
+) -> str:
+    """Return the verdict on an owner or on the average one, with the gain and its interval.
+
+    Parameters
+    ----------
+    gain : mapping
+        ``verdict``, ``gain``, ``low``, ``high`` and ``own``, as the manifest of a run and the JSON
+        of a forecast have them.
+    unit : str or None
+        Of the error.
+    where : str
+        At which ε.
+    who : str
+        The owner.
+    least : str
+        Stands before the gain where it is a lower bound.
+    """
+    verdict = str(gain["verdict"])
+    sentence = f"{ONE.get(verdict, f'{verdict}: {{}}').format(who)} {where}"
+    size, own = known(gain["gain"]), known(gain["own"])
+    if not isfinite(size):
+        return f"{sentence}: no rows to be judged on"
+    percent = round(100 * size / own) if own > 0 else 0
+    share = f", {percent}% of its own error" if percent != 0 else ""
+    return f"{sentence}: gain {least}{with_ends(gain, unit)}{share}"
+
+
+def with_ends(gain: Mapping[str, Any], unit: str | None) -> str:
+    """Return a gain in its unit, and its 95 % interval."""
+    return estimate(known(gain["gain"]), known(gain["low"]), known(gain["high"]), unit or "")
+
+
+def counted(verdicts: Mapping[str, int], owners: str) -> str:
+    """Return how many owners have each verdict.
+
+    Parameters
+    ----------
+    verdicts : mapping
+        The number of owners with each; a verdict that nobody has may be absent.
+    owners : str
+        How many owners it is of.
+    """
+    return f"{owners}: {', '.join(f'{verdicts.get(v, 0)} {text}' for v, text in MANY.items())}"
 
 
 def result_lines(directory: Path, *, details: bool = True) -> list[str]:

@@ -30,10 +30,9 @@ from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
 from asyncdp_sim.runs.problem import build_dataset, records
 from asyncdp_sim.runs.replicates import Carrying
-from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.label import network_metadata
-from asyncdp_sim.sweeps.folder import FAILED, Folder
+from asyncdp_sim.sweeps.folder import FAILED, Folder, read_traces, write_traces
 from asyncdp_sim.trace import Trace
 
 TOGETHER = 16

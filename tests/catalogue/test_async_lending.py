@@ -12,8 +12,7 @@ from asyncdp_sim import sweeps
 from asyncdp_sim.figures.psi_lines import Reference
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.theory.predict.releases import Releases
-from asyncdp_sim.theory.predict.update_order import RARE
+from asyncdp_sim.theory.predict.update_order import RARE, Releases
 from asyncdp_sim.trace import Trace
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 from scenarios.papers.lending import reasons

@@ -18,14 +18,13 @@ from asyncdp_sim.learning.algorithms.gossip import (
     GossipGraph,
     GossipSteps,
 )
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
     Statistics,
 )
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
-from asyncdp_sim.learning.algorithms.schedules import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

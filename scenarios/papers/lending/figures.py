@@ -5,7 +5,7 @@ from pathlib import Path
 
 from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.psi_lines import LENDING, Reference, markers, surface
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import OURS, SENTENCES, Claim, moved, private

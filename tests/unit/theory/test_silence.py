@@ -10,8 +10,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import DeterministicClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Request
-from asyncdp_sim.theory.predict.releases import Releases
-from asyncdp_sim.theory.predict.update_order import mean_gap, releases, selection, shares
+from asyncdp_sim.theory.predict.update_order import Releases, mean_gap, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
 from tests.unit.theory.spoken import ALOHA, BURSTS, HALF, PUSH, RETRY, SLOW, UNEQUAL, network, said
 

@@ -23,19 +23,23 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.layout import LEAST_POINTS, LINE_END, broken, lifted, spread
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.style import (
     AT_END,
+    LEAST_POINTS,
+    LINE_END,
     MOST,
     THEORY,
     WIDE,
+    broken,
     legible,
+    lifted,
     log_axis,
     number_ticks,
     owner_ticks,
     per_cent,
     plain_numbers,
     sheet,
+    spread,
     style,
 )
 from asyncdp_sim.scenario import Participants
