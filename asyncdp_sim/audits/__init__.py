@@ -366,4 +366,3 @@ _ANSWERS = (20_000, 1_000_000)
 """Single answers on each side, at least and at most, where nothing else is asked for."""
 _NUMBERS = 20_000_000
 """Numbers in so many answers, about."""
-__all__ = ["Audit", "Check", "Fact", "Guessed", "audit", "expected_seconds", "first_audit"]

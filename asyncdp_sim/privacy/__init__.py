@@ -4,18 +4,3 @@ from asyncdp_sim.privacy.accountants.own import Accountant, Gaussian, Pure, spen
 from asyncdp_sim.privacy.guarantee import Guarantee, Ledger, ObservedMax, guarantee
 from asyncdp_sim.privacy.sensitivity import Clip, Declared, Domain
 from asyncdp_sim.privacy.spec import Privacy
-
-__all__ = [
-    "Accountant",
-    "Clip",
-    "Declared",
-    "Domain",
-    "Gaussian",
-    "Guarantee",
-    "Ledger",
-    "ObservedMax",
-    "Privacy",
-    "Pure",
-    "guarantee",
-    "spent",
-]

@@ -185,20 +185,3 @@ def reproduce(
     if not kept:
         on_note(f"{directory} has no updates.parquet to compare")
     return outcome
-
-
-__all__ = [
-    "OnNote",
-    "Ready",
-    "RunResult",
-    "all_numbers",
-    "build",
-    "finished",
-    "made_again",
-    "manifest",
-    "reproduce",
-    "require_same",
-    "run",
-    "run_together",
-    "write",
-]

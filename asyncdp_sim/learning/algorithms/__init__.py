@@ -2,15 +2,10 @@
 
 from typing import Annotated
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
-from asyncdp_sim.learning.algorithms.gathered import (
-    Collab1,
-    Collab1Steps,
-    Collab2,
-    ParameterServer,
-)
+from asyncdp_sim.learning.algorithms.gathered import Collab1, Collab1Steps, Collab2, ParameterServer
 from asyncdp_sim.learning.algorithms.gossip import (
     AsyncGossip,
     Averaging,
@@ -50,38 +45,3 @@ AnyAlgorithm = Annotated[
     FAMILY,
 ]
 """Every algorithm; a new one joins by its line here."""
-
-__all__ = [
-    "Algorithm",
-    "AlgorithmSpec",
-    "AnswerBatch",
-    "AnyAlgorithm",
-    "Array",
-    "Asks",
-    "AsyncGossip",
-    "Averaging",
-    "AveragingSteps",
-    "CellRows",
-    "Collab1",
-    "Collab1Steps",
-    "Collab2",
-    "FedAsync",
-    "FedBuff",
-    "FedBuffSteps",
-    "GossipGraph",
-    "GossipSteps",
-    "Gradients",
-    "Ints",
-    "LocalSteps",
-    "NoisyStatistics",
-    "NoisyStatisticsSteps",
-    "OneOnOne",
-    "ParameterServer",
-    "Polar",
-    "PolarSteps",
-    "Schedule",
-    "Setting",
-    "Statistics",
-    "StepsInRounds",
-    "Wrapped",
-]

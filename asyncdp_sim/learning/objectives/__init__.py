@@ -3,12 +3,7 @@
 from typing import Annotated
 
 from asyncdp_sim.core.specification import FAMILY
-from asyncdp_sim.learning.objectives.losses import (
-    Hinge,
-    LogisticLoss,
-    Loss,
-    Squared,
-)
+from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss, Loss, Squared
 from asyncdp_sim.learning.objectives.mlp import (
     MLP,
     Perceptron,
@@ -36,31 +31,3 @@ from asyncdp_sim.learning.objectives.softmax import (
 
 Model = Annotated[Ridge | Logistic | SVM | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""
-
-__all__ = [
-    "MLP",
-    "SVM",
-    "Constants",
-    "Hinge",
-    "LinearKind",
-    "LinearObjective",
-    "LinearRecords",
-    "Logistic",
-    "LogisticLoss",
-    "Loss",
-    "Model",
-    "Norm",
-    "Objective",
-    "Perceptron",
-    "PerceptronObjective",
-    "PerceptronRecords",
-    "Quadratic",
-    "Records",
-    "Ridge",
-    "Softmax",
-    "SoftmaxLoss",
-    "SoftmaxObjective",
-    "SoftmaxRecords",
-    "Squared",
-    "constants",
-]

@@ -99,6 +99,3 @@ def label_of(kind: str) -> str:
     """Return the name in figures of a kind of channel; of one unknown here, the kind itself."""
     kinds = (member for member in members(Channel) if issubclass(member, ChannelKind))
     return {kind_of(member): member.label for member in kinds}.get(kind, kind)
-
-
-__all__ = ["Aloha", "Channel", "Csma", "Ideal", "Parallel", "SlottedAloha", "Tdma", "label_of"]

@@ -16,13 +16,3 @@ Observer = Annotated[
     TranscriptObserver | NodeObserver | ModelObserver | AggregateObserver, FAMILY_IN_TABLES
 ]
 """Every observer, named by its kind alone or by a table; a new one is added here."""
-
-__all__ = [
-    "AggregateObserver",
-    "Listener",
-    "ModelObserver",
-    "NodeObserver",
-    "Observer",
-    "ObserverKind",
-    "TranscriptObserver",
-]
