@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.audits.observers import HIDDEN, learned
+from analysis.privacy.transcripts import HIDDEN, learned
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
