@@ -84,16 +84,7 @@ def lending_law(cell: Cell) -> float:
     return CONSTANT / (float(said["privacy"]["epsilon"]) * float(said["owners"]["records"])) ** 2
 
 
-def hospital_law(epsilon: float) -> float:
-    """Return 0.9/ε + 0.6/ε², as figure 10 of Async draws it; n, N and f(θ*) are in both numbers."""
-    return 0.9 / epsilon + 0.6 / epsilon**2
-
-
 LENDING = Reference("published bound 2.15·10⁹/(ε n_i)²", "law", lending_law)
-HOSPITAL = Reference(
-    "0.9/ε + 0.6/ε², as published", "law",
-    lambda cell: hospital_law(float(cell.values["privacy.epsilon"])),
-)  # fmt: skip
 DRAWN: Mapping[str, tuple[Reference, ...]] = {"async-05": (LENDING,), "async-07": ()}
 """Entries beside whose surface a paper draws a bound, or none: in place of a fitted law."""
 
@@ -231,20 +222,6 @@ def lines(
 ) -> SweepFigure[PsiSeries]:
     """Return the figure of mean ψ at the end against a swept number, with 95 % intervals."""
     return SweepFigure(name, select, _rows, _declared, _caption)
-
-
-def markers(
-    sweep: Sweep,
-    x: str,
-    by: str | None = None,
-    *,
-    chosen: Sequence[float] | None = None,
-    references: Sequence[Reference] = (),
-    name: str = "markers",
-) -> Picture:
-    """Draw that figure of a sweep; parameters as in :func:`series_of`, whose errors it raises."""
-    found = partial(series_of, x=x, by=by, chosen=chosen, references=references)
-    return lines(name, found).picture(sweep)
 
 
 def surface(sweep: Sweep, x: str, y: str, references: Sequence[Reference]) -> Picture:
