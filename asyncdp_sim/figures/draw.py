@@ -104,9 +104,9 @@ def plan(
     else:
         names = ", ".join(figure.name for figure in traces.ALL).replace("-", " ")
         notes.append(f"{names}: nothing was updated")
-    told = shown[0].result if shown else first(opened)
-    if told.has_events:
-        entries.append(LazyFigure(partial(spacetime.diagram, told), [told]))
+    drawn = shown[0].result if shown else first(opened)
+    if drawn.has_events:
+        entries.append(LazyFigure(partial(spacetime.diagram, drawn), [drawn]))
     planned = [picture.of(name, fixed) for picture in compared]
     return planned + [picture.of(name) for picture in entries], notes
 

@@ -80,8 +80,9 @@ CONSTANT = 2.1536e9
 
 def lending_law(cell: Cell) -> float:
     """Return c/(ε n_i)² in a cell."""
-    said = cell.result.scenario
-    return CONSTANT / (float(said["privacy"]["epsilon"]) * float(said["owners"]["records"])) ** 2
+    scenario = cell.result.scenario
+    epsilon, records = scenario["privacy"]["epsilon"], scenario["owners"]["records"]
+    return CONSTANT / (float(epsilon) * float(records)) ** 2
 
 
 LENDING = Reference("published bound 2.15·10⁹/(ε n_i)²", "law", lending_law)
@@ -238,11 +239,11 @@ def surface(sweep: Sweep, x: str, y: str, references: Sequence[Reference]) -> Pi
 def _over_two(
     sweep: Sweep, x: str, y: str, references: Sequence[Reference] | None = None
 ) -> list[PsiSeries] | str:
-    found = series_of(sweep, y, x, most=np.inf)
-    if not any((np.isfinite(line.psi[0]) & (line.psi[0] > 0)).any() for line in found):
+    series = series_of(sweep, y, x, most=np.inf)
+    if not any((np.isfinite(line.psi[0]) & (line.psi[0] > 0)).any() for line in series):
         return "no cell with a finite mean ψ"
-    laws = tuple(beside(found, x, y) if references is None else references)
-    return [replace(line, references=laws, named=x) for line in found]
+    laws = tuple(beside(series, x, y) if references is None else references)
+    return [replace(line, references=laws, named=x) for line in series]
 
 
 def _select_surface(sweep: Sweep) -> list[PsiSeries] | str:

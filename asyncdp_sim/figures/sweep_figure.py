@@ -235,16 +235,16 @@ class SweepFigure(Generic[S]):
             raise not_a_result(sweep.directory, selected)
         rows = list(map(self.rows, selected))
         unit = unit_of(result.manifest["scenario"] for line in selected for result in line.results)
-        said = _in_unit(self.declared(selected, rows), unit)
+        declared = _in_unit(self.declared(selected, rows), unit)
         table = {name: np.concatenate([part[name] for part in rows]) for name in rows[0]}
         figure_label = label([result for line in selected for result in line.results])
         caption = self.caption(selected, rows)
-        if reaches_zero(said):
+        if reaches_zero(declared):
             caption += " Arrows at the frame: intervals that reach 0, which no such axis shows."
-        return Picture(self.name, said, table, caption, figure_label)
+        return Picture(self.name, declared, table, caption, figure_label)
 
 
-def _in_unit(said: Declaration, unit: str | None) -> Declaration:
+def _in_unit(declared: Declaration, unit: str | None) -> Declaration:
     """Return a declaration whose times are in a named unit, if they have one."""
     panels = [
         replace(
@@ -252,9 +252,9 @@ def _in_unit(said: Declaration, unit: str | None) -> Declaration:
             x=replace(panel.x, name=in_unit(panel.x.name, unit)),
             y=replace(panel.y, name=in_unit(panel.y.name, unit)),
         )
-        for panel in said.panels
+        for panel in declared.panels
     ]
-    return replace(said, panels=panels, title=in_unit(said.title, unit))
+    return replace(declared, panels=panels, title=in_unit(declared.title, unit))
 
 
 def least(rows: Sequence[Columns], what: str, called: str, *names: str) -> str:
@@ -275,11 +275,11 @@ def least(rows: Sequence[Columns], what: str, called: str, *names: str) -> str:
     if not np.isfinite(value).any():
         return f"No setting has a finite {called}"
     best = int(np.nanargmin(np.where(np.isfinite(value), value, np.nan)))
-    given = [np.concatenate([table[name] for table in rows])[best] for name in names]
+    values = [np.concatenate([table[name] for table in rows])[best] for name in names]
     setting = ", ".join(
-        str(each) if isinstance(each, str) else words(name, float(each))
-        for name, each in zip(names, given, strict=True)
-        if str(each)
+        str(item) if isinstance(item, str) else words(name, float(item))
+        for name, item in zip(names, values, strict=True)
+        if str(item)
     )
     text = f"{called[0].upper()}{called[1:]} is least, {number(value[best])}"
     if np.isfinite([low[best], high[best]]).all() and low[best] < high[best]:

@@ -182,8 +182,8 @@ def _survival(result: Result, *, small: bool) -> Drawn:
         named = "exponential law of the same mean"
         marks.append(Layer("line", t, table["memoryless"], name=named, look=DOTTED))
         text += f"; no formula applies, because {plain(str(law))}"
-    there = table["survival"] > 0
-    marks.append(Layer("steps", t[there], table["survival"][there], name="measured",
+    positive = table["survival"] > 0
+    marks.append(Layer("steps", t[positive], table["survival"][positive], name="measured",
                       look={"color": BLUE}))  # fmt: skip
     named = time_axis(unit_of([result.manifest["scenario"]]), small=small)
     across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))

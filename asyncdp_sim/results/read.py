@@ -82,11 +82,11 @@ def _require_unique(directory: Path, name: str, read: Any) -> None:
     columns = [from_arrow(read[key]) for key in keys]
     order = np.lexsort(columns[::-1])
     twice = np.ones(max(len(order) - 1, 0), dtype=bool)
-    for each in columns:
-        twice &= each[order][1:] == each[order][:-1]
+    for values in columns:
+        twice &= values[order][1:] == values[order][:-1]
     if np.any(twice):
         row = order[np.argmax(twice)]
-        place = ", ".join(f"{key} {each[row]}" for key, each in zip(keys, columns, strict=True))
+        place = ", ".join(f"{key} {values[row]}" for key, values in zip(keys, columns, strict=True))
         problem = f"{place} twice in {name}.parquet"
         raise not_a_result(directory, problem, "allowed is one row")
 

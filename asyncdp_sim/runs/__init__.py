@@ -128,8 +128,8 @@ def run_together(
         seed = scenario.run.seed
         learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
         behaved = summarise(traces, scenario.network.airtime)
-        for item, found in zip(all_ready, learned, strict=True):
-            yield item.outcome(numbers, traces, behaved, found, **pool)
+        for item, outcome in zip(all_ready, learned, strict=True):
+            yield item.outcome(numbers, traces, behaved, outcome, **pool)
 
 
 def reproduce(

@@ -312,9 +312,9 @@ def finished(
     if len(missing) > 0:
         problem = f"a damaged result, without {', '.join(missing)}"
         raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
-    there = judging_of(manifest)
-    if judging is not None and there is not None and judging != there:
-        options = f"--material {there.material:g} --own-best {there.own_best}"
+    kept_judging = judging_of(manifest)
+    if judging is not None and kept_judging is not None and judging != kept_judging:
+        options = f"--material {kept_judging.material:g} --own-best {kept_judging.own_best}"
         problem = f"an existing path, where gains were judged with {options}"
         raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
     if events and manifest.get("events") is not True:

@@ -281,7 +281,7 @@ class Label:
         return network_metadata(timing_accounted=self.timing_accounted)
 
 
-COLUMNS = tuple(each.name for each in fields(Label)[1:-1])
+COLUMNS = tuple(field.name for field in fields(Label)[1:-1])
 """The values of a label, as tables have them: all but its text."""
 
 

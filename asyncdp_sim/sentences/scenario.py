@@ -301,7 +301,7 @@ def _network(scenario: Scenario) -> Iterator[str]:
         f"resolution: {finding.describe()}" for finding in TicksMeet.from_scenario(scenario)
     )
     always = network.availability.always_online
-    predicted = [each for each in predict(network) if not (always and each.quantity == _ONLINE)]
+    predicted = [p for p in predict(network) if not (always and p.quantity == _ONLINE)]
     yield from _predictions(predicted, network)
     yield from _collisions(network)
     yield from _duration(scenario.run.updates, predicted)
@@ -344,7 +344,7 @@ def _collisions(network: Network) -> Iterator[str]:
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
     """Yield the expected duration of a run, or the limits of it."""
-    pace = next((each for each in predicted if each.quantity == "throughput"), None)
+    pace = next((p for p in predicted if p.quantity == "throughput"), None)
     if pace is None:
         return
     if pace.between is not None:

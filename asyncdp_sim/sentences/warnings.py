@@ -109,10 +109,10 @@ class EndedEarly(Notice):
         if len(self.fates) == 0:
             return text
         if self.released is None:
-            told = ", ".join(f"{share:.3g} % {fate}" for fate, share in self.fates)
-            return f"{text}; of the released answers, {told}"
-        told = ", ".join(f"{number} {fate}" for fate, number in self.fates)
-        return f"{text}; of {self.released} released answers, {told}"
+            fates = ", ".join(f"{share:.3g} % {fate}" for fate, share in self.fates)
+            return f"{text}; of the released answers, {fates}"
+        fates = ", ".join(f"{number} {fate}" for fate, number in self.fates)
+        return f"{text}; of {self.released} released answers, {fates}"
 
     def alike(self) -> tuple[Any, ...]:
         """Return the reason, whatever became of answers."""

@@ -364,8 +364,8 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
             result = client.run(made_with)
         except Exception:  # whatever a worker raises that cannot load the package
             raise _refused(address, "workers that have asyncdp_sim installed") from None
-        for each in result.values():
-            _require_same(address, each)
+        for worker in result.values():
+            _require_same(address, worker)
         pool = Carrying(_OnWorkers(address, client.get_executor(pure=False)))
         with _scheduler_there(address):
             yield pool, sum(client.nthreads().values())

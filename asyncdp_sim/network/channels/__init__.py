@@ -41,9 +41,9 @@ class Parallel(ChannelKind):
             yield Fault("each.kind", repr(self.each.kind), rule)
             return
         for name, field in ChannelKind.model_fields.items():
-            if (given := getattr(self.each, name)) != field.default:
+            if (value := getattr(self.each, name)) != field.default:
                 rule = "not allowed here: set it once, next to channels"
-                yield Fault(f"each.{name}", show(given), rule)
+                yield Fault(f"each.{name}", show(value), rule)
 
     @property
     @override
