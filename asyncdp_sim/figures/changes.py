@@ -8,7 +8,15 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured, wrapped
+from asyncdp_sim.figures.drawer import (
+    BETTER,
+    Declaration,
+    Layer,
+    Panel,
+    Side,
+    measured,
+    wrapped,
+)
 from asyncdp_sim.figures.style import BLUE, WIDE, is_wide, looks
 from asyncdp_sim.figures.style import MOST as DIVERGED
 from asyncdp_sim.figures.sweep_figure import (

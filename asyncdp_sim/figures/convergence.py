@@ -12,7 +12,13 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import known, number, numbers
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.drawer import (
+    BETTER,
+    Declaration,
+    Layer,
+    Panel,
+    Side,
+)
 from asyncdp_sim.figures.picture import Picture, captions_page, label, row_labels, save, write
 from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
 from asyncdp_sim.results import Result

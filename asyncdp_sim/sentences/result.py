@@ -164,9 +164,9 @@ def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
         for text, kind in itertools.zip_longest(manifest["warnings"], kinds, fillvalue="noted")
         if kind not in ("noted", "target-reached") or any(mark in text for mark in _MARKS)
     }
-    made = [_made(part) for part in manifest.get("mixed_versions", [])]
     first = [text for text in manifest["warnings"] if text in limits]
-    return first + made, [text for text in manifest["warnings"] if text not in limits]
+    first += [_made(part) for part in manifest.get("mixed_versions", [])]
+    return first, [text for text in manifest["warnings"] if text not in limits]
 
 
 def _made(part: Mapping[str, Any]) -> str:
@@ -186,9 +186,8 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         value, ends = as_float(summary.get(key)), intervals.get(key)
         if value is None:
             return figure(None)
-        text = (
-            f"{figure(value)} {unit}" if ends is None else estimate(value, ends[0], ends[1], unit)
-        )
+        low, high = (nan, nan) if ends is None else ends
+        text = f"{figure(value)} {unit}" if ends is None else estimate(value, low, high, unit)
         expected = predicted.get(key, (nan, nan))
         return text if isnan(expected[0]) else f"{text} (theory {extent(expected)})"
 
@@ -263,7 +262,7 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     read = text.not_for_release
     yield (
         "may be published",
-        "no: private records were read" if read else "yes: synthetic records",
+        f"{'no: private records were read' if read else 'yes: synthetic records'}",
     )
 
 
@@ -339,10 +338,8 @@ def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]
         yield "held-out loss", _beside(figures["held_out_final"], **texts)
     if "profits_psi" in figures:
         fits = figures["profits_psi"]
-        yield (
-            "smaller ψ",
-            f"for {fits} of {owners} owners, the joint model fits all records better",
-        )
+        text = f"for {fits} of {owners} owners, the joint model fits all records better"
+        yield "smaller ψ", text
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")
