@@ -12,7 +12,7 @@ from pathlib import Path
 
 from analysis.studies import studies
 from asyncdp_sim.figures.draw import plan
-from asyncdp_sim.figures.kit.picture import Picture, save
+from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep

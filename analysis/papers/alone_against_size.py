@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import BLUE, THEORY, VERMILION
 from asyncdp_sim.results import not_a_result
 
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")

@@ -129,11 +129,11 @@ class Audit:
         refuting = [fact.said for fact in self.facts if fact.exceeded]
         strongest = max(attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None)
         if strongest is not None and (strongest.exceeded or len(refuting) == 0):
-            what, measured, stated, _ = strongest.cells()
-            refuting = [f"{what}, measured ε ≥ {measured}, stated {stated}"]
+            attacked, measured, stated, _ = strongest.cells()
+            refuting = [f"{attacked}, measured ε ≥ {measured}, stated {stated}"]
         return [
             f"verdict: {self.verdict}",
-            *(f"strongest attack: {each}" for each in refuting[:1]),
+            *(f"strongest attack: {described}" for described in refuting[:1]),
             f"what to do: {self._advice()}",
         ]
 
@@ -367,4 +367,3 @@ _ANSWERS = (20_000, 1_000_000)
 """Single answers on each side, at least and at most, where nothing else is asked for."""
 _NUMBERS = 20_000_000
 """Numbers in so many answers, about."""
-__all__ = ["Audit", "Check", "Fact", "Guessed", "audit", "expected_seconds", "first_audit"]

@@ -16,10 +16,9 @@ from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.units import in_unit
 from asyncdp_sim.core.words import as_float, estimate, known, number, numbers
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.outcomes import mean_of, mean_psi_at_end, owner_table
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import (
     BAND,
     BLUE,
     FEW_OWNERS,
@@ -29,6 +28,7 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     time_axis,
 )
+from asyncdp_sim.figures.sweep_figure import mean_of, mean_psi_at_end, owner_table
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
@@ -82,7 +82,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         table |= columns
         in_units = f" ({unit})" if score.in_units and unit else ""
         up = Side(f"{score.words}: better by{in_units}", grid=True)
-        said = f"{score.words} on own held-out rows: the joint model is "
+        compared = f"{score.words} on own held-out rows: the joint model is "
         shown = f"by how much the {score.words} on an owner's own held-out rows is better with it"
     else:
         even = 1.0  # an interval of ψ that reaches 0 leaves the ratio without an upper end
@@ -91,9 +91,9 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
                 (alone / mean, alone / high, alone / np.maximum(low, 0)) for mean, low, high in psi
             ]
         up = Side("$\\psi$ of own model\nover that of the joint one", log=True, grid=True)
-        said = "ψ of all records: the joint model is "
+        compared = "ψ of all records: the joint model is "
         shown = "ψ of an owner's own model over that of the joint one"
-    verdicts = [judged(each, even) for each in better]
+    verdicts = [judged(ends, even) for ends in better]
     if all(result.has("gains") for result in results):
         frames = [result.frame("gains") for result in results]
         better = [tuple(frame[end].to_numpy(float) for end in ("gain", "low", "high"))
@@ -101,22 +101,22 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         verdicts = [frame["verdict"].to_numpy(str) for frame in frames]
         score_of, unit = results[0].manifest.get("score"), results[0].manifest.get("unit")
         up = Side(f"gain: smaller {score_of}{f' ({unit})' if unit else ''}", grid=True)
-        names, even, said = {name: name for name in LOOKS}, 0.0, ""
+        names, even, compared = {name: name for name in LOOKS}, 0.0, ""
         shown = "how much smaller its error is than with its best own model"
-    ends = np.concatenate([np.array(each) for each in better], axis=1)
+    ends = np.concatenate([np.array(interval) for interval in better], axis=1)
     table |= dict(zip(("difference", "difference_low", "difference_high"), ends, strict=True))
     table["verdict"] = np.concatenate(verdicts)
     panels, title = list[Panel](), ""
-    for line, each, verdict in list(zip(lines, better, verdicts, strict=True))[:MOST]:
-        title = counted(verdict, said)
-        marks, order = in_order(each, verdict, names, even)
-        name = f"{line.name}: {title.removeprefix(said)}" if len(lines) > 1 else ""
+    for line, interval, verdict in list(zip(lines, better, verdicts, strict=True))[:MOST]:
+        title = counted(verdict, compared)
+        marks, order = in_order(interval, verdict, names, even)
+        name = f"{line.name}: {title.removeprefix(compared)}" if len(lines) > 1 else ""
         panels.append(Panel(marks, _people(participants, records, order), up, name))
     size = (6.5, 3.4) if len(panels) == 1 else (7.2, 2.6 * -(-len(panels) // 2))
     if len(panels) > 1:
         better_for = [int(np.sum(verdict == "gains")) for verdict in verdicts]
-        title = f"{said or 'Joining: '}better for {', '.join(map(str, better_for))} of {n_owners} "
-        title += f"owners ({'; '.join(line.name for line in lines)})"
+        title = f"{compared or 'Joining: '}better for {', '.join(map(str, better_for))} of "
+        title += f"{n_owners} owners ({'; '.join(line.name for line in lines)})"
     declared = Declaration(panels, size, title)
     caption = (
         f"For each owner, in order: {shown}, with 95 % intervals. By ψ, the joint model fits all "
@@ -175,9 +175,9 @@ def _people(owners: Participants, records: Array, order: Any) -> Side:
     limits = (0.4, len(order) + 0.6)
     if len(order) > FEW_OWNERS:
         return Side("owners, the largest difference first", limits=limits, ticks=(), labels=())
-    said = [f"{plain_text(owners.labels[place])}\n{number(records[place])}" for place in order]
+    labels = [f"{plain_text(owners.labels[place])}\n{number(records[place])}" for place in order]
     return Side("owner $i$, with $n_i$ training rows", limits=limits,
-                ticks=range(1, len(order) + 1), labels=said)  # fmt: skip
+                ticks=range(1, len(order) + 1), labels=labels)  # fmt: skip
 
 
 def _scored(lines: Sequence[CurveLine], score: Score) -> tuple[Columns, list[Ends]]:
@@ -189,8 +189,8 @@ def _scored(lines: Sequence[CurveLine], score: Score) -> tuple[Columns, list[End
     optimum, alone = (
         first.of_owners(f"{name}{end}").mean(axis=0) for end in ("_optimum", "_alone")
     )
-    each = [[mean_of(own) for own in line.result.of_owners(name).T] for line in lines]
-    joint = np.array(each).transpose(0, 2, 1)
+    estimates = [[mean_of(own) for own in line.result.of_owners(name).T] for line in lines]
+    joint = np.array(estimates).transpose(0, 2, 1)
     columns = {f"{name}_optimum": np.tile(optimum, len(lines)),
                f"{name}_alone": np.tile(alone, len(lines)), name: joint[:, 0].ravel()}  # fmt: skip
     if score.more_is_better:
@@ -321,14 +321,14 @@ def over_time(found: dict[str, Any]) -> Picture:
         f"Expected ψ falls from {number(curve[0])} to {number(curve[-1])} in {number(times[-1])} "
         f"units; 90 % of runs end between {number(low)} and {number(high)}"
     )
-    said = Declaration([panel], title=in_unit(title, found.get("time_unit")))
+    declared = Declaration([panel], title=in_unit(title, found.get("time_unit")))
     caption = (
         f"Expected relative fitness ψ over time ({found['method']}; {found['data']}). The bar "
         "at the end contains ψ of 90 % of runs. ψ is the fit to all records; whether an owner "
         "gains is another question."
     )
     table = {"time": times, "expected_psi": curve}
-    return Picture("forecast-over-time", said, table, caption, _label(found), exact=False)
+    return Picture("forecast-over-time", declared, table, caption, _label(found), exact=False)
 
 
 def owners(found: Mapping[str, Any]) -> Picture:
@@ -344,12 +344,12 @@ def owners(found: Mapping[str, Any]) -> Picture:
     )
     unit = f" ({found['unit']})" if found.get("unit") else ""
     up = Side(f"gain: smaller {found['score']}{unit}", grid=True)
-    said = Declaration([Panel(marks, _people(people, records, order), up)],
+    declared = Declaration([Panel(marks, _people(people, records, order), up)],
                        title=_forecast(found, verdicts))  # fmt: skip
     caption = f"Gain of each owner by joining, with 95 % intervals ({found['data']})."
     table = {**owner_table(people), "records": records}
     table |= dict(zip(("gain", "low", "high"), better, strict=True)) | {"verdict": verdicts}
-    return Picture(OWNERS, said, table, caption, _label(found), exact=False)
+    return Picture(OWNERS, declared, table, caption, _label(found), exact=False)
 
 
 def _forecast(found: Mapping[str, Any], verdicts: Any) -> str:

@@ -424,6 +424,7 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         runs=HALVES * FEW_RUNS,
     )
     few = int(records.sum()) > (len(usable) + 1) // 2
+    given = factors.index(1.0)
     judged = tuple(tuple(gain[given] for gain in half) for half in halves)
     found = replace(found, judged=judged).everywhere(at_least=few, alike=likeness, count=count)
     differ = likeness.known == "differ"

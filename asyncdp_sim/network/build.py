@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from asyncdp_sim.core.kernel import Activity, Kernel, Waiting
+from asyncdp_sim.core.kernel import Activity, Kernel, Processor, Waiting
 from asyncdp_sim.core.specification import own
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
@@ -18,7 +18,6 @@ from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import DeliveryPolicy, Durations, Link, LostMessages, Owner, SureLink
-from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.sums import Trips
 from asyncdp_sim.trace.recorder import Spells

@@ -15,13 +15,13 @@ from asyncdp_sim.core.kernel import (
     Activity,
     Moment,
     Priority,
+    Processor,
     Waiting,
 )
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.exchanges import BroadcastQuery
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
 

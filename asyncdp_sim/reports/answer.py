@@ -13,7 +13,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import counts_rounds, in_unit, unit_of
 from asyncdp_sim.core.words import as_float, extent, figure, number, sentence
 from asyncdp_sim.figures.break_even import decisions
-from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
+from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.results.columns import flat
 from asyncdp_sim.results.columns import summary as dictionary

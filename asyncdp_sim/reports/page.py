@@ -22,7 +22,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number, sentence
 from asyncdp_sim.figures import convergence, gains
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.picture import Picture, inline, write
+from asyncdp_sim.figures.picture import Picture, inline, write
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer

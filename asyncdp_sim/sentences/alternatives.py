@@ -9,7 +9,7 @@ from asyncdp_sim.decision import Estimate
 from asyncdp_sim.decision.alternatives import Alternative
 from asyncdp_sim.decision.forecast import GainForecast
 from asyncdp_sim.sentences.forecast import gains_content, name_of
-from asyncdp_sim.sentences.gains import AVERAGE
+from asyncdp_sim.sentences.result import AVERAGE
 
 GIVEN = "as in the scenario"
 NONE = "Other protocols  not compared: there is no mean gain to compare"

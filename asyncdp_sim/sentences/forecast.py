@@ -15,7 +15,7 @@ from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGa
 from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.owners import shown
-from asyncdp_sim.sentences.gains import AVERAGE, counted, errors, joining, with_ends
+from asyncdp_sim.sentences.result import AVERAGE, counted, errors, joining, with_ends
 from asyncdp_sim.theory.prediction import plain
 
 RELEASE = "uses private data, not for release"
@@ -439,9 +439,9 @@ def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> 
     raw = {"decision": asdict(decide(found)), **raw, "owners": []}
     if found.gains is not None:
         raw |= gains_content(found.gains)
-    raw["alternatives"] = list(alternatives)
         pairs = zip(found.gains.tried, found.gains.budgets, strict=False)
         raw["budgets"] = [_with_budget(found, *pair) for pair in pairs]
+    raw["alternatives"] = list(alternatives)
     if found.against is None:  # as before scenarios could name an observer
         del raw["against"], raw["known_after"]
     if not found.rounds:

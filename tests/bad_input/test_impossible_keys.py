@@ -11,7 +11,7 @@ import pytest
 import asyncdp_sim as ad
 from asyncdp_sim.results import open_directory
 from asyncdp_sim.results.columns import COUNT, NUMBER, tables
-from asyncdp_sim.results.keys import UNIQUE
+from asyncdp_sim.results.read import UNIQUE
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL
 

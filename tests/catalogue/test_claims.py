@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.results import Cell, Result, Sweep
 from scenarios.beyond import RESULTS
 from scenarios.papers import FIGURES, polar

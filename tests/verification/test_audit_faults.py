@@ -29,7 +29,7 @@ from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
-from asyncdp_sim.privacy.observers import NodeObserver, aggregate, model
+from asyncdp_sim.privacy.observers import NodeObserver, kind, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -140,7 +140,7 @@ def mean_over_one_less(patch):
 @pytest.fixture(autouse=True)
 def books_are_not_checked(monkeypatch):
     """A run with broken books is ended by its invariants: here the audit has to see them."""
-    monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
+    monkeypatch.setattr("asyncdp_sim.privacy.guarantee._require_within", lambda *_: None)
 
 
 def quota_given_back(patch):
@@ -245,8 +245,8 @@ def only_the_first_step_is_charged(patch):
 
 def shares_of_all(patch):
     """Nobody makes up for the shares of those that drop out: noise is scaled for all n of them."""
-    right = aggregate.shared
-    patch.setattr(aggregate, "shared", lambda noise, influence, _: right(noise, influence, 4))
+    right = kind.shared
+    patch.setattr(kind, "shared", lambda noise, influence, _: right(noise, influence, 4))
 
 
 def opened_anyhow(patch):

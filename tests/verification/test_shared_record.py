@@ -16,7 +16,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.privacy.accountants.attacker import of_pure
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.account import owner_columns
-from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.sentences.result import figures
 from tests.one_in import one_in
 from tests.reproducibility.runs import scenario

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep
+from asyncdp_sim.figures import Result, Sweep, sweep_figure
 from asyncdp_sim.figures.changes import AGAINST as FIGURE
 from asyncdp_sim.figures.changes import select
-from asyncdp_sim.figures.kit import outcomes
-from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
+from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell
 from tests.together import together
 from tests.unit.figures.made import curve as made_curve
@@ -125,5 +124,5 @@ def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path):
 
 
 def test_the_interval_of_models_that_diverge_is_all_numbers():
-    found = outcomes.mean_of(np.array([1e200, 3e200]))
+    found = sweep_figure.mean_of(np.array([1e200, 3e200]))
     assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)

@@ -6,10 +6,9 @@ import pytest
 from matplotlib.text import Text
 
 from asyncdp_sim.core.words import number, numbers
-from asyncdp_sim.figures.kit.drawer import Declaration, Panel, Side
-from asyncdp_sim.figures.kit.layout import lifted, spread
-from asyncdp_sim.figures.kit.picture import Label, Picture, as_csv
-from asyncdp_sim.figures.kit.style import VERMILION
+from asyncdp_sim.figures.drawer import Declaration, Panel, Side
+from asyncdp_sim.figures.picture import Label, Picture, as_csv
+from asyncdp_sim.figures.style import VERMILION, lifted, spread
 
 SAID = Label("NOT PRIVATE as claimed: a reason.", False, np.inf, None, True, True)
 

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures.kit.picture import as_csv
+from asyncdp_sim.figures.picture import as_csv
 
 NAMES = ["=1+1", "+2", "-3 beds", "@here", "\tx", "plain", "a=b", ""]
 

@@ -1,7 +1,6 @@
 """The check that every picture is held to sees cut-off text and overlaps."""
 
-from asyncdp_sim.figures.kit.layout import broken
-from asyncdp_sim.figures.kit.style import sheet
+from asyncdp_sim.figures.style import broken, sheet
 from tests.unit.figures.looks import faults
 
 

@@ -8,7 +8,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from asyncdp_sim.figures.convergence import line_looks, medians, quartile_marks
-from asyncdp_sim.figures.kit.drawer import (
+from asyncdp_sim.figures.drawer import (
     Declaration,
     Layer,
     Panel,
@@ -17,7 +17,7 @@ from asyncdp_sim.figures.kit.drawer import (
     measured,
     reaches_zero,
 )
-from asyncdp_sim.figures.kit.style import colours, contrast, legible
+from asyncdp_sim.figures.style import colours, contrast, legible
 
 
 def of(*marks: Layer, log: bool = False) -> Declaration:

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.figures import changes
+from asyncdp_sim.figures import picture as pictures
 from asyncdp_sim.figures.convergence import CurveLine, by_update
-from asyncdp_sim.figures.kit import picture as pictures
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.picture import save
-from asyncdp_sim.figures.kit.style import AT_END, MOST, leaves_frame, log_axis, sheet
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.picture import save
+from asyncdp_sim.figures.style import AT_END, MOST, laid_out, leaves_frame, log_axis, sheet
 from tests.unit.figures.made import curve, finished, made
 
 ROOT = Path(__file__).resolve().parents[3]

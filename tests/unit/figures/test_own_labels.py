@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.figures import draw_all
-from asyncdp_sim.figures.kit.drawer import Declaration
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.drawer import Declaration
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps import sweep
 from tests.reproducibility.runs import scenario

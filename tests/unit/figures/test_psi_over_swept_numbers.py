@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from analysis.papers.grids import grid, ratios, slopes
+from analysis.studies.psi import markers
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures.psi_lines import Reference, beside, markers, series_of, slope, surface
+from asyncdp_sim.figures.psi_lines import Reference, beside, series_of, slope, surface
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sentences.label import COLUMNS
 from tests.unit.figures.made import curve, finished, keys, made, scenario, write_table

@@ -13,11 +13,10 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.picture import UNDATED, Paper, Picture, inline, save
-from asyncdp_sim.figures.kit.style import colours, style
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.networks import DrawnNetwork
+from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, inline, save
+from asyncdp_sim.figures.style import colours, laid_out, style
 from asyncdp_sim.runs import write
 
 

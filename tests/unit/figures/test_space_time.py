@@ -8,7 +8,7 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import spacetime
-from asyncdp_sim.figures.kit.picture import Picture, as_csv
+from asyncdp_sim.figures.picture import Picture, as_csv
 from asyncdp_sim.figures.spacetime import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.results import Result
 from asyncdp_sim.trace.spans import OFFLINE

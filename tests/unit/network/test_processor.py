@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.kernel import Kernel, Priority, Processor
 from asyncdp_sim.network.laws import Constant
-from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.network.protocols import Dispatch
 from tests.unit.measures.test_energy_by_hand import ran, times
 

@@ -11,9 +11,9 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.runs import run
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all, simulate_all
-from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe

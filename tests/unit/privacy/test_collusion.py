@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.audits.observers import (
+from analysis.privacy.transcripts import (
     Recovered,
     Transcribed,
     Transcript,

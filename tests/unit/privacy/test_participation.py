@@ -10,7 +10,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.costs import applying
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from asyncdp_sim.figures.kit.picture import run_settings
+from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.results import Result, open_directory
 from asyncdp_sim.runs import run, write

@@ -12,8 +12,8 @@ from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.protocols import Push
-from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants
+from asyncdp_sim.sweeps.folder import read_traces, write_traces
 from asyncdp_sim.trace import Trace
 
 NETWORKS = {

@@ -14,8 +14,7 @@ from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Rounds
 from asyncdp_sim.theory.formulas.queueing import whereabouts
-from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.theory.predict.occupation import occupation
+from asyncdp_sim.theory.predict.all import occupation, predicted
 from asyncdp_sim.theory.prediction import Unknown
 from tests.together import together
 
