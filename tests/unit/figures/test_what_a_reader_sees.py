@@ -23,7 +23,7 @@ from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.results.columns import SPREAD
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
-from tests.unit.figures.test_small_multiples import updated
+from tests.unit.figures.test_psi_over_swept_numbers import updated
 
 
 def of_cells(directory: Path, psi: list[float]) -> list[Result]:

@@ -1,17 +1,31 @@
-"""Directories that hold something like the run that is asked for: never taken for it."""
+"""Results of finished runs: what they keep, whose labels follow, and real tables."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.results import read_manifest
+from asyncdp_sim.figures.kit.picture import run_settings
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
+from asyncdp_sim.results.write import Writer
 from asyncdp_sim.runs import finished, reproduce, run, write
 from asyncdp_sim.scenario import Scenario, load
-from asyncdp_sim.sentences.result import figures
+from asyncdp_sim.sentences.forecast import lines
+from asyncdp_sim.sentences.label import Label, label
+from asyncdp_sim.sentences.result import figures, result_lines
+from asyncdp_sim.sentences.scenario import describe
+from asyncdp_sim.sweeps import sweep
 from tests.cli.scenes import SMALL
 from tests.manifests import changed
+from tests.scenes import text
+from tests.unit.data.discharges import many as discharges
+from tests.unit.data.loans import many as loans
+
+# Directories that hold something like the run that is asked for: never taken for it.
 
 TABLES = ("updates", "curve", "owners", "models", "optimum")
 
@@ -68,3 +82,223 @@ def test_not_where_an_older_version_ran_real_processes(scenario, result):
     with pytest.raises(ResultError, match="given a result of real processes; rehearse is gone: "):
         reproduce(result)
     assert ("rehearsed", "with real processes") in figures(read_manifest(result))
+
+
+# The privacy label goes where a result goes: every table, and the screen.
+
+SCENARIO = text(
+    id="labelled",
+    run={"updates": 12, "replicates": 2, "alone": True},
+    owners={"count": 2, "records": 30},
+    model={"kind": "ridge", "regularisation": 0.01},
+    algorithm={"kind": "async-gossip", "rho": 1.0},
+    privacy={
+        "delta": 1e-05,
+        "mechanism": "laplace",
+        "sensitivity": {"kind": "declared", "bound": 0.001},
+    },
+    sweep={"privacy.mechanism": ["laplace", "gaussian"]},
+)
+
+SAID = Label("Private: ε = 1.", True, 1.0, 0.0, True, False)
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    return tmp_path / "s.toml"
+
+
+def said_by(table: Path) -> dict[str, str]:
+    """Return the label in a table's metadata."""
+    found = pq.read_schema(table).metadata or {}
+    said = {key.decode(): value.decode() for key, value in found.items()}
+    return {key: value for key, value in said.items() if key.startswith("asyncdp.")}
+
+
+def test_every_table_of_a_result_says_that_it_is_not_private(file, tmp_path):
+    write(run(load(file)[0], events=True), tmp_path / "result")
+    expected = label([read_manifest(tmp_path / "result")])
+    assert expected.text.startswith("NOT PRIVATE as claimed")
+    tables = sorted((tmp_path / "result").glob("*.parquet"))
+    assert len(tables) == 7
+    for table in tables:
+        if table.name in ("events.parquet", "updates.parquet"):
+            said = expected.metadata_of_network()
+        else:
+            released = table.name == "models.parquet"
+            said = expected.metadata() if released else expected.metadata_of_exact()
+        assert said_by(table) == said, table.name
+
+
+@pytest.mark.parametrize(
+    ("settings", "owners"),
+    [
+        (("run.alone=false",), {"owners": "true"}),
+        (("run.alone=false", "data.held_out=0.25"), {"owners": "false"}),
+        ((), {"owners": "false", "alone": "false"}),
+    ],
+    ids=["neither", "held out", "alone"],
+)
+def test_a_files_metadata_speaks_of_that_file(file, tmp_path, settings, owners):
+    """Of a private run models alone are released: ψ, optima and losses are the simulator's."""
+    private = 'privacy.sensitivity={kind="clip",bound=1.0}'
+    write(run(load(file, [private, *settings])[0]), tmp_path / "result")
+    found = {
+        table.stem: said_by(table)["asyncdp.private"]
+        for table in (tmp_path / "result").glob("*.parquet")
+        if table.name != "updates.parquet"
+    }
+    assert found == {"models": "true", "curve": "false", "optimum": "false"} | owners
+
+
+def test_every_table_of_a_sweep_has_its_label(file, tmp_path):
+    sweep(load(file)[0], tmp_path / "sweep")
+    cells = sorted((tmp_path / "sweep").glob("cell-*"))
+    manifests = [read_manifest(cell) for cell in cells]
+    for cell, manifest in zip(cells, manifests, strict=True):
+        assert said_by(tmp_path / "sweep" / cell.name / "curve.parquet") == (
+            label([manifest]).metadata_of_exact()
+        )
+    of_all = said_by(tmp_path / "sweep" / "cells.parquet")
+    assert of_all == label(manifests).metadata_of_exact()
+    for shared in (tmp_path / "sweep" / "traces").rglob("*.parquet"):
+        assert said_by(shared) == label(manifests).metadata_of_network()
+
+
+def test_a_label_is_written_as_it_is_and_the_same_bytes_each_time(tmp_path):
+    for name in ("first", "second"):
+        with Writer(tmp_path / name, SAID) as writer:
+            writer.table("some.parquet", {"x": [1, 2]})
+    first, second = (tmp_path / name / "some.parquet" for name in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+    assert said_by(first) == SAID.metadata()
+    assert said_by(first)["asyncdp.label"] == "Private: ε = 1."
+    assert list(read_table(first.parent, "some")["x"]) == [1, 2]
+
+
+def made(directory: Path, file: Path, **summary: Any) -> list[str]:
+    """Return the screen of a result whose manifest's summary is changed so."""
+    write(run(load(file)[0]), directory)
+    with changed(directory) as manifest:
+        manifest["summary"] |= summary
+        manifest["scenario"]["data"]["owner_column"] = "who"
+    return result_lines(directory)
+
+
+def test_the_screen_says_why_and_what_is_true(file, tmp_path):
+    said = made(tmp_path / "result", file, delta=1e-5, timing_accounted=False)
+    [private] = [line for line in said if line.startswith("private ")]
+    assert private.split(maxsplit=1)[1].startswith("NO (no finite ε, δ = ")
+    assert private.endswith(", δ = 1e-05)")
+    first, second = (line for line in said if line.startswith("because"))
+    assert "the declared bound 0.001 on a record gradient's L1 norm is exceeded: " in first
+    assert said.index(first) == said.index(private) + 1
+    assert second.split(maxsplit=1)[1] == "timing not accounted: the manifest gives no reason"
+    assert any(line.split() == ["timing", "NOT", "accounted"] for line in said)
+    assert any(line.endswith("a person with m records gets mε and a larger δ") for line in said)
+
+
+def test_a_sweep_on_the_screen_states_delta(file, tmp_path):
+    sweep(load(file)[0], tmp_path / "sweep")
+    *_, shared, header, pure, gaussian, together = result_lines(tmp_path / "sweep")
+    assert shared.endswith("private = NO")
+    assert header.split()[-2:] == ["ε", "δ"]
+    assert [pure.split()[k] for k in (-3, -1)] == ["≥", "0"]
+    assert [gaussian.split()[k] for k in (-3, -1)] == ["≥", "1e-05"]
+    assert together == (
+        "ε holds for each replicate of each cell; cells share noise: publish only one"
+    )
+    assert len(together) <= 80
+
+
+# Notices on results from tables: their origin, and whether a guarantee covers them.
+
+TABLE = {"kind": "table", "path": "discharges.csv", "target": "Length of Stay"}
+HOSPITAL = {"kind": "hospital", "path": "discharges.csv"}
+PUBLISHED = {"encoding": "as-published", "preprocessing": "pca"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    discharges(60).to_csv(tmp_path / "discharges.csv", index=False)
+    loans(60).to_csv(tmp_path / "loans.csv", index=False)
+    return tmp_path
+
+
+def opened(folder: Path) -> Result:
+    found = open_directory(folder)
+    assert isinstance(found, Result)
+    return found
+
+
+def written(folder: Path, data: dict[str, Any], **more: Any) -> Path:
+    rows = {} if data["kind"] == "gaussian" else {"public_records": 20}
+    parts = {
+        "run": {"seed": 1, "updates": 3},
+        "owners": {"count": 2, "records": 10},
+        "data": {**data, "features": 2, **rows},
+        "algorithm": {"kind": "async-gossip", "rho": 1.0},
+    }
+    (folder / "s.toml").write_text(text(id="real", **parts, **more))
+    return folder / "s.toml"
+
+
+@pytest.mark.parametrize(
+    ("data", "named", "source"),
+    [
+        ({"kind": "lending"}, {}, "synthetic twin of lending"),
+        ({"kind": "hospital"}, {}, "synthetic twin of hospital"),
+        ({"kind": "fraud"}, {}, "synthetic twin of fraud"),
+        ({"kind": "lending"}, {"source": "synthetic"}, "synthetic"),
+        (HOSPITAL, {}, "hospital table discharges.csv"),
+        (HOSPITAL, {"source": "synthetic"}, "hospital table discharges.csv"),
+        (HOSPITAL, {"source": "Async, figure 8"}, "Async, figure 8"),
+        (TABLE, {}, "table discharges.csv"),
+    ],
+)
+def test_the_source_is_where_records_come_from(folder, data, named, source):
+    scenario, _ = load(written(folder, data, **named))
+    assert scenario.source == source
+    assert scenario.plain()["source"] == source
+
+
+def test_drawn_features_are_synthetic(folder):
+    assert load(written(folder, {"kind": "gaussian"}))[0].source == "synthetic"
+
+
+def test_each_cell_names_its_own_table(folder):
+    swept = {"data.path": ["loans.csv", "more.csv"]}
+    scenario, _ = load(written(folder, {"kind": "lending"}, sweep=swept))
+    cells = [scenario.cell(chosen).source for chosen in scenario.grid()]
+    assert cells == ["lending table loans.csv", "lending table more.csv"]
+
+
+def test_a_caption_and_a_manifest_say_whose_rows_they_show(folder):
+    scenario, _ = load(written(folder, HOSPITAL, source="synthetic"))
+    out = folder / "out"
+    write(run(scenario), out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["scenario"]["source"] == "hospital table discharges.csv"
+    assert manifest["summary"]["private"] is True
+    assert "(source: hospital table discharges.csv)" in run_settings([opened(out)])
+    with changed(out) as older:
+        del older["scenario"]["source"]
+    assert "(source: hospital, file discharges.csv)" in run_settings([opened(out)])
+
+
+def test_an_encoding_in_which_records_move_others_is_not_private(folder):
+    scenario, _ = load(written(folder, HOSPITAL | PUBLISHED))
+    found = run(scenario)
+    summary = found.summary
+    assert (summary["private"], summary["epsilon_true"]) == (False, float("inf"))
+    assert any(
+        said.startswith("not private: encoding as-published of a file: rows with anything missing")
+        for said in found.warnings
+    )
+    why = f"not private, no finite ε: {scenario.data.unsound}"
+    assert why in describe(scenario)
+    assert not any(line.startswith("this holds for") for line in describe(scenario))
+    foreseen = lines(forecast(scenario))
+    assert any(line.split(maxsplit=1) == ["private", "NO (no finite ε)"] for line in foreseen)
+    assert sum(str(scenario.data.unsound) in line for line in foreseen) == 1
