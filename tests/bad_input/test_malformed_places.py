@@ -59,8 +59,7 @@ UNREADABLE = {
 @one_in(3, "verb", ["run", "sweep", "check"])
 def test_bytes(verb, content, command, here):
     (here / "bad.toml").write_bytes(content[0])
-    line = command.refused(verb, "bad.toml")
-    assert line.startswith(f"bad.toml: {content[1]}")
+    assert command.refused(verb, "bad.toml").startswith(f"bad.toml: {content[1]}")
     assert names(here) == ["bad.toml", "good.toml", "sweep.toml"]
 
 
@@ -138,8 +137,7 @@ def test_an_impossible_place_is_refused_before_the_work(command, here, monkeypat
     monkeypatch.setattr(
         "asyncdp_sim.runs.outcome.prepare", lambda *_: pytest.fail("it began to work")
     )
-    said = command("run", "good.toml", "--out", here / "good.toml" / "below")
-    assert said.code == 2
+    assert command("run", "good.toml", "--out", here / "good.toml" / "below").code == 2
 
 
 def test_a_setting_without_quotes_is_answered_with_them(command):

@@ -41,11 +41,9 @@ def test_two_are_off_as_the_chain_says_and_five_by_less(drawn):
     off = 100 * (approximation(channel, 5, 1.0).success_rate / found.success_rate - 1)
     assert abs(five - off) < 2 * other
     assert off < 1  # the goal for five owners and more
-    said = " ".join(entry(ENTRY).scenario().description.split())
-    assert f"{off:.2f} % for five" in said
+    assert f"{off:.2f} % for five" in " ".join(entry(ENTRY).scenario().description.split())
     assert f"{off:.2f} % for five" in Path("docs/catalogue.md").read_text(encoding="utf-8")
-    page = Path("docs/parts/channels.md").read_text(encoding="utf-8")
-    assert f"| {off:.2f} |" in page
+    assert f"| {off:.2f} |" in Path("docs/parts/channels.md").read_text(encoding="utf-8")
 
 
 def test_what_the_file_says_is_in_the_figures():

@@ -132,8 +132,7 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, here):
     named = schema / line.removeprefix("#:schema ")
     assert named.read_text("utf-8") == schema_text()
     assert said[1] == f"also written: {named.name}; editors use it to complete and check the file"
-    again = command.done("new", "-o", "f/other.toml").out
-    assert named.name not in again
+    assert named.name not in command.done("new", "-o", "f/other.toml").out
     named.write_text("{}", encoding="utf-8")
     said = command.done("new", "-o", "f/third.toml").out.splitlines()
     assert said[1] == (

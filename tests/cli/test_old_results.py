@@ -37,8 +37,7 @@ def result(old: Path, tmp_path: Path) -> Path:
 @EACH
 def test_it_is_reported_plotted_and_compared(command, result):
     command.done("report", result)
-    page = (result / "report.html").read_text(encoding="utf-8")
-    assert result.name in page
+    assert result.name in (result / "report.html").read_text(encoding="utf-8")
     command.done("plot", result)
     assert len(list((result / "figures").iterdir())) > 0
     others = [each for each in OLD if each.name != result.name]

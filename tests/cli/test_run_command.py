@@ -332,7 +332,6 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(command, here, monke
         write(*content, **how)
 
     monkeypatch.setattr(result, "write_into", meanwhile)
-    said = command("run", "small.toml", "--out", "result")
-    assert said.code == 2
+    assert command("run", "small.toml", "--out", "result").code == 2
     assert os.listdir(here / "result") == []
     assert leftovers(here) == []

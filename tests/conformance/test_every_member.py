@@ -44,8 +44,7 @@ def test_examples_are_of_classes_that_are_there():
 @together
 @pytest.mark.parametrize(("union", "spec"), ALL)
 def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(union, spec):
-    raw = spec.model_dump()
-    again = parse(union, raw)
+    again = parse(union, spec.model_dump())
     assert type(again) is type(spec)
     assert again == spec
     assert hash(again) == hash(spec)  # sweeps keep what was made of it

@@ -141,8 +141,7 @@ def fedbuff(spec: Any, trace: Trace, theta: Model) -> Model:
     for k in range(1, trace.n_updates + 1):
         total = np.zeros(P)
         for _, _, owner, _, late, *_ in used[used["k"] == k].tolist():
-            read = path[-1 - late]
-            far = went(spec, owner - 1, read, spec.step, N * SHARE[owner - 1])
+            far = went(spec, owner - 1, path[-1 - late], spec.step, N * SHARE[owner - 1])
             total += worth(spec, late) * far / often(spec, owner)
         path.append(boxed(path[-1] - spec.server_step / spec.buffer * total))
     return path[-1]

@@ -229,8 +229,7 @@ def said_all(member: Spec) -> set[str]:
 
 def said_of(member: Spec) -> dict[str, Any]:
     """Return an example as it is written in a scenario."""
-    written = member.model_dump(mode="json", exclude_unset=True)
-    return {"kind": kind_of(type(member)), **written}
+    return {"kind": kind_of(type(member)), **member.model_dump(mode="json", exclude_unset=True)}
 
 
 A_FILE = "it names a file or a column of one, and the examples have one file each"

@@ -21,8 +21,7 @@ def test_the_small_scenario_is_lively(tmp_path: Path) -> None:
     outcome = run(scenario())
     assert outcome.summary["refusal_rate"] > 0.1
     assert outcome.summary["clip_count"] > 5
-    found = written(scenario(), tmp_path / "a")
-    assert set(found) == ALL
+    assert set(written(scenario(), tmp_path / "a")) == ALL
     kinds = {row["kind"] for row in rows(tmp_path / "a", "events")}
     assert {"clock_dropped", "request_refused", "update_applied"} <= kinds
 
@@ -135,8 +134,7 @@ def test_more_replicates_change_no_earlier_one(tmp_path: Path) -> None:
 
 def test_more_owners_change_no_other_owners_records() -> None:
     few = run(scenario(owners__records=20)).dataset
-    more = scenario(owners__records=20, owners__count=5, clock__rate=1.0)
-    many = run(more).dataset
+    many = run(scenario(owners__records=20, owners__count=5, clock__rate=1.0)).dataset
     for owner in range(3):
         assert few.features[owner].tobytes() == many.features[owner].tobytes()
         assert few.targets[owner].tobytes() == many.targets[owner].tobytes()

@@ -71,8 +71,7 @@ AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "un
 @shared
 def outcome(name):
     """Return ψ at the end of every run."""
-    found = run(scenario(**EXACT[name]))
-    return found.learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    return run(scenario(**EXACT[name])).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
 
 
 def moments_of(given: Scenario) -> ExpectedPsi | list[str]:

@@ -217,8 +217,7 @@ def test_where_a_projection_may_act_less_is_said() -> None:
         told.append(descent.pair(rounds, 1e-5, np.full(3, 2.0)))
     assert np.all(told[0] > 0)
     assert np.all(told[1] == 0)
-    drawn = scene("algorithm.initial=ones")
-    assert Descent.from_scenario(drawn).pull is None
+    assert Descent.from_scenario(scene("algorithm.initial=ones")).pull is None
 
 
 def test_a_run_states_what_the_last_model_tells() -> None:

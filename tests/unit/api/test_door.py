@@ -143,8 +143,7 @@ def test_every_column_has_its_unit() -> None:
         assert len(frame) > 0, name
         assert set(frame.attrs["units"]) == set(frame.columns) == set(frame.attrs["meanings"])
     summary = result.summary
-    known = flat({**result.manifest["summary"], "intervals": {}})
-    assert set(summary.index) == set(known)
+    assert set(summary.index) == set(flat({**result.manifest["summary"], "intervals": {}}))
     assert summary.index[summary["unit"] == ""].tolist() == []
     low, high = result.manifest["summary"]["intervals"]["throughput"]
     assert summary.loc["throughput", ["low", "high"]].tolist() == [low, high]

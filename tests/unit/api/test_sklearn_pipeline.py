@@ -90,8 +90,7 @@ def held_out(found: ad.Result) -> tuple[pd.DataFrame, np.ndarray]:
     """Return raw held-out rows with a target, owner by owner, and what the run predicts there."""
     scenario = found.scenario
     dataset = build_dataset(scenario)
-    raw = table()
-    private = raw.iloc[: ROWS - scenario.data.public_records]
+    private = table().iloc[: ROWS - scenario.data.public_records]
     trained = np.concatenate(dataset.rows)
     unseen = private.drop(index=trained)
     owners = [unseen[unseen["bank"] == bank] for bank in dataset.owner_names]

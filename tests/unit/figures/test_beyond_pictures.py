@@ -144,8 +144,7 @@ def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Swee
 
 
 def test_losses_of_owners_are_means_over_seeds(tmp_path):
-    picture = fairness.FIGURE.picture(of_seeds(tmp_path))
-    table = picture.table
+    table = fairness.FIGURE.picture(of_seeds(tmp_path)).table
     step = "step divided by the owner's share"
     assert table["line"].tolist() == ["published step"] * 3 + [step] * 3
     np.testing.assert_allclose(table["relative_loss"], [1, 1, 3.5, 1, 1, 1.5])

@@ -131,8 +131,7 @@ def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path):
             tmp_path / f"cell-{number:04d}", updates=5, throughput=fast, fairness=0.99 + number / 99
         )
         curve(directory, [psi, psi])
-    found = finished(tmp_path, {"protocol": protocols})
-    picture = changes.SETTINGS.picture(found)
+    picture = changes.SETTINGS.picture(finished(tmp_path, {"protocol": protocols}))
     first, *others = picture.figure.axes
     assert [text.get_text() for text in first.get_yticklabels()] == ["request", "push"]
     assert [axes.get_xlabel() for axes in (first, *others)] == [

@@ -239,8 +239,7 @@ def test_boxes_end_at_the_quartiles_and_medians_are_black(tmp_path):
         np.testing.assert_allclose(segment, [[place, low], [place, high]])
     assert [each.get_color() for each in axes.lines] == ["#000000"] * 2
     np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata()), [3, 1.5, 0.75, 0.375])
-    said = texts(picture)
-    assert {"ε = 1", "ε = 0.1", "median", "25–75 %"} <= set(said)
+    assert {"ε = 1", "ε = 0.1", "median", "25–75 %"} <= set(texts(picture))
 
 
 def test_its_table_and_caption_say_the_same(tmp_path):

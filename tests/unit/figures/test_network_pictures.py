@@ -78,8 +78,7 @@ def swept(
 def test_throughput_is_drawn_beside_both_laws(tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
     sweep = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
-    picture = throughput.FIGURE.picture(sweep)
-    table = picture.table
+    table = throughput.FIGURE.picture(sweep).table
     rows = table["series"] == "measured"
     np.testing.assert_allclose(table["offered_load"][rows], [0.2, 0.5, 1.0])
     np.testing.assert_allclose(table["offered_load_high"][rows], [0.22, 0.52, 1.02])
@@ -118,8 +117,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path):
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
     sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
-    picture = throughput.FIGURE.picture(sweep)
-    texts = keys(picture)
+    texts = keys(throughput.FIGURE.picture(sweep))
     assert texts[0] == "push, ticks at work dropped: measured"
     assert texts[2] == "exact for 5 owners"
     assert len(set(texts)) == len(texts)

@@ -63,8 +63,7 @@ def test_rows_that_do_not_say_whose_they_are_have_no_value_that_differs():
 def test_rows_of_private_and_other_models_say_neither_of_any():
     published = {"mechanism": "laplace", "noise": "scalar-as-published"}
     some = scenario(privacy__sensitivity=CLIP, privacy__epsilon=1.0)
-    both = [manifest(run(each)) for each in (some, some.replace(privacy=published))]
-    found = label(both)
+    found = label([manifest(run(each)) for each in (some, some.replace(privacy=published))])
     assert "private" in found.mixed
     picture = Picture("some", Declaration([]), {"x": np.array([1, 2])}, "", found)
     assert list(picture.labelled()["models_private"]) == [None, None]

@@ -71,8 +71,7 @@ def test_the_plotted_numbers_are_the_events(tmp_path):
     picture = drawn(tmp_path, LOCKED, scenario())
     assert as_csv(picture.table) == EXPECTED
     assert "t in [0, 3.1) of replicate 1. " in picture.caption
-    names = {LABELS[row["what"]] for row in rows(picture)}
-    assert set(keys(picture)) == names
+    assert set(keys(picture)) == {LABELS[row["what"]] for row in rows(picture)}
     picture.figure.canvas.draw()
 
 

@@ -70,8 +70,7 @@ def test_lines_that_coincide_are_one_with_both_names(tmp_path):
     lines = [CurveLine(each, name) for each, name in zip(results, "abc", strict=True)]
     picture = convergence.by_update(lines)
     [axes] = picture.figure.axes
-    drawn = [line for line in axes.lines if len(line.get_xdata()) > 1]
-    assert len(drawn) == 2
+    assert len([line for line in axes.lines if len(line.get_xdata()) > 1]) == 2
     assert [text.get_text() for text in axes.texts] == ["a; the same: c", "b"]
     assert set(picture.table["line"]) == {"a", "b", "c"}  # each with its numbers
 
@@ -199,7 +198,6 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
 @pytest.mark.long
 def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept):
     draw_all(swept)
-    said = (swept / "figures" / "captions.md").read_text()
-    assert "cell-0000" not in said
+    assert "cell-0000" not in (swept / "figures" / "captions.md").read_text()
     [panel] = networks.networks(Sweep.read(swept))
     assert len(panel.results) == 3

@@ -138,8 +138,7 @@ def test_replay_is_the_formula_row_by_row(graph: Any, box: float | None) -> None
 
 def test_owner_1_may_be_judged_on_any_graph() -> None:
     for graph in (Ring(), StarGraph()):
-        made = steps(graph, judged="owner", initial="uniform")
-        state = made.init(scopes(3))
+        state = steps(graph, judged="owner", initial="uniform").init(scopes(3))
         assert np.array_equal(state.central, state.models[:, len(graph.nodes(N)) - N])
 
 
@@ -152,8 +151,7 @@ def test_the_mean_of_all_nodes_does_not_depend_on_the_other_replicates(p: int) -
     together = made.init(scopes(7)).central
     for count in (1, 2, 3, 6):
         assert np.array_equal(made.init(scopes(count)).central, together[:count])
-    alone = made.init(scopes(1))
-    assert together[0] == pytest.approx(alone.models[0].mean(axis=0), rel=1e-14)
+    assert together[0] == pytest.approx(made.init(scopes(1)).models[0].mean(axis=0), rel=1e-14)
 
 
 def test_averaging_alone_keeps_the_mean_and_brings_models_together() -> None:

@@ -92,8 +92,7 @@ def test_whole_numbers_are_met_exactly(every_step):
 
 
 def test_weights_of_the_window_need_not_fit_every_step():
-    found = draw_weights(clients(20), 10, 5, 5.0, 50.0)
-    assert not np.any(np.isclose(found.sum(axis=2), 5.0))
+    assert not np.any(np.isclose(draw_weights(clients(20), 10, 5, 5.0, 50.0).sum(axis=2), 5.0))
 
 
 def test_no_room_for_negative_weights():
@@ -126,8 +125,7 @@ def test_cells_are_exchangeable_and_the_range_is_used():
 
 def test_signs_are_as_often_negative_as_documented():
     """With many cells the share is E (1 − M/B)⁺/2 = (M̄ − M − M ln(M̄/M))/(2M̄)."""
-    found = draw_weights(clients(400), 50, 4, 5.0, 50.0)
-    share = (found < 0).mean(axis=(1, 2))
+    share = (draw_weights(clients(400), 50, 4, 5.0, 50.0) < 0).mean(axis=(1, 2))
     error = share.std(ddof=1) / np.sqrt(len(share))
     assert error < 0.01
     assert abs(share.mean() - (45 - 5 * np.log(10)) / 100) < 4 * error

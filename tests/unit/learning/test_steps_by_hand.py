@@ -103,8 +103,7 @@ def gathered(replicates: int, features: int, turns: list[AnswerBatch], answers: 
     state = steps.init(scopes(replicates))
     for turn, found in zip(turns, answers, strict=True):
         steps.apply(state, turn, np.zeros_like(found), found.copy())
-    rows = np.unique(np.concatenate([turn.rows for turn in turns]))
-    steps.update(state, rows)
+    steps.update(state, np.unique(np.concatenate([turn.rows for turn in turns])))
     assert isinstance(state, GatheredState)
     assert (state.batches, state.answers) == ([], [])
     return -state.central

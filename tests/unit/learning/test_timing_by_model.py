@@ -179,8 +179,7 @@ def test_cells_share_no_traces(tmp_path: Path) -> None:
 
 def test_what_a_worker_is_sent_arrives() -> None:
     task = prepared(scenario(run={"target": 0.1}))
-    again = pickle.loads(pickle.dumps(task))
-    assert again.target.psi == 0.1
+    assert pickle.loads(pickle.dumps(task)).target.psi == 0.1
 
 
 def test_there_is_nothing_to_replay() -> None:

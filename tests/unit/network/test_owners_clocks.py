@@ -72,8 +72,7 @@ def test_a_served_owner_drops_its_own_ticks():
 @pytest.mark.parametrize("protocol", [Push(), Push(own_tick="overlap"), Request(busy="queue")])
 @pytest.mark.parametrize("channel", [None, Aloha(airtime=0.02)])
 def test_every_protocol_that_acts_on_ticks_runs(protocol, channel):
-    parts = {} if channel is None else {"channel": channel}
-    network = crowd(protocol=protocol, **parts)
+    network = crowd(protocol=protocol, **{} if channel is None else {"channel": channel})
     both = [trace(network, events=events) for events in (False, True)]
     np.testing.assert_array_equal(both[0].exchanges, both[1].exchanges)
     assert len(both[0].updates) == 300
@@ -108,8 +107,7 @@ def test_each_owner_is_online_in_its_own_half_of_the_day(population):
     )
     trace = simulate(network, Streams(1).within("replicate", 1))
     for owner, phase in enumerate(PHASES, start=1):
-        rows = trace.updates["owner"] == owner
-        turns = trace.updates["tick"][rows] / 1e9 / PERIOD
+        turns = trace.updates["tick"][trace.updates["owner"] == owner] / 1e9 / PERIOD
         whole = turns < np.floor(turns.max())
         found = np.mean(np.exp(-2j * np.pi * turns[whole]))
         expected = -0.5j * np.exp(2j * np.pi * phase)
@@ -169,8 +167,7 @@ def test_a_run_as_long_as_time_is_counted() -> None:
         clock={"kind": "poisson", "rate": 1e-8},
         run={"updates": 500, "until": 1e9, "replicates": 10},
     )
-    result = ad.run(asked)
-    summary = result.manifest["summary"]
+    summary = ad.run(asked).manifest["summary"]
     assert summary["simulated_time"] == pytest.approx(1e9)
     assert summary["updates"] > 0
 

@@ -140,8 +140,7 @@ def test_no_work_is_lost_or_made():
     """While there is any, each tick of time does one of work."""
     for seed in range(300):
         jobs = sorted((tick // 4, ticks * 10**9 + 7) for tick, ticks in drawn(seed))
-        first = jobs[0][0]
-        assert max(ends(jobs)) - first == sum(ticks for _, ticks in jobs)
+        assert max(ends(jobs)) - jobs[0][0] == sum(ticks for _, ticks in jobs)
 
 
 def test_jobs_that_come_together_share_its_speed():

@@ -132,8 +132,7 @@ def test_links_that_fail_delay_rounds_and_stop_none() -> None:
     trace = traced(topology=Star(latency=0.05, failures=failures), compute=SLOW)
     assert trace.ending is Ending.updates
     assert len(trace.updates) == 36  # nobody is ever left out
-    plain = traced(topology=Star(latency=0.05), compute=SLOW)
-    assert trace.end_tick > plain.end_tick
+    assert trace.end_tick > traced(topology=Star(latency=0.05), compute=SLOW).end_tick
 
 
 def test_who_does_not_listen_is_left_out() -> None:
@@ -159,8 +158,7 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
 ) -> None:
     """Empty rounds count in a row: others between them begin the count anew."""
     monkeypatch.setattr(learner_initiated, "_EMPTY", 12)
-    alone = {"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)}
-    trace = traced(**alone)
+    trace = traced(**{"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)})
     assert trace.ending is Ending.updates
     assert trace.ended(ExchangeOutcome.lost).sum() > 12
 
@@ -170,8 +168,7 @@ def test_a_fresh_answer_is_to_the_same_model() -> None:
     kernel = Kernel()
     recorder = Recorder(2, kernel)
     learner = Learner(kernel, recorder, 5, (3, 3))
-    first = learner.read(2, learner.begin(2), 0, 7)
-    assert learner.repeat(first).peer == 7
+    assert learner.repeat(learner.read(2, learner.begin(2), 0, 7)).peer == 7
 
 
 def test_the_tables_contradict_an_update_of_nothing() -> None:

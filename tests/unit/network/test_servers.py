@@ -39,8 +39,7 @@ def test_every_tick_by_a_recursion(seed, read):
     assert trace.update_ticks.tolist() == updates
     found = trace.exchanges
     names = ("end_k", "owner", "read_tick", "release_tick", "end_tick")
-    told = sorted((row[0] + 1, *row[1:]) for row in found[list(names)].tolist())
-    assert told == sorted(rows)
+    assert sorted((row[0] + 1, *row[1:]) for row in found[list(names)].tolist()) == sorted(rows)
     assert np.array_equal(found["read_k"], found["end_k"])
     assert trace.ending is Ending.updates
 
@@ -249,8 +248,7 @@ def test_learning_is_told_in_an_order_that_can_be_computed(seed, read):
     assert set(told.steps.values()) == {net.updates}
     assert told.k == trace.n_updates == net.updates
     assert told.open == {}
-    alone = traced(net)
-    assert alone.exchanges.tolist() == trace.exchanges.tolist()
+    assert traced(net).exchanges.tolist() == trace.exchanges.tolist()
     assert len(trace.exchanges) == net.updates * net.n_owners * net.protocol.answers_each
 
 

@@ -321,8 +321,7 @@ def test_one_draw_on_all_coordinates_is_likely_on_a_line_only():
 def test_an_exact_answer_is_certain(found):
     gradients = np.array([[0.25, -1.5], [0.25, -1.5], [0.0, 0.0]])
     answers = np.array([[0.25, -1.5], [0.25, -1.25], [0.0, 0.0]])
-    told = found.log_likelihood(FIRST[:3], gradients, answers)
-    assert told.tolist() == [0, -np.inf, 0]
+    assert found.log_likelihood(FIRST[:3], gradients, answers).tolist() == [0, -np.inf, 0]
 
 
 def test_an_answer_off_the_grid_cannot_be():

@@ -64,8 +64,7 @@ def test_noise_is_for_so_many_answers_and_the_budget_is_kept() -> None:
 def test_buffers_take_as_many_answers_as_they_hold() -> None:
     three = {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 3}
     longer = scene(algorithm=three).network.answers_allowed
-    same = scene(run={"seed": 1, "updates": 180}).network.answers_allowed
-    assert longer == same
+    assert longer == scene(run={"seed": 1, "updates": 180}).network.answers_allowed
 
 
 @pytest.mark.parametrize(
@@ -194,8 +193,7 @@ PUBLIC = "who takes part is public, so ε is not reduced by the chance that an o
 def test_a_rule_is_said_and_that_it_is_public(rule: Any, protocol: Any, said: str) -> None:
     scenario = made(rule, protocol=protocol)
     assert f"participation: {said}; {PUBLIC}" in list(map(str, describe(scenario)))
-    text = label([manifest(run(scenario))]).text
-    assert f" {said[0].upper()}{said[1:]}; {PUBLIC}." in text
+    assert f" {said[0].upper()}{said[1:]}; {PUBLIC}." in label([manifest(run(scenario))]).text
 
 
 def test_nothing_is_said_without_a_rule() -> None:
@@ -382,8 +380,7 @@ def test_noise_of_copies_is_independent():
     for j in range(N + 1):  # 0: the run without copies
         [source] = replace(reply, copy=j).noise_of([Streams(1).within("replicate", 1)])
         rows.append(reply.noise.rows(source, 3000, 2).ravel())
-    found = np.corrcoef(rows)[np.triu_indices(N + 1, 1)]
-    assert np.abs(found).max() < 4 / 6000**0.5
+    assert np.abs(np.corrcoef(rows)[np.triu_indices(N + 1, 1)]).max() < 4 / 6000**0.5
 
 
 @pytest.mark.long

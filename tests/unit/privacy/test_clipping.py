@@ -201,8 +201,7 @@ def test_live_learning_and_any_workers_give_its_replay(
     ]
     assert runs[0].fingerprints == runs[1].fingerprints
     curve = runs[0].learned.curve
-    first = curve["clip_bound"][curve["k"] == 0]
-    assert first.tolist() == [0.5] * 3
+    assert curve["clip_bound"][curve["k"] == 0].tolist() == [0.5] * 3
     assert len(np.unique(curve["clip_bound"])) == len(curve) - 2  # replicates move apart
 
 

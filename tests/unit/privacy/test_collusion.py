@@ -183,8 +183,7 @@ def test_weights_of_each_coordinate() -> None:
 
 def test_nothing_seen_is_nothing_known() -> None:
     weights = np.array([[[0.0, 1.0]], [[2.0, -1.0]]])
-    found = guess(np.ones(1), weights, np.zeros((2, 1, 2, 1)), 1)
-    assert found.cosine == 0.5
+    assert guess(np.ones(1), weights, np.zeros((2, 1, 2, 1)), 1).cosine == 0.5
 
 
 @pytest.mark.parametrize("ratio", [1.0, 2.0, 10.0])
@@ -196,8 +195,7 @@ def test_two_cells(ratio: float) -> None:
 @pytest.mark.parametrize(("window", "servers"), [(1, 3), (4, 5)])
 def test_positive_weights(window: int, servers: int) -> None:
     """Where M̄ = M, m cells are a uniform split of M, of variance M²(m − 1)/(m²(m + 1)) each."""
-    expected = 1 / (window * servers + 1)
-    assert weight_spread(window, servers, 2.0, 2.0) == pytest.approx(expected)
+    assert weight_spread(window, servers, 2.0, 2.0) == pytest.approx(1 / (window * servers + 1))
 
 
 def test_errors_between_knowing_all_and_nothing() -> None:
@@ -212,5 +210,4 @@ def test_errors_between_knowing_all_and_nothing() -> None:
 
 def test_additive_perturbations() -> None:
     """Two servers, d_1 = −d_2: (Δ E‖d‖²)/((M/2)²‖g‖²)."""
-    found = additive_spread(3, 2, 5.0, 0.7, 2.0)
-    assert found == pytest.approx(3 * 0.7 / (2.5**2 * 4))
+    assert additive_spread(3, 2, 5.0, 0.7, 2.0) == pytest.approx(3 * 0.7 / (2.5**2 * 4))

@@ -145,8 +145,7 @@ def two_sampled_delta(epsilon: float, pair: SampledGaussianPair) -> Any:
         return law * sampled_delta(epsilon - mpmath.log(law / other), pair)
 
     reach = mpmath.sqrt(-2 * mpmath.log(sampled_delta(epsilon, pair)))
-    ends = [-reach - m, -m, 0, m, reach / 2, reach + m]
-    return mpmath.quad(rest, ends, maxdegree=7)
+    return mpmath.quad(rest, [-reach - m, -m, 0, m, reach / 2, reach + m], maxdegree=7)
 
 
 ONE = [
@@ -170,8 +169,7 @@ def test_an_answer_over_a_sample_costs_what_its_law_says(mu: float, q: float, de
 def test_two_answers_over_samples_cost_what_their_laws_say() -> None:
     for mu, q, delta in ((1.0, 0.1, 1e-6), (2.0, 1e-2, 1e-20)):
         pair = SampledGaussianPair(mu, q)
-        found = of(pair, 2, delta)
-        epsilon = found.epsilon(delta)
+        epsilon = of(pair, 2, delta).epsilon(delta)
         with mpmath.workdps(20):
             assert two_sampled_delta(epsilon, pair) <= delta
             assert two_sampled_delta(epsilon * (1 - 1e-4), pair) > delta
@@ -214,8 +212,7 @@ def test_many_answers_of_which_one_gives_a_record_away(
 @OVER_SAMPLES
 def test_samples_of_all_records_have_the_exact_gaussian_curve() -> None:
     for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**5, 1e-3)):
-        found = of(SampledGaussianPair(mu, 1 - 2.0**-53), answers, delta)
-        epsilon = found.epsilon(delta)
+        epsilon = of(SampledGaussianPair(mu, 1 - 2.0**-53), answers, delta).epsilon(delta)
         assert delta_of(epsilon, mu * answers**0.5) <= delta * (1 + 1e-9)
         assert delta_of(epsilon * (1 - 1e-4), mu * answers**0.5) > delta
 

@@ -50,8 +50,7 @@ def test_a_long_cell_is_folded():
     long = ", ".join(f"{n}.5" for n in range(40))
     lines = aligned([["cell", "owners"], ["0000", long], ["0001", "1"]])
     assert max(map(len, lines)) <= SCREEN
-    told = " ".join(" ".join(lines).split())
-    assert told == f"cell owners 0000 {long} 0001 1"
+    assert " ".join(" ".join(lines).split()) == f"cell owners 0000 {long} 0001 1"
 
 
 def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():

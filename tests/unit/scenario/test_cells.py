@@ -28,8 +28,7 @@ def test_a_cell_is_what_its_tables_say_and_shares_the_rest():
 
 
 def test_a_step_replaces_the_rho_of_the_file_and_a_rho_the_step(tmp_path):
-    file = entry("async-02").file
-    set_step, notes = load(file, ["algorithm.step=0.5"])
+    set_step, notes = load(entry("async-02").file, ["algorithm.step=0.5"])
     assert (set_step.algorithm.step, set_step.algorithm.rho) == (0.5, None)
     assert notes == ["algorithm.step = 0.5: replaces algorithm.rho"]
     back = set_step.replace(algorithm={"rho": 20.0}).algorithm

@@ -132,8 +132,7 @@ def test_lists_are_of_the_participants_and_numbers_their_places():
     assert spared.availability.kind == "always"
     assert part.records == (40, 60)
     assert parse(Scenario, raw) == part
-    said = "\n".join(describe(part))
-    assert "taking part: 2 of 5 owners: 2 (B), 4 (D)" in said
+    assert "taking part: 2 of 5 owners: 2 (B), 4 (D)" in "\n".join(describe(part))
 
 
 def test_all_of_them_is_the_scenario_without_the_question():

@@ -282,8 +282,7 @@ def test_orders_do_not_mix(monkeypatch):
     case, owners = CASES[0].values[0], every_order((2, 3, 1))[0]
     together = ordered(case.process, owners, KS, case.variance).excess
     monkeypatch.setattr("analysis.exact.given_order.NUMBERS", 1)  # one at a time
-    alone = ordered(case.process, owners, KS, case.variance).excess
-    assert np.array_equal(together, alone)
+    assert np.array_equal(together, ordered(case.process, owners, KS, case.variance).excess)
 
 
 def test_the_size_of_a_recursion_over_counts():
