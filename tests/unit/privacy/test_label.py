@@ -1,5 +1,6 @@
-"""The label's words, against the facts: what is broken, unknown or stated is never left out."""
+"""The label's words, against the facts, and settings that were chosen from private records."""
 
+import json
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -20,6 +21,7 @@ from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.forecast import lines
 from asyncdp_sim.sentences.label import (
     EXACT,
@@ -417,3 +419,52 @@ def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path: Path) -
         write(run(scenario(run={"replicates": 1}, privacy=privacy)), tmp_path / name)
         [told] = [line for line in result_lines(tmp_path / name) if line.startswith("budget spent")]
         assert told.split(maxsplit=2)[-1] == "no finite budget"
+
+
+# Settings chosen from private records are a leak that nobody pays for, and it is said.
+
+CHOSEN = table(__file__, "scenes.toml")["chosen"]
+WHY = "settings chosen from private records, not accounted"
+
+
+def of_chosen(chosen: str | None, mechanism: str = "laplace") -> Scenario:
+    privacy = CHOSEN["privacy"] | {"mechanism": mechanism}
+    more = {} if chosen is None else {"chosen_from": chosen}
+    return parse(Scenario, {**CHOSEN, "privacy": privacy, **more})
+
+
+@pytest.mark.parametrize(("chosen", "private"), [(None, True), ("public rows", True)])
+def test_settings_of_public_rows_cost_nothing(chosen: str | None, private: bool) -> None:
+    found = run(of_chosen(chosen))
+    assert found.summary["private"] is private
+    assert not any(WHY in said for said in found.warnings)
+    assert not any(WHY in line for line in describe(of_chosen(chosen)))
+
+
+def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path: Path) -> None:
+    chosen = of_chosen("private rows")
+    found = run(chosen)
+    assert (found.summary["private"], found.summary["epsilon_true"]) == (False, inf)
+    assert f"not private: {WHY}" in found.warnings
+    write(found, tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["scenario"]["chosen_from"] == "private rows"
+    said = label([manifest]).text
+    assert said.startswith("NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with")
+    assert f"): {WHY}. True ε = ∞." in said
+    assert manifest["label"] == said
+    shown = [line.split(maxsplit=1) for line in result_lines(tmp_path / "out")]
+    assert ["because", WHY] in shown
+    assert f"not private, no finite ε: {WHY}" in describe(chosen)
+    foreseen = [line.split(maxsplit=1) for line in words.lines(forecast(chosen))]
+    assert ["private", "NO (no finite ε)"] in foreseen
+    assert ["because", WHY] in foreseen
+
+
+def test_it_is_said_of_exact_answers_too() -> None:
+    assert f"not private: {WHY}" in run(of_chosen("private rows", "none")).warnings
+
+
+def test_the_results_figures_are_the_same_whatever_they_were_chosen_from() -> None:
+    said, bare = run(of_chosen("private rows")), run(of_chosen(None))
+    assert said.fingerprints == bare.fingerprints

@@ -1,4 +1,4 @@
-"""Owners that take part, their names, and counts that are drawn."""
+"""Owners that take part, that there are not, their names, and counts that are drawn."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import DataError, SpecError
-from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.convergence import CurveLine
@@ -20,12 +20,16 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
 from asyncdp_sim.forecasts.advice.market import buy
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network import simulate
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.manifest import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Participants, Scenario, load
+from asyncdp_sim.scenario.fields import examples_of
 from asyncdp_sim.scenario.owners import LONGEST, LognormalCounts, Owners, places_of, shown
 from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.scenario import describe
@@ -407,3 +411,44 @@ def test_wrong_laws_are_one_line(records, line):
         parse(Owners, {"count": 3, "records": records})
     [said] = refused.value.lines()
     assert said.startswith(line)
+
+
+# Owners that there are not, named by any part: a fault says so, whatever stands beside it.
+
+OUT_OF_RANGE = table(__file__, "out_of_range.toml")
+
+
+def naming(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
+    raw: dict[str, Any] = fields(
+        run={"updates": 6, "replicates": 1, "seed": 1},
+        owners={"count": n_owners, "records": 5},
+        model={"regularisation": 1e-3},
+        protocol={"kind": "request"},
+        algorithm={"rho": 1.0},
+        privacy={"mechanism": "laplace"},
+    )
+    for part in parts:
+        for key, value in part.items():
+            whole = "kind" in value or key not in raw
+            raw[key] = value if whole else {**raw[key], **value}
+    return raw
+
+
+def written(member: Any) -> dict[str, Any]:
+    found: dict[str, Any] = examples_of(member)[0].model_dump(mode="json", exclude_none=True)
+    return found
+
+
+@together
+@pytest.mark.parametrize("n_owners", [1, 3])
+@pytest.mark.parametrize("part", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
+def test_it_is_refused_beside_whatever_else(part, n_owners):
+    others = [
+        *({"privacy": {"observer": written(each)}} for each in members(Observer)),
+        *({"algorithm": written(each)} for each in members(AnyAlgorithm)),
+        *({"protocol": written(each)} for each in members(Protocol)),
+    ]
+    assert len(others) > 15
+    for other in others:
+        with pytest.raises(SpecError):
+            parse(Scenario, naming(n_owners, other, part))
