@@ -90,8 +90,7 @@ def test_unreadable_data(command, here):
     (here / "dangling.csv").symlink_to("nowhere.csv")
     table = 'kind = "table"\ntarget = "y"\nfeatures = 2\npublic_records = 2\n'
     for name in ("loop.csv", "dangling.csv"):
-        data = f'{table}path = "{name}"'
-        text = GOOD.replace('kind = "gaussian"\nfeatures = 2', data)
+        text = GOOD.replace('kind = "gaussian"\nfeatures = 2', f'{table}path = "{name}"')
         (here / "bad.toml").write_text(text, encoding="utf-8")
         line = command.refused("run", "bad.toml")
         assert line.startswith(f"bad.toml: data.path: given '{here / name}'; there is no such file")

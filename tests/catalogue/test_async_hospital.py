@@ -115,8 +115,7 @@ def test_scored_on_the_participants_nothing_is_added():
 
 def test_who_trains_does_not_depend_on_who_is_scored():
     """The same models come out; only what is thought of them differs."""
-    scenario = entry("async-11").scenario(("owners.count=3", *LITTLE[:-1])).base()
-    alike = run(scenario)
+    alike = run(entry("async-11").scenario(("owners.count=3", *LITTLE[:-1])).base())
     other = run(
         entry("async-11")
         .scenario(("owners.count=3", *LITTLE[:-1], 'data.score_on="participants"'))

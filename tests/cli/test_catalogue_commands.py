@@ -57,8 +57,7 @@ def test_the_list_is_what_validated_scenarios_say():
         assert (source in (None, SYNTHETIC)) is (each.group == BEYOND)
         assert each.group == BEYOND or source.startswith(f"{paper},")
     assert told == {}
-    timed = set(json.loads(SECONDS.read_text("utf-8")))
-    assert timed == {found.name for found in ENTRIES}
+    assert set(json.loads(SECONDS.read_text("utf-8"))) == {found.name for found in ENTRIES}
 
 
 @pytest.mark.parametrize(

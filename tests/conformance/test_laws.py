@@ -19,8 +19,7 @@ DRAWS = 100_000
 
 
 def drawn(law: Law, count: int, block: int, seed: int = 1) -> list[int]:
-    generator = Streams(seed).within("law")
-    return list(islice(law.durations(generator.generator, block), count))
+    return list(islice(law.durations(Streams(seed).within("law").generator, block), count))
 
 
 def test_none_gives_none():

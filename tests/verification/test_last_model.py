@@ -279,8 +279,7 @@ def test_figures_of_the_page() -> None:
 
 def audited() -> dict[str, Any]:
     """What the audit says of the last model of owners of few records, in a small box."""
-    scenario = scene("owners.records=2000", *TIGHT[1:])
-    check, fact = audit_models(scenario, 1e-3)
+    check, fact = audit_models(scene("owners.records=2000", *TIGHT[1:]), 1e-3)
     figures = {"shown": check.finding.epsilon, "claimed": check.claim.epsilon}
     return figures | {"words": check.describe(), "fact": fact.describe()}
 

@@ -97,8 +97,7 @@ def test_delta_costs_what_is_stated() -> None:
 
 
 def test_what_a_tight_mechanism_shows_is_the_mean_of_many() -> None:
-    rng = np.random.default_rng(5)
-    due = bounds.shown(rng.binomial(50, expit(2.0), 200_000), 50, 1e-3)
+    due = bounds.shown(np.random.default_rng(5).binomial(50, expit(2.0), 200_000), 50, 1e-3)
     error = 5 * due.std() / len(due) ** 0.5
     assert bounds.shown_if_tight(2.0, 50, 1e-3) == pytest.approx(due.mean(), abs=error)
 

@@ -61,8 +61,7 @@ def gap_length(seed, updates=4800):
 def in_time(trace, n_owners):
     """Return the answers used of each of the first rounds, counted by their messages."""
     rows = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
-    each = np.bincount((rows["message"] - 1) // n_owners, minlength=ROUNDS)
-    return each[:ROUNDS]
+    return np.bincount((rows["message"] - 1) // n_owners, minlength=ROUNDS)[:ROUNDS]
 
 
 def answers(seed, **parts):

@@ -145,8 +145,7 @@ def test_the_errors_are_those_of_the_result(tmp_path):
     found = result(tmp_path, 'kind = "ridge", intercept = true', "number")
     rows, _ = held_out(found)
     errors = found.to_sklearn(replicate=2).predict(rows) - rows["number"].astype(float)
-    curve = found.curve.query("replicate == 2")
-    rmse = curve["held_out_rmse"].iloc[-1]
+    rmse = found.curve.query("replicate == 2")["held_out_rmse"].iloc[-1]
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(rmse, rel=1e-12)
 
 

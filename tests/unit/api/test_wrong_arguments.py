@@ -17,8 +17,7 @@ SCENARIO = ad.load("vary-availability").replace(run={"updates": 5, "replicates":
 def test_a_dict_of_tables_is_a_scenario():
     tables = SCENARIO.plain()
     before = copy.deepcopy(tables)
-    loaded = ad.load(tables)
-    assert loaded == SCENARIO
+    assert ad.load(tables) == SCENARIO
     assert ad.load(tables, ["run.updates=7"]).run.updates == 7
     assert tables == before
     assert ad.run({**tables, "sweep": {}}).updates.equals(ad.run(SCENARIO).updates)

@@ -48,8 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "s.toml").write_text(SMALL)
     for name, settings in SETTINGS.items():
         write(run(load(folder / "s.toml", settings)[0]), folder / name)
-    late = load(folder / "s.toml")[0]
-    write(run(late, numbers=(3, 5, 6)), folder / "late")
+    write(run(load(folder / "s.toml")[0], numbers=(3, 5, 6)), folder / "late")
     return folder
 
 
@@ -147,8 +146,7 @@ def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path: Path, end: s
         assert {each["figure"] for each in named} >= {"throughput", "mean_staleness", "psi_final"}
         for each in named:
             for side, name in (("first", "one"), ("second", other)):
-                summary = Result.read(tmp_path / name).summary
-                known = summary[each["figure"]]
+                known = Result.read(tmp_path / name).summary[each["figure"]]
                 known = known["mean"] if isinstance(known, dict) else known
                 assert each[side] == pytest.approx(known, rel=1e-9), each["figure"]
 

@@ -56,8 +56,7 @@ def of_budgets(directory: Path) -> Sweep:
 
 def test_break_even_is_told_for_each_budget(tmp_path):
     """With a cap ψ is 4 and 2, so that owner 2 gains from 3^(log 4/3 / log 2) = 1.58 on."""
-    sweep = of_budgets(tmp_path)
-    picture = break_even.FIGURE.picture(sweep)
+    picture = break_even.FIGURE.picture(of_budgets(tmp_path))
     table = picture.table
     assert table["line"].tolist() == ["cap"] * 6 + ["all"] * 6
     assert table["epsilon"].tolist() == [1, 1, 1, 3, 3, 3] * 2

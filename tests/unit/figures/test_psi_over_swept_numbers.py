@@ -139,8 +139,7 @@ def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path):
     held = grid(written(tmp_path / "held", bent, held=[0]), RECORDS, BUDGET)
     assert slopes(held) == pytest.approx((-2.0, -1.0))
     assert np.count_nonzero(held.inside) == len(ratios(held, TWICE)) == 8
-    free = grid(written(tmp_path / "free", bent), RECORDS, BUDGET)
-    assert slopes(free)[0] > -1.9
+    assert slopes(grid(written(tmp_path / "free", bent), RECORDS, BUDGET))[0] > -1.9
 
 
 def test_over_two_numbers_table_caption_and_legend_say_what_is_drawn(tmp_path):

@@ -80,8 +80,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
         cell = updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
         with changed(cell) as manifest:
             manifest["scenario"]["privacy"]["epsilon"] = epsilon
-    sweep = finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]})
-    [panel] = networks.networks(sweep)
+    [panel] = networks.networks(finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]}))
     assert [each.directory.name for each in panel.results] == ["cell-0000", "cell-0001"]
     notes: list[str] = []
     drawn = [each.shown() for each in networks.pictures(traces.ALL, [panel], notes)]
@@ -181,8 +180,7 @@ def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path):
 
 def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
     for number, refused in enumerate((0.0, 0.5)):
-        cell = made(tmp_path / f"cell-{number:04d}", refusal_rate=refused)
-        curve(cell, [1.0, 2.0])
+        curve(made(tmp_path / f"cell-{number:04d}", refusal_rate=refused), [1.0, 2.0])
     long = "a name of so many letters that it needs three lines beside its row, and all of them"
     picture = changes.SETTINGS.picture(finished(tmp_path, {"variant": ["short", long]}))
     first, *_ = picture.figure.axes

@@ -369,8 +369,7 @@ def test_noise_free_learning_approaches_the_optimum(model: Any) -> None:
 def test_second_moments_are_for_ridge_without_clipping_alone() -> None:
     for model in MODELS:
         problem = prepare(scenario(model, 0), build_dataset(scenario(model, 0)))
-        moments = isinstance(problem.task.reply.gradients, Quadratic)
-        assert moments == model.quadratic
+        assert isinstance(problem.task.reply.gradients, Quadratic) == model.quadratic
         clipped = prepare(scenario(model, 1), build_dataset(scenario(model, 1)))
         assert clipped.task.reply.gradients is clipped.records
 

@@ -202,8 +202,7 @@ def test_points_of_a_curve_are_judged_together():
             return super().above_tangent(step, z, y, slope)
 
     objective = problem(Counting())
-    points = np.random.default_rng(3).normal(size=(200, 4))
-    assert np.all(objective.excess(points) > 0)
+    assert np.all(objective.excess(np.random.default_rng(3).normal(size=(200, 4))) > 0)
     assert calls == [(200, size) for size in SIZES]
 
 

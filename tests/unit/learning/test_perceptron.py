@@ -107,8 +107,7 @@ def test_no_feasible_direction_descends_from_the_optimum(loss, theta_max):
     best, bound = here.optimum, np.inf if theta_max is None else theta_max
     assert np.abs(best).max() <= bound
     left = np.clip(best - slope_of(here, best), -bound, bound) - best
-    zero = float(here.fitness(np.zeros(NET.numbers)))
-    assert np.abs(left).max() <= 1e-5 * zero
+    assert np.abs(left).max() <= 1e-5 * float(here.fitness(np.zeros(NET.numbers)))
     assert (np.abs(best).max() == bound) == (theta_max == 0.4)
     around = best + np.random.default_rng(1).normal(size=(200, NET.numbers)) * 1e-3
     assert np.all(here.excess(np.clip(around, -bound, bound)) > 0)

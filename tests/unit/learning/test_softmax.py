@@ -55,8 +55,7 @@ def test_the_bound_of_a_domain_is_never_exceeded_and_is_all_but_reached(classes,
     bound = Softmax(regularisation=1.0, classes=classes).gradient_bound(row_norm, 1.0, D, norm)
     here = SoftmaxRecords(x, y, SoftmaxLoss(classes), None, norm)
     assert here.gradient_bound(None) == pytest.approx(bound)
-    thetas = rng.normal(size=(400, (classes - 1) * D)) * 30
-    worst = largest(here, 0, thetas)
+    worst = largest(here, 0, rng.normal(size=(400, (classes - 1) * D)) * 30)
     assert 0.9 * bound < worst <= bound
 
 

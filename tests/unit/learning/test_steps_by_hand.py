@@ -98,8 +98,7 @@ def test_the_parameter_server_is_its_ten_lines(batch: int | None) -> None:
 
 def gathered(replicates: int, features: int, turns: list[AnswerBatch], answers: list[Any]) -> Any:
     """Return the direction of one round at θ = 0 and σ = 0: the mean of its answers."""
-    setting = Setting(np.full(9, 1 / 9), features, 1, 0.0, None)
-    steps = Collab1(rho=1.0).steps(setting)
+    steps = Collab1(rho=1.0).steps(Setting(np.full(9, 1 / 9), features, 1, 0.0, None))
     state = steps.init(scopes(replicates))
     for turn, found in zip(turns, answers, strict=True):
         steps.apply(state, turn, np.zeros_like(found), found.copy())
@@ -128,8 +127,7 @@ def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost
     two.append(AnswerBatch(np.array([2]), rows=np.array([1])))
     both_found = [answers[0], answers[1], answers[2, 1:]]
     found = gathered(1, 1, one, [answers[0, :1], answers[1, :1]])
-    together = gathered(2, 1, two, both_found)
-    assert np.array_equal(found[0], together[0], equal_nan=True)
+    assert np.array_equal(found[0], gathered(2, 1, two, both_found)[0], equal_nan=True)
 
 
 def test_weights_are_those_of_the_owners_that_answered() -> None:

@@ -51,8 +51,7 @@ def replayed(outcome: RunResult) -> np.ndarray:
     """The final models of learning over the recorded traces."""
     task, streams = outcome.problem.task, Streams(outcome.scenario.run.seed)
     scopes = [streams.within("replicate", number) for number in outcome.numbers]
-    path = replay(outcome.traces, task.steps, task.reply, scopes, 1, task.asks)
-    return path.final
+    return replay(outcome.traces, task.steps, task.reply, scopes, 1, task.asks).final
 
 
 @one_in(3, "parts", WAYS.values(), ids=WAYS)

@@ -49,8 +49,7 @@ def owner(number):
 @pytest.fixture
 def written(tmp_path):
     def write(text, name="online.csv"):
-        data = text if isinstance(text, bytes) else text.encode()
-        (tmp_path / name).write_bytes(data)
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
         return Intervals(path=str(tmp_path / name))
 
     return write
@@ -215,8 +214,7 @@ def test_a_column_in_its_unit_is_the_list_of_its_values(pings):
 
 
 def test_durations_in_parquet_are_those_in_csv(pings, tmp_path):
-    frame = pd.read_csv(pings(PINGS))
-    frame.to_parquet(tmp_path / "pings.parquet")
+    pd.read_csv(pings(PINGS)).to_parquet(tmp_path / "pings.parquet")
     law = Empirical(path=str(tmp_path / "pings.parquet"), column="ms")
     assert law.durations_measured == (12.5, 80.0, 110.0)
 

@@ -172,8 +172,7 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
 def test_a_fresh_answer_is_to_the_same_model() -> None:
     """Whose model was read goes with the query, however often it is answered."""
     kernel = Kernel()
-    recorder = Recorder(2, kernel)
-    learner = Learner(kernel, recorder, 5, (3, 3))
+    learner = Learner(kernel, Recorder(2, kernel), 5, (3, 3))
     assert learner.repeat(learner.read(2, learner.begin(2), 0, 7)).peer == 7
 
 

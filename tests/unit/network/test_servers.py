@@ -68,8 +68,7 @@ def test_a_fast_server_goes_on_up_to_the_end_of_a_window():
         latency=constants(0.1, 10),
         exchange=Constant(value=0.5),
     )
-    net = network(protocol, 2, 6, compute=Constant(value=1))
-    trace = traced(net, events=True)
+    trace = traced(network(protocol, 2, 6, compute=Constant(value=1)), events=True)
     assert units(trace.update_ticks) == [11.1, 12.3, 14.5, 25.1, 26.3, 28.5]
     steps = trace.events[trace.events["kind"] == EventKind.server_stepped]
     assert units(steps["tick"])[:6] == [1.2, 2.4, 3.6, 11.1, 12.3, 13.5]

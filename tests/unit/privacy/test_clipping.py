@@ -362,8 +362,7 @@ def test_whole_answers_are_clipped_row_by_row(norm: Any) -> None:
 def test_an_answer_is_never_longer_than_the_bound_whatever_its_records_are(algorithm: Any) -> None:
     scenario = of_owners(algorithm=algorithm)
     reply = prepare(scenario, build_dataset(scenario)).task.reply
-    points = np.full((3, 2), 1e3)
-    answers = reply.gradients.gradient(np.arange(3), points)
+    answers = reply.gradients.gradient(np.arange(3), np.full((3, 2), 1e3))
     assert np.linalg.norm(answers, axis=1) == pytest.approx(0.5)
 
 

@@ -365,8 +365,7 @@ def test_gaussian_replicates_cost_at_most_r_times_epsilon_and_delta(
     asked = scenario(privacy=privacy, run={"replicates": replicates})
     accountant = prepare(asked, build_dataset(asked)).accountant
     rho = overlap * float(accountant.zcdp(accountant.answers)[0]) * replicates
-    together = gaussian_epsilon(1 / np.sqrt(2 * rho), replicates * 1e-6)
-    assert together <= replicates * 1.5
+    assert gaussian_epsilon(1 / np.sqrt(2 * rho), replicates * 1e-6) <= replicates * 1.5
     said = composition([{"scenario": asked.plain(), "summary": {
         "epsilon_true": 1.5, "delta": 1e-6, "timing_accounted": True}}])  # fmt: skip
     assert said == (
@@ -407,8 +406,7 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(tmp_path: Path) -> None:
     foreseen = lines(forecast(asked))
     assert any(line.split(maxsplit=1) == ["private", "NO (no finite ε)"] for line in foreseen)
     assert any(line.split(maxsplit=1)[1:] == [why] for line in foreseen)
-    swept = live({**TARGET, "sweep": {"privacy.epsilon": [1.5, 3.0]}})
-    sweep(swept, tmp_path / "s")
+    sweep(live({**TARGET, "sweep": {"privacy.epsilon": [1.5, 3.0]}}), tmp_path / "s")
     cells = pq.read_table(tmp_path / "s" / "cells.parquet").to_pydict()
     assert (cells["private"], cells["epsilon_true"]) == ([False, False], [inf, inf])
     assert "in all cells: private = NO, true ε = ∞" in result_lines(tmp_path / "s")

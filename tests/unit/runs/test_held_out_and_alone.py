@@ -59,8 +59,7 @@ def test_a_triangular_factor_stands_for_the_rows():
         assert judge.features.shape == (5, 4)
         expected = [np.mean((y - x @ model) ** 2) for model in models]
         assert np.allclose(judge.mean_loss(models), expected, rtol=1e-12, atol=1e-28)
-    few = HeldOut.from_rows(x[:3], exact[:3], SQUARED)
-    assert few.features.shape == (3, 4)
+    assert HeldOut.from_rows(x[:3], exact[:3], SQUARED).features.shape == (3, 4)
     assert np.isnan(HeldOut.from_rows(x[:0], exact[:0], SQUARED).mean_loss(models)).all()
 
 

@@ -372,8 +372,7 @@ def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
 def test_advice_calls_owners_by_name():
     bought = buy(named(), (1.0, 1.0, 1.0), 0.5, replicates=2)
     assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
-    coalition = Coalition((1, 3), 40, 3.0, 30, 10)
-    found = Trialled(coalition, Played(np.ones(3)), bought.owners)
+    found = Trialled(Coalition((1, 3), 40, 3.0, 30, 10), Played(np.ones(3)), bought.owners)
     assert str(found).endswith("; owners 1 (St. Mary's), 3 (costs $5 or $6, whi…)")
 
 

@@ -114,8 +114,7 @@ class TestDisagreement:
         y = np.linalg.eigh(mean)[1][:, -2]
         first = disagreement(np.outer(y, y), edges, uniform(edges), 1)
         assert first[1] == pytest.approx(left * first[0], rel=1e-12)
-        any_start = np.eye(n_nodes) - 1 / n_nodes
-        path = disagreement(any_start, edges, uniform(edges), 30)
+        path = disagreement(np.eye(n_nodes) - 1 / n_nodes, edges, uniform(edges), 30)
         assert np.all(path[1:] <= left * path[:-1] * (1 + 1e-12))
 
 
