@@ -113,8 +113,8 @@ def test_every_file_that_is_named_is_there():
     assert [file for file in files if not (ROOT / "tests" / file).exists()] == []
     assert set(files) >= {f"verification/{p.name}" for p in
                           (ROOT / "tests" / "verification").glob("test_*.py")}  # fmt: skip
-    assert chosen_of("conformance/test_clocks.py") == [
-        "conformance/test_clocks.py::test_the_long_run_rate_is_the_declared_one"
+    assert chosen_of("conformance/test_observers.py") == [
+        "conformance/test_observers.py::test_nobody_learns_more_than_who_hears_all"
     ]
 
 

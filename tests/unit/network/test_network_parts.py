@@ -32,7 +32,7 @@ from tests.conformance.members import examples
 from tests.ordering.scene import Scripted
 from tests.tables import table
 from tests.together import together
-from tests.unit.measures.test_energy_by_hand import ran, times
+from tests.unit.measures.test_summary_by_hand import ran, times
 
 # The network's own parts: the spec, who is told of what, and what a clock promises.
 
@@ -234,8 +234,6 @@ def test_each_kind_of_file_is_among_them() -> None:
     for part in kinds:
         assert any(getattr(part(network), OF_FILES, None) is not None for _, network in FILED)
 
-
-# A shared processor, and policies from outside.
 
 # Policies from outside: what they are told, what they may answer, what is known of them.
 
