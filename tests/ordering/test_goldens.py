@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
 from functools import cache
 from itertools import count, zip_longest
 from pathlib import Path
@@ -334,10 +333,6 @@ def behind(trace: Trace, log: Log, tick: int) -> defaultdict[int, Counter[tuple[
     return said
 
 
-def census(make: Callable[[int], Network], count: int) -> Counter[str]:
-    return Counter(compared(make(number)) for number in range(count))
-
-
 @pytest.mark.long
 def test_continuous_times_never_depend_on_ties():
     """But who is noted first, of owners that come and go at one tick, each by itself."""
@@ -359,7 +354,7 @@ def noted_first(member: type[AvailabilityKind]) -> str:
 @pytest.mark.long
 def test_what_depends_on_ties_on_a_grid_is_explained():
     """Of most networks nothing does but who is noted first, and gets the smaller number."""
-    found = census(on_a_grid, NUMBER)
+    found = Counter(compared(on_a_grid(number)) for number in range(NUMBER))
     harmless = found.pop("same") + found.pop("renumbered")
     assert harmless > NUMBER / 2
     assert found.keys() <= TIES["explained"].keys()

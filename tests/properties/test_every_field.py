@@ -209,7 +209,9 @@ def others(member: Spec, name: str) -> Iterator[Any]:
 def differs(family: str, member: Spec, name: str) -> bool:
     """Return whether another value of a field changes a run."""
     fields = {
-        each: value for each, value in BESIDE.get(name, {}).items() if each in said_all(member)
+        each: value
+        for each, value in BESIDE.get(name, {}).items()
+        if each in type(member).model_fields
     }
     path, written = PLACES[family], {**said_of(member), **fields}
     fits = [n for n in range(len(SETTINGS)) if effect(within(n, path, written)) is not None]
@@ -220,11 +222,6 @@ def differs(family: str, member: Spec, name: str) -> bool:
             if seen is not None and seen != usual:
                 return True
     return False
-
-
-def said_all(member: Spec) -> set[str]:
-    """Return the names of an example's fields."""
-    return set(type(member).model_fields)
 
 
 def said_of(member: Spec) -> dict[str, Any]:

@@ -52,10 +52,6 @@ PUBLIC = {
 }  # fmt: skip
 
 
-def small() -> Scenario:
-    return parse(Scenario, PUBLIC)
-
-
 def differences(scene, bend=lambda late: late, louder=1.0):
     """Return ψ at two k of each run less what is exact of its order, over the mean of that."""
     found = run(scene)
@@ -76,7 +72,7 @@ def differences(scene, bend=lambda late: late, louder=1.0):
 
 
 def scores(louder=1.0):
-    found = differences(small(), louder=louder)
+    found = differences(parse(Scenario, PUBLIC), louder=louder)
     return [score(f"ψ at {k}", found[:, at], 0, 1) for at, k in enumerate((20, 40))]
 
 

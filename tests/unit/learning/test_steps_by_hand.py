@@ -48,10 +48,6 @@ WEIGHTS = np.array(SIZES) / sum(SIZES)
 SILENT = LaplaceNoise(np.zeros(N))
 
 
-def objective(box: float | None = None) -> Quadratic:
-    return Quadratic.from_records(X, Y, SIGMA, box)
-
-
 def network(**parts: Any) -> Network:
     """Everybody answers every round, in an order of its own."""
     fields = {"answers_allowed": (T,) * N, "updates": T, "compute": Exponential(mean=0.2)}
@@ -81,7 +77,9 @@ def test_the_parameter_server_is_its_ten_lines(batch: int | None) -> None:
     """Its batches are the rows of one stream, in the order in which answers arrive."""
     algorithm = ParameterServer(step=0.1, exponent=0.75, batch=batch)
     sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
-    trace, path = learned(algorithm, AnswerModel(objective(), SILENT, sample))
+    trace, path = learned(
+        algorithm, AnswerModel(Quadratic.from_records(X, Y, SIGMA, None), SILENT, sample)
+    )
     draws = None if batch is None else scopes()[0].generator("batch").random((N * T, batch))
     orders = trace.updates["owner"].reshape(T, N) - 1
     assert len({tuple(order) for order in orders.tolist()}) == 6

@@ -13,7 +13,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.kernel import Kernel, Priority
 from asyncdp_sim.core.specification import Spec, parse
-from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Availability, Intervals
 from asyncdp_sim.network.channels import Channel
@@ -37,10 +37,6 @@ from tests.unit.measures.test_summary_by_hand import ran, times
 # The network's own parts: the spec, who is told of what, and what a clock promises.
 
 
-def scope(seed: int = 1, replicate: int = 1) -> Scope:
-    return Streams(seed).within("replicate", replicate)
-
-
 def no_stream() -> np.random.Generator:
     raise AssertionError("this clock or law draws nothing")
 
@@ -55,7 +51,7 @@ def test_deterministic_ticks_are_multiples_never_accumulated() -> None:
 
 def test_nobody_ever_ticks() -> None:
     network = Network(answers_allowed=(5,), updates=9, clock=ScriptedClock(times=[[]]))
-    trace = simulate(network, scope(), events=True)
+    trace = simulate(network, Streams(1).within("replicate", 1), events=True)
     assert (trace.end_tick, len(trace.events), len(trace.updates)) == (0, 0, 0)
 
 
