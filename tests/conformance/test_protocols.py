@@ -26,18 +26,9 @@ from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import RELEASED
 from tests.conformance.members import examples, said
-from tests.conformance.test_channels import (
-    EACH as EACH_CHANNEL,
-)
-from tests.conformance.test_channels import (
-    SHARED,
-    Plan,
-    Station,
-    hears_at_once,
-)
-from tests.conformance.test_channels import (
-    N as OWNERS,
-)
+from tests.conformance.test_channels import EACH as EACH_CHANNEL
+from tests.conformance.test_channels import SHARED, Plan, Station, hears_at_once
+from tests.conformance.test_channels import N as OWNERS
 from tests.one_in import one_in
 from tests.together import together
 

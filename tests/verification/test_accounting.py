@@ -20,12 +20,7 @@ from asyncdp_sim.privacy.accountants.own import (
     gaussian_epsilon,
     gaussian_multiplier,
 )
-from asyncdp_sim.privacy.budgets import (
-    PerOwnerCap,
-    UntilSpent,
-    pure_answers,
-    pure_total,
-)
+from asyncdp_sim.privacy.budgets import PerOwnerCap, UntilSpent, pure_answers, pure_total
 from tests.one_in import one_in
 from tests.together import together
 

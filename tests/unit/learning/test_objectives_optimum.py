@@ -7,13 +7,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.learning.objectives import (
-    Hinge,
-    LinearObjective,
-    LogisticLoss,
-    Quadratic,
-    Squared,
-)
+from asyncdp_sim.learning.objectives import Hinge, LinearObjective, LogisticLoss, Quadratic, Squared
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
 from tests.huber import HuberLoss
 from tests.together import together

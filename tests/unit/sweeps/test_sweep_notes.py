@@ -4,14 +4,7 @@ import pickle
 
 import pytest
 
-from asyncdp_sim.core.messages import (
-    Ends,
-    FormattedMessage,
-    Listed,
-    Noted,
-    gathered,
-    revived,
-)
+from asyncdp_sim.core.messages import Ends, FormattedMessage, Listed, Noted, gathered, revived
 from asyncdp_sim.privacy.guarantee import BROKEN, reason
 from asyncdp_sim.sentences.warnings import EndedEarly, TargetReached
 

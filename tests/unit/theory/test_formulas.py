@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from analysis.exact import bounds, per_update, synchronous
-from analysis.exact.bounds import (
-    GeometricBound,
-    answer_noise,
-    step_sizes,
-    with_transient,
-)
+from analysis.exact.bounds import GeometricBound, answer_noise, step_sizes, with_transient
 from analysis.exact.given_order import ordered
 from analysis.exact.gossip_map import gossip_map, gossip_map_of
 from analysis.exact.noise_gain import noise_gain
