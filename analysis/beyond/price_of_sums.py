@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import looks
 
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import looks
 from asyncdp_sim.results import Result
 
 

@@ -82,17 +82,13 @@ def recorded(problem):
     return traces, CellTask(steps, AnswerModel(objective, noise), record_every=1)
 
 
-def owners_of(traces):
-    return np.stack([trace.updates["owner"] - 1 for trace in traces]).astype(np.int64)
-
-
 REPLAYED = "1000 updates replayed, each of 100 replicates, N = 86, p = 10"
 
 
 def test_replay_against_bare_lockstep(problem, recorded, record_property):
     objective, steps, noise = problem
     traces, cell = recorded
-    owners = owners_of(traces).T.copy()
+    owners = np.stack([trace.updates["owner"] - 1 for trace in traces]).astype(np.int64).T.copy()
     gram, moment = objective.gram, objective.moment
     rows = np.arange(REPLICATES)
 

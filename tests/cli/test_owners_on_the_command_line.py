@@ -95,8 +95,7 @@ def test_where_nobody_is_invited_no_scenario_is_saved(command):
     assert said.out.startswith("invite    nobody: ")
     assert "note: no owner is invited: best.toml is not written" in said.err
     assert not Path("best.toml").exists()
-    told = json.loads(command.done(*asked, "--json").out)["invite"]
-    assert told["scenario"] is None
+    assert json.loads(command.done(*asked, "--json").out)["invite"]["scenario"] is None
 
 
 @pytest.mark.long

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from asyncdp_sim.figures.kit.picture import Picture
 
 from analysis.beyond.price_of_sums import price_of_sums
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Judging
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
