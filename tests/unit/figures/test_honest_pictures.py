@@ -121,7 +121,7 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     assert len(notes) == 2
 
 
-# ψ of owners alone against their sizes: who gains, under which name, and at which line.
+# ψ of owners alone against their sizes: which are above which line, under which name, and at which line.
 
 SCENE = dict(
     id="alone",
@@ -156,7 +156,7 @@ def test_it_draws_what_the_tables_hold(sizes):
     assert picture.table["psi_final_mean"].tolist() == np.repeat(means, 4).tolist()
 
 
-def test_those_above_a_line_gain_and_are_named(sizes):
+def test_those_above_a_line_are_named(sizes):
     names = ("ash", "oak", "fir", "elm")
     picture = by_size(sizes, names)
     table = picture.table
@@ -177,7 +177,7 @@ def test_owners_have_numbers_where_they_have_no_names(sizes):
     assert by_size(sizes[1:]).table["name"].tolist() == ["1", "2", "3", "4"]
 
 
-def test_a_line_that_diverged_is_left_out_and_nobody_gains(sizes):
+def test_a_line_that_diverged_is_left_out_and_nobody_is_above(sizes):
     result = sizes[1].result
     spread = {**result.summary["psi_final"], "mean": "inf"}
     summary = {**result.summary, "psi_final": spread}
