@@ -8,6 +8,7 @@ oracle of its own for the package's losses, where noise is added once.
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -112,8 +113,8 @@ def _spread(of: Gossip) -> float:
         found = replay([of.trace] * runs, task.steps, task.reply, scopes, 10**6, task.asks)
         ends.append(found.final)
     of_first = averaged(meetings(of.trace), scenario.owners.count)[0]
-    deviations = scenario.algorithm.step * stated(scenario)  # type: ignore[union-attr]
-    predicted = np.square(of_first * deviations).sum()
+    step: Any = scenario.algorithm.step  # type: ignore[union-attr]
+    predicted = np.square(of_first * step * stated(scenario)).sum()
     return float(np.square(ends[0] - ends[1]).mean() / predicted)
 
 

@@ -43,7 +43,7 @@ def cell(sweep: Sweep, name: str, absent: float) -> Result:
     [found] = [
         each.result
         for each in sweep.cells
-        if each.values[VARIANT] == name and abs(1 - absent - float(each.values[PRESENT])) < 1e-9  # type: ignore[arg-type]
+        if each.values[VARIANT] == name and abs(1 - absent - float(each.values[PRESENT])) < 1e-9
     ]
     return found
 
@@ -137,7 +137,8 @@ def time_of_update(result: Result) -> float:
 def bytes_of_update(found: Scenario) -> float:
     """Return the mean bytes of all messages of an update, exactly."""
     network, n = found.network, found.owners.count
-    here = found.availability.online_share(n)[0]
+    shares: Any = found.availability.online_share(n)
+    here = float(shares[0])
     sizes = {"query": (query_bytes(n, found), answer_bytes(n, found))}
     if network.aggregation is None:
         there, back = sizes["query"]
@@ -177,10 +178,12 @@ def expansion(_: Sweep, users: int, numbers: int) -> float:
 def late(sweep: Sweep, name: str, absent: float) -> float:
     """Return the share of released answers that are late, with a deadline."""
     _, traces = again(cell(sweep, name, absent), DEADLINE)
-    discarded = sum(
-        int(np.sum((t.events["kind"] == EventKind.answer_discarded)
-                   & (t.events["detail"] == Detail.late))) for t in traces
-    )  # fmt: skip
+    events: list[Any] = [trace.events for trace in traces]
+    came = [
+        (each["kind"] == EventKind.answer_discarded) & (each["detail"] == Detail.late)
+        for each in events
+    ]
+    discarded = sum(int(each.sum()) for each in came)
     return discarded / sum(int(trace.released.sum()) for trace in traces)
 
 
@@ -199,7 +202,8 @@ def late_in_theory(sweep: Sweep, name: str, absent: float) -> Range:
 def unmasked(sweep: Sweep, name: str, absent: float) -> float:
     """Return ε of an owner's run if late answers, of a mean owner, were unmasked singly."""
     found, _ = again(cell(sweep, name, absent), DEADLINE)
-    accountant, sums = found.accountant, sums_of(found)
+    accountant: Any = found.accountant
+    sums = sums_of(found)
     squared = 2 * float(accountant.zcdp(accountant.answers).max())
     share = late(sweep, name, absent)
     wider = squared * (1 - share + share * sums.enough(found.owners.count))
@@ -224,7 +228,7 @@ def gain_over_single(sweep: Sweep, name: str, absent: float) -> float:
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw ψ over absence."""
     names = list(dict.fromkeys(str(each.values[VARIANT]) for each in sweep.cells))
-    present = sorted({float(each.values[PRESENT]) for each in sweep.cells}, reverse=True)  # type: ignore[arg-type]
+    present = sorted({float(each.values[PRESENT]) for each in sweep.cells}, reverse=True)
     absent: Array = np.round(1 - np.array(present), 9)
     lines = [(name, np.array([psi(sweep, name, each) for each in absent])) for name in names]
     return [price_of_sums(absent, lines, [each.result for each in sweep.cells])]
