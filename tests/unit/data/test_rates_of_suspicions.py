@@ -1,4 +1,4 @@
-"""How often ids, numbers for gaps and leaks are named, by drawn laws with a known answer.
+"""Rates at which ids, numbers for gaps and leaks are named, of drawn laws with a known answer.
 
 Each law has the rate at which its column is named: by a formula, or as 1,000 draws gave it, with a
 standard error of at most 0.01. A test draws 100 others and allows four standard errors. Where the
