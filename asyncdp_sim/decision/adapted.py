@@ -138,7 +138,7 @@ def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequen
     strengths : sequence of float
         λ ≥ 0, finite, L of them.
     """
-    n, (centre, scale, turned, right, singular) = len(rows), rows.span
+    n, (centre, scale, turned, right, singular) = len(rows), rows.turned
     goal = towards.coefficients * scale
     b0 = towards.constants + towards.coefficients @ centre
     strength = np.asarray(strengths, dtype=float)[:, None, None]

@@ -14,7 +14,7 @@ SPREAD = 1e-3
 certain, so that one surprise costs at most ln(K/SPREAD), 7.6 of two classes."""
 
 
-class Span(NamedTuple):
+class Turned(NamedTuple):
     """Columns (n, c), centred and scaled, in coordinates of the space that they span.
 
     Attributes
@@ -74,7 +74,7 @@ class OwnRows:
         )
 
     @cached_property
-    def span(self) -> Span:
+    def turned(self) -> Turned:
         """The columns in at most n coordinates, by a singular value decomposition."""
         x = self.columns
         centre, scale = x.mean(axis=0), x.std(axis=0)
@@ -83,7 +83,7 @@ class OwnRows:
         left, singular, right = np.linalg.svd((x - centre) / scale, full_matrices=False)
         kept = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
         turned = left[:, kept] * singular[kept]
-        return Span(centre, scale, turned, right[kept], singular[kept])
+        return Turned(centre, scale, turned, right[kept], singular[kept])
 
     @property
     def scores(self) -> int:
