@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.words import number
+from asyncdp_sim.core.words import number, plus_minus
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.style import THEORY, colours
@@ -61,7 +61,7 @@ def long_absence(
     across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
     worst = int(np.argmax(y))
-    title = f"Mean ψ is largest, {number(y[worst])} ± {number(about[worst])}, for cycles of "
+    title = f"Mean ψ is largest, {plus_minus(y[worst], about[worst])}, for cycles of "
     title += f"{number(x[worst])} units; " + ", ".join(
         f"{number(each.psi)} {each.name}" for each in flat
     )

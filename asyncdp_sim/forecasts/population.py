@@ -149,7 +149,7 @@ class QuickRuns:
         run_map : callable, optional
             A ``map`` over so many processes that are there already.
         progress : Progress, optional
-            Told how far it has come.
+            Receives the progress.
         """
         less: dict[str, Any] = {} if whole else {"record_every": self.updates}
         quick = [replace(task, held_out=None, watched=None, **less) for task in tasks]

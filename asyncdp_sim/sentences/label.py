@@ -478,7 +478,7 @@ def stated_unit(manifest: Manifest) -> str | None:
     if column is None:
         return None
     grows = " and a larger δ" if (stated_delta(manifest) or 0) > 0 else ""
-    return f"the unit is a record: a person with m records gets mε{grows}"
+    return f"the unit is a record: a person with m records is protected only at mε{grows}"
 
 
 def stated_participation(manifests: Sequence[Manifest]) -> str | None:

@@ -238,7 +238,7 @@ def first_screen(lines: Sequence[str]) -> list[str]:
     Load, and what theory predicts beside throughput and duration, are left out.
     """
     kept = ("predicted throughput", "predicted: ")
-    left_out = ("offered load", "predicted", "no formula applies")
+    left_out = ("offered load", "predicted", "theory predicts no")
     return [line for line in lines if line.startswith(kept) or not line.startswith(left_out)]
 
 
@@ -381,7 +381,7 @@ def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[
     yield from (f"predicted {', '.join(values)} ({formula}" for formula, values in alike.items())
     if len(missing) > 0:
         reasons = (f"{', '.join(names)} ({reason})" for reason, names in missing.items())
-        yield f"no formula applies for {'; '.join(reasons)}"
+        yield f"theory predicts no {'; no '.join(reasons)}"
 
 
 def _named(prediction: Prediction) -> tuple[str, str]:

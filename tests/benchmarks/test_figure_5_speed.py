@@ -48,7 +48,7 @@ def test_figure_5_at_full_size(tmp_path, record_property):
     )
     report(
         record_property,
-        "its memory: peak of all processes together",
+        "its peak memory, of all processes",
         ours=run.peak_mib,
         baseline=MOST_GIB * 1024,
         against="the limit",

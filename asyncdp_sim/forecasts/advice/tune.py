@@ -241,7 +241,7 @@ def tune(
     workers : int
         Processes for runs, ≥ 1; never change a result.
     progress : Progress, optional
-        Told how far it has come.
+        Receives the progress.
     dataset : Dataset, optional
         The records, where they are at hand already.
 

@@ -121,7 +121,7 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     assert len(notes) == 2
 
 
-# ψ of owners alone against their sizes: which are above which line, under which name, and at which line.
+# ψ of owners alone against their sizes: which are above which line, and under which name.
 
 SCENE = dict(
     id="alone",

@@ -188,7 +188,7 @@ def test_reasons_are_told_in_full() -> None:
 
 @pytest.mark.parametrize("data", [{"owner_column": "who"}, {"split": {"column": "who"}}])
 def test_a_column_that_says_whose_a_record_is_makes_records_the_unit(data: dict[str, Any]) -> None:
-    unit = "the unit is a record: a person with m records gets mε"
+    unit = "the unit is a record: a person with m records is protected only at mε"
     assert stated_unit(made({}, data=data)) == unit
     assert stated_unit(made(GAUSSIAN, data=data, delta=1e-6)) == f"{unit} and a larger δ"
     assert stated_unit(made({}, data={"split": "in-order"})) is None

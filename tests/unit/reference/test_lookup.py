@@ -66,9 +66,9 @@ def test_names_that_stand_for_several_things_list_all() -> None:
 
 
 ELSEWHERE = {
-    *("_low", "_high", "psi_final_mean", "relative_fitness_median"),  # of CSVs beside pictures
+    *("_low", "_high", "psi_final_mean"),  # of CSVs beside pictures
     "noise_bound",  # of manifests
-    *("packet_loss", "asyncdp check", "asyncdp describe"),  # in code, and commands
+    *("asyncdp check", "asyncdp describe"),  # commands
 }
 """Names in the glossary of what the reference does not tell."""
 

@@ -200,7 +200,10 @@ def test_the_screen_says_why_and_what_is_true(file, tmp_path):
     assert said.index(first) == said.index(private) + 1
     assert second.split(maxsplit=1)[1] == "timing not accounted: the manifest gives no reason"
     assert any(line.split() == ["timing", "NOT", "accounted"] for line in said)
-    assert any(line.endswith("a person with m records gets mε and a larger δ") for line in said)
+    assert any(
+        line.endswith("a person with m records is protected only at mε and a larger δ")
+        for line in said
+    )
 
 
 def test_a_sweep_on_the_screen_states_delta(file, tmp_path):
