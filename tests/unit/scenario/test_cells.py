@@ -152,9 +152,8 @@ def test_a_description_fits_a_screen(name):
 
 @pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
 def test_predictions_have_names_and_units_and_no_columns(name):
-    predicted = [
-        line for line in lines(name) if line.startswith(("predicted ", "theory predicts no"))
-    ]
+    said = ("predicted ", "theory predicts no")
+    predicted = [line for line in lines(name) if line.startswith(said)]
     assert len(predicted) > 1
     columns = [column for column in summary() if "_" in column]
     assert [column for column in columns if column in " ".join(predicted)] == []
