@@ -1,4 +1,4 @@
-"""What hides a gradient under POLAR: perturbed draws of clients, secure consensus of servers."""
+"""Gradients that POLAR hides: perturbed draws of clients, secure consensus of servers."""
 
 from fractions import Fraction
 
