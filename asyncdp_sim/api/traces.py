@@ -213,7 +213,7 @@ class Forecast(Named):
 
     @property
     def decision(self) -> "Decision":
-        """Decision in words: owners that should join, accuracy, time, privacy, certainty."""
+        """Decision in words: what is gained, accuracy, time, privacy, certainty."""
         from asyncdp_sim.sentences.forecast import decide
 
         return decide(self.found)

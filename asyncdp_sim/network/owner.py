@@ -82,6 +82,11 @@ class Owner:
     retry: Durations = None
     delay: Durations = None
 
+    def attends(self, tick: int) -> bool:
+        """Return whether a message to it alone, outside any exchange, finds it online."""
+        drawn = self.online_for_query or self.online_at_tick
+        return self.offline_reasons == 0 and (drawn is None or drawn(tick))
+
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""
         self.offline_reasons += 1

@@ -509,7 +509,7 @@ def _claim(manifests: Sequence[Manifest]) -> str:
         if name is not None:
             with_each.setdefault(name, []).append(0.0 if delta is None else delta)
     noises = [
-        f"{f'δ = {numbers(deltas)}' if max(deltas) > 0 else 'pure'} with {name} noise"
+        f"{f'δ = {numbers(deltas)}' if max(deltas) > 0 else 'pure ε-DP'}, {name} noise"
         for name, deltas in with_each.items()
     ]
     spans = {(min(manifest), max(manifest)) for manifest in map(epsilons, manifests)}

@@ -46,6 +46,8 @@ from asyncdp_sim.sentences.label import (
     stated_unit,
 )
 
+NOT_JUDGED = "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
+"""Stands in place of the gain of a run."""
 AVERAGE = "the average owner"
 ONE: dict[str, str] = {
     Verdict.GAINS: "{} gains by joining",
@@ -90,6 +92,23 @@ def joining(
     percent = round(100 * size / own) if own > 0 else 0
     share = f", {percent}% of its own error" if percent != 0 else ""
     return f"{sentence}: gain {least}{with_ends(gain, unit)}{share}"
+
+
+def errors(means: Mapping[str, float], score: str, unit: str | None) -> str:
+    """Return mean errors of the models that are compared.
+
+    Parameters
+    ----------
+    means : mapping
+        ``own``, ``joint``, ``adapted`` and ``guessing``.
+    score : str
+        What the errors are.
+    unit : str or None
+    """
+    names = {"own": "own model", "joint": "joint model", "adapted": "adapted"}
+    names |= {"guessing": "guessing"}
+    texts = ", ".join(f"{number(means[key])} {name}" for key, name in names.items())
+    return f"{texts} ({score}{f', {unit}' if unit else ''})"
 
 
 def with_ends(gain: Mapping[str, Any], unit: str | None) -> str:
@@ -299,6 +318,35 @@ def decision(manifest: Mapping[str, Any]) -> str | None:
     return joining(together, manifest.get("unit"), where)
 
 
+def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> tuple[str, str]:
+    """Return how good the model is, in the target's unit where rows were kept apart, and of what.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of a run.
+    means : mapping or None
+        Mean errors ``own``, ``joint``, ``adapted`` and ``guessing``; None where none were judged.
+    """
+    summary = manifest["summary"]
+    if means is not None:
+        return "mean error", errors(means, manifest["score"], manifest.get("unit"))
+    for row in _scores(summary, manifest.get("target_unit")):
+        return row
+    psi = summary["psi_final"]["median"]
+    loss = f"{number(1 + psi)} times" if psi >= 1 else f"{number(100 * psi)} % above"
+    return "loss", f"{loss} the least possible loss"
+
+
+def how_sure(manifest: Mapping[str, Any]) -> str:
+    """Return what intervals are over."""
+    together, count = manifest.get("consortium"), len(manifest["replicates"])
+    runs = f"{count} simulated run{'s' * (count > 1)}"
+    return (
+        f"95 % intervals over {'' if together is None else together['judged_on'] + ', and '}{runs}"
+    )
+
+
 def verdicts(manifest: Mapping[str, Any]) -> str:
     """Return how many owners of a run have each verdict, where it has judged gains."""
     together = manifest["consortium"]
@@ -309,7 +357,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows on what owners gain on new cases of their own, or that nobody has judged it."""
     mean = decision(manifest)
     if mean is None:
-        yield "mean gain", "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
+        yield "mean gain", NOT_JUDGED
         return
     together = manifest["consortium"]
     yield "mean gain", mean

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.bad_input import transcript as transcripts
+from tests.bad_input.transcript import transcript as transcripts
 from tests.cli.scenes import ON_A_TABLE, rates
 
 CONTRADICTION = re.compile(r"given ([^;]+); allowed is (?:at most |at least )?\1(?![\w.])")

@@ -59,8 +59,7 @@ UNREADABLE = {
 @one_in(3, "verb", ["run", "sweep", "check"])
 def test_bytes(verb, content, command, here):
     (here / "bad.toml").write_bytes(content[0])
-    line = command.refused(verb, "bad.toml")
-    assert line.startswith(f"bad.toml: {content[1]}")
+    assert command.refused(verb, "bad.toml").startswith(f"bad.toml: {content[1]}")
     assert names(here) == ["bad.toml", "good.toml", "sweep.toml"]
 
 
@@ -91,8 +90,7 @@ def test_unreadable_data(command, here):
     (here / "dangling.csv").symlink_to("nowhere.csv")
     table = 'kind = "table"\ntarget = "y"\nfeatures = 2\npublic_records = 2\n'
     for name in ("loop.csv", "dangling.csv"):
-        data = f'{table}path = "{name}"'
-        text = GOOD.replace('kind = "gaussian"\nfeatures = 2', data)
+        text = GOOD.replace('kind = "gaussian"\nfeatures = 2', f'{table}path = "{name}"')
         (here / "bad.toml").write_text(text, encoding="utf-8")
         line = command.refused("run", "bad.toml")
         assert line.startswith(f"bad.toml: data.path: given '{here / name}'; there is no such file")
@@ -138,8 +136,7 @@ def test_an_impossible_place_is_refused_before_the_work(command, here, monkeypat
     monkeypatch.setattr(
         "asyncdp_sim.runs.outcome.prepare", lambda *_: pytest.fail("it began to work")
     )
-    said = command("run", "good.toml", "--out", here / "good.toml" / "below")
-    assert said.code == 2
+    assert command("run", "good.toml", "--out", here / "good.toml" / "below").code == 2
 
 
 def test_a_setting_without_quotes_is_answered_with_them(command):

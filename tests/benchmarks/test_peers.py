@@ -145,8 +145,7 @@ def test_every_peer_is_pinned_and_has_a_file():
 
 @one_in(4, "prepared", [numpy_loop.prepared, ours.live, ours.owners, simpy.prepared])
 def test_the_same_work_is_done(prepared):
-    work = prepared()
-    assert work()().wrong() == ""
+    assert prepared()()().wrong() == ""
 
 
 def test_other_work_is_noticed():

@@ -47,8 +47,7 @@ def outcome(tmp_path, monkeypatch, capfd):
         (folder / module).write_text(HEAD + "".join(tests))
         file.write_text(readme)
         monkeypatch.setattr(command, "HERE", folder)
-        code = command.main([str(file)])
-        return code, file.read_text(), capfd.readouterr().err
+        return command.main([str(file)]), file.read_text(), capfd.readouterr().err
 
     return run
 

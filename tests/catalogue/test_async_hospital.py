@@ -115,8 +115,7 @@ def test_scored_on_the_participants_nothing_is_added():
 
 def test_who_trains_does_not_depend_on_who_is_scored():
     """The same models come out; only what is thought of them differs."""
-    scenario = entry("async-11").scenario(("owners.count=3", *LITTLE[:-1])).base()
-    alike = run(scenario)
+    alike = run(entry("async-11").scenario(("owners.count=3", *LITTLE[:-1])).base())
     other = run(
         entry("async-11")
         .scenario(("owners.count=3", *LITTLE[:-1], 'data.score_on="participants"'))
@@ -131,8 +130,7 @@ def test_a_domain_confines_the_unowned_rows_too():
     dataset, problem = built(domain, 'privacy.noise="vector"', "model.theta_max=100.0")
     assert dataset.unowned_targets is not None
     assert dataset.unowned_targets.max() > 5
-    said = next(note for note in problem.notes if "bounded domain" in note)
-    assert "of 350 rows" in said
+    assert "of 350 rows" in next(note for note in problem.notes if "bounded domain" in note)
 
 
 def test_who_is_named_only_of_a_real_table(tmp_path):

@@ -165,8 +165,7 @@ def test_where_few_records_are_clipped_the_exact_forecast_holds(tmp_path):
     ],
 )
 def test_the_crossing_is_found(alone, psi, expected, tmp_path):
-    sweep = banks(tmp_path, (2, 4, 8), psi, alone)
-    assert crossing(sweep, 10.0) == pytest.approx(expected)
+    assert crossing(banks(tmp_path, (2, 4, 8), psi, alone), 10.0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,7 @@ def epsilon(mu: float) -> float:
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("devices")
-    found = verdicts(FIGURE, out)
-    assert [each.verdict for each in found] == ["agrees"] * len(FIGURE.claims)
+    assert [each.verdict for each in verdicts(FIGURE, out)] == ["agrees"] * len(FIGURE.claims)
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 
 

@@ -15,8 +15,7 @@ from tests.catalogue.verdicts import verdicts
 
 @pytest.mark.long
 def test_distances_agree_with_what_was_published(tmp_path):
-    found = verdicts(FIGURE, tmp_path)
-    assert [each.verdict for each in found] == ["agrees"] * 6
+    assert [each.verdict for each in verdicts(FIGURE, tmp_path)] == ["agrees"] * 6
     swept = Sweep.read(tmp_path / FIGURE.name / AS_PUBLISHED)
     [ran] = [cell.result for cell in swept.cells[:1]]
     assert ran.manifest["summary"]["private"]

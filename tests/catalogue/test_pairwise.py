@@ -26,8 +26,7 @@ SMALL = (
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("pairwise")
-    found = verdicts(FIGURE, out, *SMALL)
-    assert [each for each in found if each.verdict == "fails"] == []
+    assert [each for each in verdicts(FIGURE, out, *SMALL) if each.verdict == "fails"] == []
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 
 
@@ -59,8 +58,7 @@ def test_what_has_not_met_is_the_cause(tmp_path):
     for updates in (40, 400):
         more = (*SMALL, f"run.updates={updates}", 'sweep.variant=[{ name = "ring" }]')
         run_sweep(FIGURE.scenario(AS_PUBLISHED, full=False, more=more), tmp_path / str(updates))
-        found = Sweep.read(tmp_path / str(updates))
-        factors.append(pairwise.factor(found, "ring", "pairs"))
+        factors.append(pairwise.factor(Sweep.read(tmp_path / str(updates)), "ring", "pairs"))
     assert factors[1] < factors[0] / 2
     assert 1 <= factors[1] < 2
 

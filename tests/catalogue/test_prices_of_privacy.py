@@ -57,8 +57,7 @@ def test_the_published_bound_is_exceeded_and_the_clipped_one_holds():
 @pytest.mark.long
 def test_composed_losses_need_less_noise_than_a_sum_of_epsilon():
     settings = ("run.replicates=4", "run.record_every=1000", 'sweep."privacy.epsilon"=[1.0]')
-    found = of_cells("value-of-composition", 1.0, *settings)
-    pure, composed, gaussian = found.values()
+    pure, composed, gaussian = of_cells("value-of-composition", 1.0, *settings).values()
     ratio = pure.problem.noise.scale / composed.problem.noise.scale
     assert np.round(ratio, 1).tolist() == [4.4] * 3
     psi = [each.summary["psi_final"]["mean"] for each in (pure, composed, gaussian)]

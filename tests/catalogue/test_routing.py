@@ -1,18 +1,21 @@
-"""Published gains of routing: judged on few replicates, drawn, and planted faults are seen."""
+"""Published gains of routing, in time and in accuracy: judged, drawn, planted faults are seen."""
 
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from analysis.beyond.accuracy_over_time import best_step, mean_accuracy
 from analysis.studies.whom_to_ask import joules_to, time_to
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
-from scenarios.beyond import expected_course, prices, routing
+from scenarios.beyond import expected_course, prices, routing, routing_accuracy
 from scenarios.beyond.prices import BOARD
 from scenarios.papers.claims import Judged
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
+
+# Published gains of routing: judged on few replicates, drawn, and planted faults are seen.
 
 [FIGURE] = routing.RESULTS
 FEW = ("run.replicates=60", 'sweep."protocol.tasks"=[1, 4, 10, 20]')
@@ -63,9 +66,51 @@ def test_a_target_that_is_not_reached_is_never(verified):
     assert 0 < time_to(cell.result, 0.1) < time_to(cell.result, 0.03)
 
 
-def test_both_variants_load():
-    for variant in FIGURE.variants:
-        scenario = FIGURE.scenario(variant, full=False)
+# Accuracy that routing gains: judged with two of its steps, drawn, and planted faults are seen.
+
+[ACCURACY] = routing_accuracy.RESULTS
+STEPS = ('sweep."algorithm.step"=[0.25, 2.0]',)
+
+
+@pytest.fixture(scope="module")
+def accuracy(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged], Sweep]:
+    out = tmp_path_factory.mktemp("accuracy")
+    told = verdicts(ACCURACY, out, *STEPS, variants=(AS_PUBLISHED,))
+    directory = out / ACCURACY.name / AS_PUBLISHED
+    assert (directory / "figures" / "routing-accuracy.png").exists()
+    return {each.quantity: each for each in told}, Sweep.read(directory)
+
+
+@pytest.mark.long
+def test_the_gain_is_early(accuracy):
+    found, sweep = accuracy
+    assert {each.verdict for each in found.values()} <= {"agrees", "differs"}
+    gain = "accuracy gained over all alike and m = N after {:g} units, relative"
+    early, late = (found[gain.format(each)] for each in (1.0, routing_accuracy.LATE))
+    assert early.verdict == "agrees"
+    assert late.verdict == "differs"
+    assert early.ours - late.ours > 4 * np.hypot(early.error or 0, late.error or 0)
+    assert 1.0 <= routing_accuracy.lasts(sweep) < routing_accuracy.LATE
+
+
+@pytest.mark.long
+def test_means_are_over_replicates(accuracy):
+    """By hand, for one k; and the best step is as good as every one."""
+    results = routing_accuracy.cells(accuracy[1], routing_accuracy.CHOSEN)
+    k, time, score = results[0].columns("curve", "k", "time", "held_out_accuracy")
+    every, times, scores = mean_accuracy(results[0])
+    at = int(np.flatnonzero(every == 20)[0])
+    assert times[at] == pytest.approx(time[k == 20].mean())
+    assert scores[at] == pytest.approx(score[k == 20].mean())
+    for each in results:
+        own = mean_accuracy(each)
+        assert (best_step(results, own[1]) >= own[2] - 1e-12).all()
+
+
+@pytest.mark.parametrize("figure", [FIGURE, ACCURACY], ids=lambda figure: figure.name)
+def test_both_variants_load_and_owners_are_as_slow_in_the_mean(figure):
+    for variant in figure.variants:
+        scenario = figure.scenario(variant, full=False)
         assert scenario.owners.count == routing.ALL
         means = {law.mean for law in facts_of(scenario.network).laws("compute")}
         assert len(means) == (2 if variant == AS_PUBLISHED else 1)

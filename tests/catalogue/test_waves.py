@@ -46,8 +46,7 @@ def test_waves_are_as_they_are_played():
         there = draws.random((400, 5)) < period[t % 3]
         anybody = there.any(axis=1)
         share = there / np.maximum(there.sum(axis=1, keepdims=True), 1)
-        moved = x - 0.2 * (0.05 * x + share @ h * x - share @ g)
-        x = np.where(anybody, moved, x)
+        x = np.where(anybody, x - 0.2 * (0.05 * x + share @ h * x - share @ g), x)
         if t >= 150:
             seen.append(x[anybody])
     every = np.concatenate(seen)

@@ -57,8 +57,7 @@ def test_the_list_is_what_validated_scenarios_say():
         assert (source in (None, SYNTHETIC)) is (each.group == BEYOND)
         assert each.group == BEYOND or source.startswith(f"{paper},")
     assert told == {}
-    timed = set(json.loads(SECONDS.read_text("utf-8")))
-    assert timed == {found.name for found in ENTRIES}
+    assert set(json.loads(SECONDS.read_text("utf-8"))) == {found.name for found in ENTRIES}
 
 
 @pytest.mark.parametrize(
@@ -132,8 +131,7 @@ def test_a_new_scenario_has_the_schema_that_it_names_beside_it(command, here):
     named = schema / line.removeprefix("#:schema ")
     assert named.read_text("utf-8") == schema_text()
     assert said[1] == f"also written: {named.name}; editors use it to complete and check the file"
-    again = command.done("new", "-o", "f/other.toml").out
-    assert named.name not in again
+    assert named.name not in command.done("new", "-o", "f/other.toml").out
     named.write_text("{}", encoding="utf-8")
     said = command.done("new", "-o", "f/third.toml").out.splitlines()
     assert said[1] == (

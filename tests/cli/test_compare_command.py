@@ -16,8 +16,7 @@ def test_two_results_side_by_side(command, tmp_path, monkeypatch):
     one, other = tmp_path / "one", tmp_path / "other"
     command.done("run", tmp_path / "s.toml", "--out", one)
     command.done("run", tmp_path / "s.toml", "--out", other, "--set", "privacy.epsilon=7.0")
-    said = command.done("compare", one, other, "--out", tmp_path / "drawn")
-    lines = said.out.splitlines()
+    lines = command.done("compare", one, other, "--out", tmp_path / "drawn").out.splitlines()
     assert lines[0].startswith("other against one, paired by replicate")
     assert max(len(line) for line in lines if not line.startswith("drawn: ")) <= 80
     assert any(line.split() == ["privacy.epsilon", "1.0", "7.0"] for line in lines)

@@ -29,8 +29,7 @@ def test_a_field_is_described(command):
 
 
 def test_every_meaning_of_a_name_is_told(command):
-    said = command.done("describe", "slot").out
-    assert said.count("channel.slot (field of ") == 3
+    assert command.done("describe", "slot").out.count("channel.slot (field of ") == 3
     assert "updates.staleness" in command.done("describe", "staleness").out
     assert command.done("describe", "psi").out == command.done("describe", "ψ").out
 

@@ -132,12 +132,10 @@ def test_settings_that_are_folded_are_the_same_settings(command, monkeypatch):
              "the_owner_which_has_a_long_name", "--public", "60")  # fmt: skip
     folded = command.done(*words).out.partition("\n\n")[2]
     monkeypatch.setattr(screen, "watched", lambda **_: False)
-    whole = command.done(*words).out.partition("\n\n")[2]
-    assert tomllib.loads(folded) == tomllib.loads(whole)
+    assert tomllib.loads(folded) == tomllib.loads(command.done(*words).out.partition("\n\n")[2])
     assert "\n# its unit, used when errors are reported: please fill in\n# unit = " in f"\n{folded}"
 
 
 @pytest.mark.usefixtures("terminal")
 def test_what_goes_into_a_file_is_not_folded(command):
-    said = command.done("forecast", "small.toml", "--json").out
-    assert json.loads(said)["psi"] > 0
+    assert json.loads(command.done("forecast", "small.toml", "--json").out)["psi"] > 0

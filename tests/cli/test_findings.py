@@ -54,8 +54,7 @@ def test_an_owner_that_never_comes_online_is_a_note(case, command):
     Path("s.toml").write_text(f"availability = {available}\n{SMALL}", encoding="utf-8")
     note = NEVER.format("owner 2")
     assert (f"  {note}" in command.done("check", "s.toml").out.splitlines()) == known
-    said = command.done("run", "s.toml", "--out", "result")
-    assert f"note: {note}" in said.lines
+    assert f"note: {note}" in command.done("run", "s.toml", "--out", "result").lines
     assert note in manifest("result")["warnings"]
     rest = command.done("run", "s.toml", "--set", "availability={kind='always'}", "--out", "all")
     assert "never online" not in rest.err

@@ -155,8 +155,7 @@ def test_rows_without_a_target_are_in_no_loss(share):
     np.testing.assert_allclose(judge.mean_loss(model), [expected])
     assert judge.records == int((~none).sum())
     whole = HeldOut.from_rows(x, y, Squared())
-    both = _together([judge, whole])
-    assert both.records == judge.records + 40
+    assert _together([judge, whole]).records == judge.records + 40
 
 
 @pytest.mark.long

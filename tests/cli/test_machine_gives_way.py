@@ -88,8 +88,7 @@ def test_a_worker_is_killed(name, here):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_too_few_open_files(name, here):
-    program = started(name, here, files=12)
-    code, said = ended(program)
+    code, said = ended(started(name, here, files=12))
     assert (code, len(said.splitlines())) == (4, 1)
     assert said.startswith("asyncdp: the machine gave way: ")
     assert said.endswith(f"too many open files; {KEPT}")

@@ -1,8 +1,4 @@
-"""Results of earlier versions whose kinds and event loops came to go: they are still opened.
-
-A directory of ``old_results`` is named by its mechanism, channel, algorithm, model or topology, or
-by the event loop that its manifest names.
-"""
+"""Results of earlier versions: kinds that are gone, and defaults that were others."""
 
 import re
 import shutil
@@ -17,9 +13,17 @@ import tomli_w
 
 import asyncdp_sim as ad
 from asyncdp_sim.comparisons.differences import directories
+from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.results import Result
+from asyncdp_sim.results.manifest import default_directory
+from asyncdp_sim.scenario import load
 from tests.manifests import changed
 from tests.one_in import one_in
+
+# Results of earlier versions whose kinds and event loops came to go: they are still opened.
+#
+# A directory of ``old_results`` is named by its mechanism, channel, algorithm, model or topology,
+# or by the event loop that its manifest names.
 
 OLD = sorted((Path(__file__).parent / "old_results").iterdir())
 LOOPS = [old for old in OLD if old.name in ("compiled", "merged")]
@@ -37,8 +41,7 @@ def result(old: Path, tmp_path: Path) -> Path:
 @EACH
 def test_it_is_reported_plotted_and_compared(command, result):
     command.done("report", result)
-    page = (result / "report.html").read_text(encoding="utf-8")
-    assert result.name in page
+    assert result.name in (result / "report.html").read_text(encoding="utf-8")
     command.done("plot", result)
     assert len(list((result / "figures").iterdir())) > 0
     others = [each for each in OLD if each.name != result.name]
@@ -137,3 +140,55 @@ def test_a_result_with_a_part_that_is_gone_is_opened_and_not_made_again(command,
 def test_events_that_are_gone_are_not_drawn(with_field):
     assert Result.read(with_field).has_events is ("trigger" not in with_field.joinpath(
         "scenario.toml").read_text())  # fmt: skip
+
+
+# Results of an earlier version, in which a field that has another default now had no name.
+
+EARLIER = Path(__file__).parent / "earlier_defaults"
+
+
+@pytest.mark.parametrize("name", ["dcf", "sweep"])
+def test_it_is_made_again_to_the_bit(command, tmp_path, name):
+    """Slots of Bianchi's model, which was the only one, also where a sweep has a whole channel."""
+    result = shutil.copytree(EARLIER / name, tmp_path / name)
+    assert (
+        "reproduced (manifest, scenario and every table agree" in command.done("replay", result).out
+    )
+
+
+def test_the_same_scenario_that_names_the_old_value_has_the_old_directory(tmp_path):
+    earlier = load(EARLIER / "dcf" / "scenario.toml")[0]
+    assert earlier.channel.counting == "bianchi"
+    assert default_directory(earlier).name == "earlier-dcf-5bed0310"
+    file = tmp_path / "mine.toml"
+    file.write_text((EARLIER / "dcf" / "scenario.toml").read_text("utf-8"), encoding="utf-8")
+    new, _ = load(file)
+    assert new.channel.counting == "frozen"
+    assert default_directory(new) != default_directory(earlier)
+    assert default_directory(load(file, ["channel.counting=bianchi"])[0]) == default_directory(
+        earlier
+    )
+
+
+def test_fields_are_named_and_left_out_wherever_the_kind_is():
+    tables = {
+        "channel": {"kind": "parallel", "each": {"kind": "dcf", "slot": 0.1}},
+        "sweep": {
+            "variant": [{"channel.kind": "dcf", "name": "a"}, {"channel.counting": "bianchi"}],
+            "channel": [{"kind": "dcf"}, {"kind": "aloha"}],
+        },
+    }
+    bare = {"kind": "dcf", "slot": 0.1}
+    named = as_earlier({"a": [tables, bare]})
+    assert tables["channel"]["each"] == {"kind": "dcf", "slot": 0.1, "counting": "bianchi"}
+    assert tables["sweep"]["variant"][0]["channel.counting"] == "bianchi"
+    assert tables["sweep"]["channel"] == [{"kind": "dcf", "counting": "bianchi"}, {"kind": "aloha"}]
+    unnamed(named)
+    assert tables["channel"]["each"] == {"kind": "dcf", "slot": 0.1}
+    assert tables["sweep"]["variant"] == [
+        {"channel.kind": "dcf", "name": "a"},
+        {"channel.counting": "bianchi"},
+    ]
+    as_now(tables)
+    assert "counting" not in tables["channel"]["each"]
+    assert tables["sweep"]["channel"][0] == {"kind": "dcf", "counting": "frozen"}

@@ -42,6 +42,5 @@ def test_figures_for_print_have_their_format_and_one_line_refuses_others(command
 
 @pytest.mark.usefixtures("here")
 def test_what_is_no_result_is_refused(command):
-    line = command.refused("plot", "small.toml")
-    assert line.startswith("small.toml: ")
+    assert command.refused("plot", "small.toml").startswith("small.toml: ")
     assert command("plot").code == 2

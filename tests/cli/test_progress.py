@@ -256,8 +256,7 @@ def test_python_hears_of_progress_and_may_have_it_drawn(small, monkeypatch, tmp_
             ad.replay: heard,
             ad.sweep: small.replace(sweep={"run.seed": [1, 2]}),
         }.get(work, small)
-        few = {"answers": 100} if work is ad.audit else {}
-        work(given, **few, progress=told)
+        work(given, **{"answers": 100} if work is ad.audit else {}, progress=told)
         assert len(told) > 0, work
     assert capsys.readouterr().err == ""
     ad.run(small, progress=print)

@@ -89,8 +89,7 @@ def test_a_cell_of_a_sweep(command):
     assert command("replay", "--diff", "many", "others").code == 0
     move_number("others/cell-0002/curve.parquet", "fitness", 5, 0.5)
     lines = told(command, "many", "others")
-    first = "first: number replicate 1, k 5 (curve.parquet), in fitness of cell-0002"
-    assert lines[0] == first
+    assert lines[0] == "first: number replicate 1, k 5 (curve.parquet), in fitness of cell-0002"
 
 
 def test_words_that_do_not_fit(command):

@@ -55,8 +55,7 @@ def test_result_and_table_moved_together_or_apart(result, command, made, monkeyp
 def test_a_table_of_another_name_is_known_by_its_contents(command, made):
     (made / "old" / "rates.csv").rename(made / "renamed.csv")
     for result in ("old/r", "old/s"):
-        said = command.done("replay", result, "--set", "data.path=renamed.csv")
-        assert AGREES in said.out
+        assert AGREES in command.done("replay", result, "--set", "data.path=renamed.csv").out
 
 
 @pytest.mark.long

@@ -92,8 +92,7 @@ def test_says_what_matters_and_where_the_result_is(command, here):
     places = [names.index(name) for name in (*first, "private", "throughput")]
     assert places == sorted(places)
     assert names[0] == first[0]
-    summary = manifest(here / "result")["summary"]
-    low, high = summary["intervals"]["throughput"]
+    low, high = manifest(here / "result")["summary"]["intervals"]["throughput"]
     ends = f" updates per unit (95 % interval {interval(low, high)})"
     assert table["throughput"].endswith(ends)
 
@@ -108,8 +107,7 @@ def test_result_has_exactly_the_files_and_columns_of_the_contract(command, here)
     for name in tables - {"events.parquet"}:
         assert (here / "bare" / name).read_bytes() == (here / "whole" / name).read_bytes()
     for name, columns in TABLES.items():
-        schema = pq.read_schema(here / "whole" / f"{name}.parquet")
-        assert schema.names == columns.split()
+        assert pq.read_schema(here / "whole" / f"{name}.parquet").names == columns.split()
 
 
 @pytest.mark.usefixtures("here")
@@ -332,7 +330,6 @@ def test_a_result_that_appears_meanwhile_is_not_overwritten(command, here, monke
         write(*content, **how)
 
     monkeypatch.setattr(result, "write_into", meanwhile)
-    said = command("run", "small.toml", "--out", "result")
-    assert said.code == 2
+    assert command("run", "small.toml", "--out", "result").code == 2
     assert os.listdir(here / "result") == []
     assert leftovers(here) == []

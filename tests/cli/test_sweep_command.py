@@ -177,8 +177,7 @@ def test_a_large_seed(command, here):
     seed = 2**63 + 1
     (here / "seed.toml").write_text(SWEEP.replace("[3, 4]", f"[{seed}]"), encoding="utf-8")
     run = command("run", "seed.toml", "--seed", seed, "--out", "run")
-    swept = command("sweep", "seed.toml", "--out", "sweep")
-    assert run.code == swept.code
+    assert run.code == command("sweep", "seed.toml", "--out", "sweep").code
 
 
 def test_swept_data_files_leave_no_path_behind(command, here):

@@ -102,8 +102,7 @@ def test_flowers_end_beside_guessing(command, tmp_path):
 def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(command, tmp_path, seed):
     """By three standard errors over replicates, and over the rows of each class."""
     flowers(3000, seed).to_csv(tmp_path / "t.csv", index=False)
-    file = proposed(command, tmp_path / "t.csv", "species", 300, 10.0)
-    found = summary(command, file)
+    found = summary(command, proposed(command, tmp_path / "t.csv", "species", 300, 10.0))
     rows = pd.read_parquet(tmp_path / "t" / "owners.parquet")
     held_out = rows[rows["replicate"] == 1]["held_out_records"].sum()
     curve = pd.read_parquet(tmp_path / "t" / "curve.parquet")

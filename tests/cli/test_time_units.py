@@ -98,8 +98,7 @@ def test_screens_print_times_in_the_unit(command):
     assert "updates per day" in compared
     assert "(days)" in compared
     Path("s.toml").write_text(SWEEP.replace("updates = 12", 'updates = 12\ntime_unit = "day"'))
-    swept = command.done("sweep", "s.toml", "--out", "swept").out
-    assert "(days)" in swept
+    assert "(days)" in command.done("sweep", "s.toml", "--out", "swept").out
 
 
 def test_without_a_name_time_is_rounds_of_answers(command):

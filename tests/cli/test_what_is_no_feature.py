@@ -173,8 +173,7 @@ def test_a_column_is_declared_on_the_command_line(command, tmp_path):
     said = command.done(*asked).out
     assert "1 of 2 columns dropped: 1 question" in said
     [line] = [line for line in said.splitlines() if line.startswith("paid: a question")]
-    answer = line.partition("--column '")[2].rstrip("'")
-    said = command.done(*asked, "--column", answer).out
+    said = command.done(*asked, "--column", line.partition("--column '")[2].rstrip("'")).out
     assert 'paid = { kind = "money", factors = { CR = 1.0, DR = -1.0 } }' in said
     wrong = command(*asked, "--column", "paid: money")
     assert wrong.code == 2
@@ -201,5 +200,4 @@ def test_an_index_of_a_parquet_file_is_a_column(tmp_path):
 def test_likely_columns_are_proposed_as_a_command(command, tmp_path):
     assert likely(["a", "hospital_id", "los_days"], OWNERS) == "hospital_id"
     assert likely(["a", "hospital_id", "los_days"], TARGETS) == "los_days"
-    said = command.done("data", table(tmp_path)).out
-    assert "--target days --owner site --public 80" in said
+    assert "--target days --owner site --public 80" in command.done("data", table(tmp_path)).out

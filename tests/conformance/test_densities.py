@@ -32,8 +32,7 @@ LINED = 0.99
 
 def judged(given: Scenario, noise: Any, runs: int = RUNS) -> tuple[float, list[Score]]:
     """What the density loses at most, over what it may; and whether answers follow it."""
-    reach = 2 * 1.0 / RECORDS[0]
-    each = shifts(given, noise, SIZE, reach)
+    each = shifts(given, noise, SIZE, 2 * 1.0 / RECORDS[0])
     may, gaussian = claimed(given)
     most = max(shift.most(gaussian=gaussian) for shift in each)
     return most / may, [found for shift in each for found in shift.followed(runs, may)]

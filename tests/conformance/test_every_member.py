@@ -1,17 +1,20 @@
-"""Rules that hold for the members of every family."""
+"""Rules that hold for the members of every family, and what a member cannot leave open."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.specification import Spec, kind_of, members, parse
+from asyncdp_sim.core.specification import Spec, Variant, kind_of, members, parse
 from asyncdp_sim.network.graphs import GraphsInTurn
 from asyncdp_sim.scenario import fields as domains
 from tests.conformance.members import FAMILIES, FORMS, bad_fields, examples
 from tests.together import together
+
+# Rules that hold for the members of every family.
 
 EVERY = FAMILIES | FORMS
 ALL = [
@@ -44,8 +47,7 @@ def test_examples_are_of_classes_that_are_there():
 @together
 @pytest.mark.parametrize(("union", "spec"), ALL)
 def test_a_member_is_found_by_its_kind_and_comes_back_from_plain_values(union, spec):
-    raw = spec.model_dump()
-    again = parse(union, raw)
+    again = parse(union, spec.model_dump())
     assert type(again) is type(spec)
     assert again == spec
     assert hash(again) == hash(spec)  # sweeps keep what was made of it
@@ -98,3 +100,47 @@ def test_a_wrong_kind_names_the_right_ones(family):
     told = str(caught.value)
     assert "no-such-kind" in told
     assert all(kind_of(member) in told for member in members(union))
+
+
+# A member of a family cannot leave open what the rest of the house asks of it.
+
+
+class Family(Variant):
+    """A family with one trait and one method."""
+
+    loud: ClassVar[bool]
+
+    @abstractmethod
+    def speak(self) -> str:
+        """Say something."""
+
+
+class Dog(Family):
+    """A whole member."""
+
+    loud = True
+    kind: Literal["dog"] = "dog"
+
+    def speak(self) -> str:
+        return "wow"
+
+
+def test_a_whole_member_is_made():
+    assert Dog().speak() == "wow"
+    assert (members(Dog), members(Annotated[Dog, Field()])) == ((Dog,), (Dog,))
+    assert kind_of(Dog) == "dog"
+
+
+def test_a_member_that_leaves_something_open_fails_when_it_is_defined():
+    with pytest.raises(TypeError, match="Cat leaves open: loud, speak"):
+
+        class Cat(Family):
+            kind: Literal["cat"] = "cat"
+
+    class Sized(Family):
+        size: ClassVar[int]
+
+    with pytest.raises(TypeError, match="Puppy leaves open: size"):
+
+        class Puppy(Sized, Dog):
+            kind: Literal["puppy"] = "puppy"

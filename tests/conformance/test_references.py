@@ -1,9 +1,7 @@
-"""Every algorithm without noise equals a few lines written from its formula; others are refused.
-
-The references know owners, read times and answers from the trace alone, one replicate at a time.
-"""
+"""Every algorithm against a few lines of its formula, and cells of a sweep as rows of one fold."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass, replace
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
@@ -11,29 +9,43 @@ import pytest
 
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import FAMILY, kind_of, members
-from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedAsync
-from asyncdp_sim.learning.answers import AnswerModel
-from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.learning.algorithms import AnyAlgorithm, FedAsync, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.recording import Trajectory
+from asyncdp_sim.learning.replay import CellTask, alike, fold, replay, replay_together
+from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.trace import Trace
 from tests.conformance.members import FAMILIES, examples, said
 from tests.conformance.test_algorithms import (
+    ALGORITHMS,
     BOX,
+    EACH,
+    NOISE,
+    ON_EACH,
     RECORDS,
     SHARES,
     SIGMA,
     P,
+    R,
     T,
+    network_of,
     reply_of,
     scopes,
     steps_of,
     traces_of,
 )
+from tests.one_in import one_in
 from tests.oracles import Basis, marked, oracles
 from tests.scenes import EXACT, scenario
 from tests.together import together
+from tests.unit.learning.problems import same_path
+
+# Every algorithm without noise equals a few lines written from its formula; others are refused.
+#
+# The references know owners, read times and answers from the trace alone, one replicate at a time.
 
 ORACLE = pytest.mark.oracle("models without noise")
 
@@ -141,8 +153,7 @@ def fedbuff(spec: Any, trace: Trace, theta: Model) -> Model:
     for k in range(1, trace.n_updates + 1):
         total = np.zeros(P)
         for _, _, owner, _, late, *_ in used[used["k"] == k].tolist():
-            read = path[-1 - late]
-            far = went(spec, owner - 1, read, spec.step, N * SHARE[owner - 1])
+            far = went(spec, owner - 1, path[-1 - late], spec.step, N * SHARE[owner - 1])
             total += worth(spec, late) * far / often(spec, owner)
         path.append(boxed(path[-1] - spec.server_step / spec.buffer * total))
     return path[-1]
@@ -265,3 +276,85 @@ def test_other_protocols_are_refused_by_name(algorithm, protocol):
         )
     faults = {fault.key: fault for fault in caught.value.faults}
     assert f"algorithm {spec.kind} runs on " in faults["protocol.kind"].allowed
+
+
+# Cells of a sweep as rows of one fold: each has the bits that it has alone, in every algorithm.
+
+FACTORS = (1.0, 0.7, 1.3, 0.9)
+"""By which a cell's numbers are other ones than another's."""
+OTHER = [x[:, ::-1].copy(order="F") for x in RECORDS[0]], RECORDS[1]
+
+
+def varied(held: Any, factor: float) -> Any:
+    """Return an algorithm with each number that may differ between rows times a factor."""
+    values = {name: getattr(held, name) for name in held.by_row}
+    changes = {
+        name: varied(value, factor) if is_dataclass(value) else value * factor
+        for name, value in values.items()
+        if value is not None
+    }
+    return replace(held, **changes)
+
+
+def cells_of(algorithm: AnyAlgorithm, protocol: Any = None) -> list[CellTask]:
+    """Cells of other steps, boxes, noise and records."""
+    shares = SHARES if algorithm.needs_shares else None
+    protocol = network_of(algorithm).protocol if protocol is None else protocol
+    found = []
+    for place, factor in enumerate(FACTORS):
+        objective = Quadratic.from_records(*(RECORDS if place < 2 else OTHER), SIGMA, BOX)
+        setting = Setting(objective.weights, P, T, SIGMA, BOX, shares, protocol, NOISE.scale)
+        steps = varied(algorithm.steps(setting), factor)
+        sample = None
+        if algorithm.sample is not None:
+            sample = Sample(LinearRecords(*RECORDS), algorithm.sample)
+        noise = LaplaceNoise(factor * NOISE.scale)
+        found.append(CellTask(steps, AnswerModel(steps.answered_with(objective), noise, sample), 3))
+    return found
+
+
+def alone(traces: list[Any], cell: CellTask, asks: Any = "average") -> Trajectory:
+    [path] = fold(traces, [replace(cell, watch=None)], scopes(len(traces)), asks)
+    return path
+
+
+def held_to_each_alone(traces: list[Any], cells: list[CellTask], asks: Any = "average") -> None:
+    assert len({alike(cell) for cell in cells}) == 1
+    assert alike(cells[0]) is not None
+    found = dict(replay_together(traces, cells, lambda: scopes(len(traces)), asks))
+    expected = [alone(traces, cell, asks) for cell in cells]
+    for number, path in enumerate(expected):
+        same_path(found[number], path)
+    finals = {path.final.tobytes() for path in expected}
+    assert len(finals) == len(cells), "cells that end alike show nothing"
+
+
+@one_in(2, "algorithm", ALGORITHMS, ids=said)
+def test_a_mixed_batch_has_the_bits_of_each_cell_alone(algorithm):
+    for count in (1, 2, R):
+        held_to_each_alone(traces_of(algorithm)[:count], cells_of(algorithm))
+
+
+@together
+@pytest.mark.parametrize(("algorithm", "kind"), ON_EACH, ids=str)
+def test_on_each_of_its_protocols(algorithm, kind):
+    network = network_of(algorithm, kind)
+    traces = [simulate(network, scope) for scope in scopes(2)]
+    held_to_each_alone(traces, cells_of(algorithm, network.protocol), network.protocol.asks)
+
+
+@together
+@EACH
+def test_every_number_of_a_step_may_differ(algorithm):
+    """But for those by which randomness is drawn, and a solver's."""
+    steps = cells_of(algorithm)[0].steps
+    fixed = {"start", "begin"} if algorithm.kind == "averaging" else set()  # 0 times any factor
+    apart = {"polar": {"theta_max", "total", "bound", "additive"}}
+    apart["noisy-statistics"] = {"sigma", "caution"}
+    real = {
+        field
+        for field, value in vars(steps).items()
+        if isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype == np.float64)
+    }
+    missing = real - set(steps.by_row) - fixed
+    assert missing == apart.get(str(algorithm.kind), set()), f"{type(steps).__name__}.by_row"

@@ -150,8 +150,7 @@ def test_whether_joining_pays(command: Command) -> None:
 def test_commands_named_are_commands():
     from asyncdp_sim.cli import COMMANDS
 
-    named = set(re.findall(r"`asyncdp\s(\w[\w-]*)", README))
-    assert named == set(COMMANDS)
+    assert set(re.findall(r"`asyncdp\s(\w[\w-]*)", README)) == set(COMMANDS)
 
 
 def test_rows_of_speed_are_those_that_were_measured():

@@ -19,8 +19,7 @@ def named(class_name: str) -> set[str]:
         if isinstance(each, ast.ClassDef) and each.name == class_name
     )
     functions = {each.name for each in body if isinstance(each, ast.FunctionDef)}
-    fields = {each.target.id for each in body if isinstance(each, ast.AnnAssign)}
-    return functions | fields
+    return functions | {each.target.id for each in body if isinstance(each, ast.AnnAssign)}
 
 
 def asked(protocol: Any) -> set[str]:

@@ -133,5 +133,4 @@ def numbers(value: Any) -> Any:
 
 def of_text(content: Any) -> str:
     """Return the digest of numbers at full precision."""
-    text = json.dumps(content, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:DIGITS]

@@ -92,8 +92,7 @@ def test_the_command_lists_every_difference(tmp_path, monkeypatch, capsys):
         '"b 0000"',
     ]
     assert command.main(["--against", str(file)]) == 0
-    said = capsys.readouterr().out
-    assert "2 fingerprints, 1 of them refused" in said
+    assert "2 fingerprints, 1 of them refused" in capsys.readouterr().out
     taken = {"b 0000": {"order": "1", "time": "3"}, "c 0000": {"order": "4"}}
     assert command.main(["--against", str(file)]) == 1
     assert capsys.readouterr().out.splitlines()[1:] == [

@@ -199,8 +199,7 @@ run elsewhere.
 
 
 def _versions(found: Mapping[str, Found]) -> str:
-    names = PARTS["versions"].items()
-    rows = ((name, *_suite(found.get(name))) for name in names)
+    rows = ((name, *_suite(found.get(name))) for name in PARTS["versions"].items())
     commits = {each["commit"] for each in found.values()}
     why = "" if len(commits) < 2 else SUITES
     return why + _table(("environment", "date", "commit", "how the suite ended"), rows)

@@ -22,7 +22,7 @@ FUZZ = (
     "properties/test_one_private_cell.py",
     "properties/test_budgets.py",
     "cli/test_interruption.py",
-    "unit/sweeps/test_killed.py",
+    "unit/sweeps/test_failures.py",
 )
 """Files with tests at nightly size whose inputs are drawn, and which count what they try."""
 

@@ -1,37 +1,37 @@
-"""No owner is ever above its budget: random networks under every mechanism and budget."""
+"""No owner is ever above its budget or its rate of answers: random networks of every kind."""
 
 from collections import Counter
 from dataclasses import dataclass
 from itertools import product
 from math import inf
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
-from asyncdp_sim.core.errors import InvariantError
+from asyncdp_sim.core.errors import InvariantError, SpecError
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.privacy import Accountant, Clip, Gaussian, Ledger, Privacy, Pure
 from asyncdp_sim.privacy.accountants.by_losses import Accounting, ByLosses, LossDistributions
-from asyncdp_sim.privacy.accountants.own import (
-    gaussian_epsilon,
-    gaussian_multiplier,
-    gradients_of,
-)
+from asyncdp_sim.privacy.accountants.own import gaussian_epsilon, gaussian_multiplier, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair
 from asyncdp_sim.privacy.budgets import Budget, PerOwnerCap, Scheduled, UntilSpent
 from asyncdp_sim.privacy.mechanisms import Mechanism, MechanismKind
-from asyncdp_sim.trace import EventKind, Trace
+from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
 from asyncdp_sim.trace.tables import check
 from tests.conformance.members import examples
+from tests.drawn import NothingFitsError
 from tests.fresh import Record, fresh_seed
-from tests.properties.networks import FIXED, SEEDS, counted, networks, traced
-from tests.properties.rough_networks import rough_networks
+from tests.properties.networks import FIXED, SEEDS, counted, network, networks, seeded, traced
+from tests.properties.rough_networks import rough_network, rough_networks
 from tests.properties.test_any_channel_and_protocol import no_owner_exceeds_its_budget
 from tests.verification import pure_law
+
+# No owner is ever above its budget: random networks under every mechanism and budget.
 
 K = EventKind
 SIZES = st.sampled_from([0.1, 0.3, 1.0, 2.5, 10.0])
@@ -363,3 +363,59 @@ def test_other_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Pure, "spent", lambda self, released: self.total * (released - 1) / 4)
     with pytest.raises(AssertionError):
         what_is_spent_is_the_price_times_the_releases(case, trace)
+
+
+# No owner answers more often, or sooner after its last query, than it may: any network.
+
+
+def resting(rng: Random) -> Network:
+    """A network whose learner lets owners rest, with losses or without."""
+    found = rough_network(rng, 1 / 3) if rng.random() < 0.75 else network(rng)
+    if not found.protocol.keeps_apart:
+        raise NothingFitsError
+    same = found.channel.model_copy(update={"resend": "same"})
+    return Network(**{**dict(found), "apart": rng.choice([1, 2, 3]), "channel": same})
+
+
+NETWORKS = seeded(resting)
+
+
+@FIXED
+@given(NETWORKS, SEEDS)
+def test_no_owner_answers_more_often_or_sooner_than_it_may(network: Network, seed: int) -> None:
+    trace = traced(network, seed)
+    asked, released, updates = dict[int, int](), Counter[int](), 0
+    for event in trace.events:
+        kind, owner = EventKind(event["kind"]), int(event["owner"])
+        if kind is EventKind.update_applied:
+            updates += 1
+        elif kind is EventKind.query_sent:
+            assert updates - asked.get(owner, -network.apart) >= network.apart
+            asked[owner] = updates
+        elif kind is EventKind.answer_released:
+            released[owner] += 1
+        elif event["detail"] == Detail.too_soon:
+            assert updates - asked[owner] < network.apart
+    for owner, allowed in enumerate(network.answers_allowed, start=1):
+        assert released[owner] <= allowed
+    if trace.ending is Ending.resting:
+        assert any(
+            released[owner] < network.answers_allowed[owner - 1] and updates - k < network.apart
+            for owner, k in asked.items()
+        )
+
+
+def test_everything_happens_in_some_network() -> None:
+    rng, met = Random(1), Counter[str]()
+    for number in range(200):
+        try:
+            found = resting(rng)
+        except (NothingFitsError, SpecError):
+            continue
+        trace = traced(found, number)
+        met[found.protocol.kind] += 1
+        met[trace.ending.name] += 1
+        met["refused"] += bool((trace.events["detail"] == Detail.too_soon).any())
+        met["drawn"] += found.protocol.asked_at_most is not None
+    expected = ("request", "rounds", "dispatch", "resting", "updates", "refused", "drawn")
+    assert min(met[name] for name in expected) >= 3, met

@@ -209,7 +209,9 @@ def others(member: Spec, name: str) -> Iterator[Any]:
 def differs(family: str, member: Spec, name: str) -> bool:
     """Return whether another value of a field changes a run."""
     fields = {
-        each: value for each, value in BESIDE.get(name, {}).items() if each in said_all(member)
+        each: value
+        for each, value in BESIDE.get(name, {}).items()
+        if each in type(member).model_fields
     }
     path, written = PLACES[family], {**said_of(member), **fields}
     fits = [n for n in range(len(SETTINGS)) if effect(within(n, path, written)) is not None]
@@ -222,15 +224,9 @@ def differs(family: str, member: Spec, name: str) -> bool:
     return False
 
 
-def said_all(member: Spec) -> set[str]:
-    """Return the names of an example's fields."""
-    return set(type(member).model_fields)
-
-
 def said_of(member: Spec) -> dict[str, Any]:
     """Return an example as it is written in a scenario."""
-    written = member.model_dump(mode="json", exclude_unset=True)
-    return {"kind": kind_of(type(member)), **written}
+    return {"kind": kind_of(type(member)), **member.model_dump(mode="json", exclude_unset=True)}
 
 
 A_FILE = "it names a file or a column of one, and the examples have one file each"

@@ -41,7 +41,6 @@ def repeated(n_owners: int, per_tick: float) -> float:
             row[place[waiting - 1, 0]] += chance * (1 - again)
             row[place[int(waiting), 1]] += chance * again
     system = np.vstack([step.T - np.eye(len(states)), np.ones(len(states))])
-    right = np.append(np.zeros(len(states)), 1.0)
-    weight = np.linalg.lstsq(system, right, rcond=None)[0]
+    weight = np.linalg.lstsq(system, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
     alone = together[0] / n_owners  # of one owner at the next tick, each is it alike
     return float(weight[place[1, 1]] + weight[place[0, 0]] * alone)

@@ -27,6 +27,5 @@ def test_the_polar_entry_is_as_published_where_the_paper_says_anything() -> None
 def test_every_sentence_on_the_figure_is_a_claim() -> None:
     [figure] = FIGURES
     of_it = [claim for claim in figure.claims if {"as-published", WIDE} & {*claim.variants}]
-    said = {claim.quantity.rpartition(": ")[2] for claim in of_it}
-    assert said == paper.SENTENCES
+    assert {claim.quantity.rpartition(": ")[2] for claim in of_it} == paper.SENTENCES
     assert {int(name.partition(" = ")[2]) for name in WINDOWS} == paper.WINDOWS

@@ -26,8 +26,7 @@ def rounded_down(patch: pytest.MonkeyPatch) -> None:
     right = LaplacePair.cells
 
     def cells(self: LaplacePair, step: float, count: int) -> LossCells:
-        found = right(self, step, count)
-        return replace(found, upper=np.zeros(count))
+        return replace(right(self, step, count), upper=np.zeros(count))
 
     forgotten()
     patch.setattr(LaplacePair, "cells", cells)

@@ -86,8 +86,7 @@ def test_a_declared_bound_that_records_exceed_is_refuted():
 
 
 def test_a_declared_bound_that_holds_is_not():
-    given = with_privacy(sensitivity={"kind": "declared", "bound": 1000.0})
-    found = audited(given, runs=400)
+    found = audited(with_privacy(sensitivity={"kind": "declared", "bound": 1000.0}), runs=400)
     assert not found.exceeded
     assert whole(found) == pytest.approx(0.0, abs=0.2)  # far from what the bound would allow
 

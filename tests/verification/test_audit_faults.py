@@ -19,7 +19,8 @@ from asyncdp_sim.learning import answers as learning_answers
 from asyncdp_sim.learning.answers import Answers, PoissonSample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.network.learner import Learner, Sums
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
@@ -508,8 +509,9 @@ def test_local_steps_themselves_are_not_refuted(settings):
     assert "gradients of owner 1 in a run: up to 6 sent, 6 claimed: not refuted" in found.lines()
 
 
-def test_sums_themselves_are_not_refuted():
-    found = sound((), scene=SUMMED)
+@pytest.mark.parametrize("absent_at", ["answer", "opening", "every-step"])
+def test_sums_themselves_are_not_refuted(absent_at):
+    found = sound((f'privacy.observer.absent_at="{absent_at}"',), scene=SUMMED)
     assert "sums opened: of 2 answers or more, 2 claimed: not refuted" in found.lines()
 
 

@@ -43,8 +43,7 @@ def rms(found):
 
 
 def exact_ones_hold(found):
-    wrong = [each.describe() for each in found if each.exact and not abs(each.z) <= 4]
-    assert wrong == []
+    assert [each.describe() for each in found if each.exact and not abs(each.z) <= 4] == []
 
 
 def intervals_cover(found):

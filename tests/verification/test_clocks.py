@@ -72,8 +72,7 @@ def windows(clock=None, seed=1, count=60):
 
 def scores():
     """Return every score of a sound simulator."""
-    tables = [sound(name) for name in CI] + [windows()]
-    return flat(tables)
+    return flat([sound(name) for name in CI] + [windows()])
 
 
 @pytest.mark.long

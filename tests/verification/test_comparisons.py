@@ -26,8 +26,7 @@ def test_pairs_cover_where_independent_samples_would_not(shared):
     first = 5.0 * draws[0] + draws[1]
     second = TRUE + shared * draws[0] + 2.0 * draws[2]
     assert ENDS[0] <= covered(first, second, in_pairs=True) <= ENDS[1]
-    apart = covered(first, second, in_pairs=False)
-    assert not ENDS[0] <= apart <= ENDS[1]
+    assert not ENDS[0] <= covered(first, second, in_pairs=False) <= ENDS[1]
 
 
 def test_independent_samples_of_unlike_spread_and_size_cover():

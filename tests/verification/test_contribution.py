@@ -78,8 +78,7 @@ def sound(n_owners):
 
 def scores():
     """Return every score of a sound simulator."""
-    tables = [sound(n_owners) for n_owners in CI]
-    return flat(tables)
+    return flat([sound(n_owners) for n_owners in CI])
 
 
 @pytest.mark.parametrize("n_owners", [*CI, pytest.param(8, marks=pytest.mark.nightly)])

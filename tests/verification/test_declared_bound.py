@@ -464,5 +464,4 @@ def test_a_bound_that_held_where_it_was_looked_at_says_whose_epsilon_it_is():
     assert f"exceeded it at {met.queries} answered queries" in rests
     assert all(values.max() <= 1000.0 for values in places(outcome).values())
     x = np.array([[1e6, 0.0, 0.0]])
-    other = LinearRecords([x], [np.array([0.0])])
-    assert largest(other, 0, outcome.learned.models) > 1000.0
+    assert largest(LinearRecords([x], [np.array([0.0])]), 0, outcome.learned.models) > 1000.0

@@ -71,8 +71,7 @@ AT_NIGHT = ("uneven budgets", "gaussian", "discrete laplace", "text's step", "un
 @shared
 def outcome(name):
     """Return ψ at the end of every run."""
-    found = run(scenario(**EXACT[name]))
-    return found.learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
+    return run(scenario(**EXACT[name])).learned.curve["relative_fitness"].reshape(R, 2)[:, 1]
 
 
 def moments_of(given: Scenario) -> ExpectedPsi | list[str]:
@@ -189,8 +188,7 @@ def test_a_grid_shares_recursions_and_equals_single_cells():
 
 def test_a_real_table_is_read_only_where_it_may_be(tmp_path):
     path = tmp_path / "t.csv"
-    rng = np.random.default_rng(1)
-    rows = rng.standard_normal((60, 3))
+    rows = np.random.default_rng(1).standard_normal((60, 3))
     path.write_text("a,b,y\n" + "\n".join(",".join(f"{v:.6f}" for v in row) for row in rows))
     data = {"kind": "table", "path": str(path), "target": "y", "features": 2}
     data |= {"public_records": 0, "preprocessing": "none"}

@@ -165,8 +165,7 @@ def test_who_takes_part_in_rounds_is_found(shares, form, tmp_path):
 
 @pytest.mark.parametrize("form", ["seconds", "iso"])
 def test_a_log_of_clients_that_come_and_go_is_found(form, tmp_path):
-    file = client_log(network(Push(), AWAY, 4000.0), tmp_path / "log.csv", form)
-    trace = read_trace(file)
+    trace = read_trace(client_log(network(Push(), AWAY, 4000.0), tmp_path / "log.csv", form))
     assert not trace.in_rounds
     assert np.abs(scores(fit_owners(trace), True)).max() < 4
     values, _ = trace.durations()["compute"]

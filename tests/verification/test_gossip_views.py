@@ -87,8 +87,7 @@ def told_apart(graph, owner, members):
     best = best_test(first[:half], second[:half])
     middle = best @ (second[:half].mean(axis=0) + first[:half].mean(axis=0)) / 2
     right = np.mean(second[half:] @ best > middle), np.mean(first[half:] @ best <= middle)
-    error = np.sqrt(sum(p * (1 - p) for p in right) / half)
-    return float(sum(right) - 1), float(error)
+    return float(sum(right) - 1), float(np.sqrt(sum(p * (1 - p) for p in right) / half))
 
 
 def claimed(graph, owner, members):

@@ -217,8 +217,7 @@ def test_where_a_projection_may_act_less_is_said() -> None:
         told.append(descent.pair(rounds, 1e-5, np.full(3, 2.0)))
     assert np.all(told[0] > 0)
     assert np.all(told[1] == 0)
-    drawn = scene("algorithm.initial=ones")
-    assert Descent.from_scenario(drawn).pull is None
+    assert Descent.from_scenario(scene("algorithm.initial=ones")).pull is None
 
 
 def test_a_run_states_what_the_last_model_tells() -> None:
@@ -280,8 +279,7 @@ def test_figures_of_the_page() -> None:
 
 def audited() -> dict[str, Any]:
     """What the audit says of the last model of owners of few records, in a small box."""
-    scenario = scene("owners.records=2000", *TIGHT[1:])
-    check, fact = audit_models(scenario, 1e-3)
+    check, fact = audit_models(scene("owners.records=2000", *TIGHT[1:]), 1e-3)
     figures = {"shown": check.finding.epsilon, "claimed": check.claim.epsilon}
     return figures | {"words": check.describe(), "fact": fact.describe()}
 

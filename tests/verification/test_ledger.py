@@ -52,14 +52,12 @@ def check(traces, allowed, charged=released):
 @cache
 def cut_short():
     """Return runs that a time limit ends, some with an answer on its way."""
-    net = network(3, 1000, until=5.0, **SLOW)
-    return list(runs(net, 1, 60, events=True))
+    return list(runs(network(3, 1000, until=5.0, **SLOW), 1, 60, events=True))
 
 
 def capped(*answers):
     """Return runs that end when every owner has released its last answer."""
-    net = network(3, 1000, answers_allowed=answers, **SLOW)
-    return list(runs(net, 1, 20, events=True))
+    return list(runs(network(3, 1000, answers_allowed=answers, **SLOW), 1, 20, events=True))
 
 
 def test_charges_are_exact_in_runs_cut_short():

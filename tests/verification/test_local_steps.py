@@ -396,5 +396,4 @@ def test_of_gaussian_gradients_at_one_point_the_sum_tells_all():
 @pytest.mark.long
 @MODELS
 def test_noise_of_another_law_has_the_moments_of_its_variance():
-    found = measure("fedasync", 6, 4000, LaplaceNoise)
-    require(found, error=0.05)
+    require(measure("fedasync", 6, 4000, LaplaceNoise), error=0.05)

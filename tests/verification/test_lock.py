@@ -99,8 +99,7 @@ def sound_source():
 
 def scores():
     """Return every score of a sound simulator."""
-    tables = [sound(*case) for case in CI] + [sound_unequal(), sound_source()]
-    return flat(tables)
+    return flat([sound(*case) for case in CI] + [sound_unequal(), sound_source()])
 
 
 @pytest.mark.long

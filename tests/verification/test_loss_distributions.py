@@ -138,8 +138,7 @@ WHOLE = 1 - 2.0**-53
 def test_a_mix_of_mechanisms(charge: float, mu: float) -> None:
     parts = ((LaplacePair(charge), 1), (SampledGaussianPair(mu / 2, WHOLE), 4))
     for delta in (1e-6, 1e-3):
-        found = together(parts, delta)
-        epsilon = found.epsilon(delta)
+        epsilon = together(parts, delta).epsilon(delta)
         assert mixed(epsilon, charge, mu) <= delta
         assert mixed(epsilon * (1 - 2e-3) - 1e-6, charge, mu) > delta
 

@@ -35,8 +35,7 @@ def noise(found, seed, gradient=0.0):
     """Return a million draws of what is added to a gradient, one after another."""
     rows = found.rows(np.random.default_rng(seed), RUNS, P)
     assert rows.shape == (RUNS, found.width(P))
-    answers = found.add_noise(FIRST, np.full((RUNS, P), gradient), rows)
-    return answers.ravel() - gradient
+    return found.add_noise(FIRST, np.full((RUNS, P), gradient), rows).ravel() - gradient
 
 
 def laplace_cdf(x):

@@ -60,8 +60,7 @@ class Task:
 
     def network(self, protocol, updates, **laws):
         """Return the network of these clients."""
-        each = getattr(protocol, "answers_each", 1)
-        allowed = (updates * each,) * self.clients
+        allowed = (updates * getattr(protocol, "answers_each", 1),) * self.clients
         return Network(
             answers_allowed=allowed,
             updates=updates,

@@ -79,8 +79,7 @@ def slope(x, y):
 @pytest.mark.long
 def test_constant_and_slopes(source, noise):
     psi = surface(source, noise)
-    scaled = psi * np.outer(SIZES, BUDGETS) ** 2
-    constant = np.exp(np.mean(np.log(scaled)))
+    constant = np.exp(np.mean(np.log(psi * np.outer(SIZES, BUDGETS) ** 2)))
     along_epsilon, along_size = slope(BUDGETS, psi[-1]), slope(SIZES, psi[:, -1])
     print(f"{source} {noise}: {constant:.4g}, slopes {along_epsilon:.3f} {along_size:.3f}")
     assert 1.9e9 <= constant <= 3.6e9

@@ -61,8 +61,7 @@ def gap_length(seed, updates=4800):
 def in_time(trace, n_owners):
     """Return the answers used of each of the first rounds, counted by their messages."""
     rows = trace.exchanges[trace.exchanges["outcome"] == ExchangeOutcome.applied]
-    each = np.bincount((rows["message"] - 1) // n_owners, minlength=ROUNDS)
-    return each[:ROUNDS]
+    return np.bincount((rows["message"] - 1) // n_owners, minlength=ROUNDS)[:ROUNDS]
 
 
 def answers(seed, **parts):
@@ -96,8 +95,7 @@ def computing(seed):
 
 def drawn(seed, updates=2400):
     """Return scores where two of five owners are drawn: how long, and how often which pair."""
-    made = meeting(N, updates, compute=SLOW, asked=2)
-    traces = list(runs(made, seed, RUNS))
+    traces = list(runs(meeting(N, updates, compute=SLOW, asked=2), seed, RUNS))
     lengths = [trace.end_tick / 1e9 / updates for trace in traces]
     pairs = np.zeros((N, N))
     for trace in traces:
@@ -112,8 +110,7 @@ def drawn(seed, updates=2400):
 
 def losing(seed, loss=LOSS):
     """Return the score of answers per round, Binomial(N, 1 − l), empty rounds included."""
-    found = answers(seed, channel=Ideal(loss=loss))
-    seen_often = np.bincount(found.ravel(), minlength=FEW + 1)
+    seen_often = np.bincount(answers(seed, channel=Ideal(loss=loss)).ravel(), minlength=FEW + 1)
     law = [comb(FEW, m) * (1 - LOSS) ** m * LOSS ** (FEW - m) for m in range(FEW + 1)]
     return [counts("answers, losses", seen_often, law)]
 

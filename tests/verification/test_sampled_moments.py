@@ -94,7 +94,6 @@ def test_what_is_not_exact_says_why() -> None:
         "too many fourth moments": ("data.features=80", "owners.records=20"),
     }
     for said, settings in told.items():
-        known = population(load(SCENE, settings)[0], private=False)
-        found = expected_psi(known)
+        found = expected_psi(population(load(SCENE, settings)[0], private=False))
         assert isinstance(found, list)
         assert any(said in why for why in found), (said, found)

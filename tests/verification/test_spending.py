@@ -113,8 +113,7 @@ def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget: Any) -> None
     for own in parts.parts:
         assert sum(map(Fraction, own.tolist())) <= 1
         assert fsum(own.tolist()) == pytest.approx(1, abs=1e-15)
-    counts = np.array([[min(m, k) for k in parts.answers] for m in range(11)])
-    equal = parts.equal(counts)
+    equal = parts.equal(np.array([[min(m, k) for k in parts.answers] for m in range(11)]))
     assert np.all(np.diff(equal, axis=0) >= 0)
     assert equal[0].tolist() == [0, 0, 0]
     assert equal[-1].tolist() == parts.answers.tolist()

@@ -52,10 +52,6 @@ PUBLIC = {
 }  # fmt: skip
 
 
-def small() -> Scenario:
-    return parse(Scenario, PUBLIC)
-
-
 def differences(scene, bend=lambda late: late, louder=1.0):
     """Return ψ at two k of each run less what is exact of its order, over the mean of that."""
     found = run(scene)
@@ -76,7 +72,7 @@ def differences(scene, bend=lambda late: late, louder=1.0):
 
 
 def scores(louder=1.0):
-    found = differences(small(), louder=louder)
+    found = differences(parse(Scenario, PUBLIC), louder=louder)
     return [score(f"ψ at {k}", found[:, at], 0, 1) for at, k in enumerate((20, 40))]
 
 
@@ -249,8 +245,7 @@ def test_the_mean_limit_minimises_the_weighted_sum(selection):
 def test_steps_over_the_shares_alone_do_not_lead_to_the_optimum():
     """Planted fault: weights that fall with staleness, and steps divided by Nπ_i alone."""
     start = float(TWO.optimum[0])
-    found = score("optimum", settled("inverse-rate", start), start)
-    assert seen([found]) > 5
+    assert seen([score("optimum", settled("inverse-rate", start), start)]) > 5
 
 
 @LIMITS
@@ -287,8 +282,7 @@ def test_divisors_are_those_of_the_algorithm():
         scene = parse(Scenario, {**PUBLIC, **raw, "algorithm": given})
         found = run(scene.replace(run={"replicates": 2})).problem.task.steps.often
         share = np.array([0.75, 0.25])
-        expected = 2 * share**2 * np.log(1 / share) / (1 - share)
-        assert found == pytest.approx(expected, rel=1e-12)
+        assert found == pytest.approx(2 * share**2 * np.log(1 / share) / (1 - share), rel=1e-12)
 
 
 @LIMITS

@@ -115,8 +115,7 @@ def test_a_pure_answer_costs_the_largest_ratio_that_there_is() -> None:
                 found: np.ndarray = 1 - q + q * np.exp(moved)
                 return found
 
-            ratio = np.abs(np.log(law(u) / law(v))).max()
-            assert ratio == pytest.approx(claim, rel=1e-12)
+            assert np.abs(np.log(law(u) / law(v))).max() == pytest.approx(claim, rel=1e-12)
             assert claim <= log1p(q * expm1(2 * c)) + 1e-12
 
 
@@ -153,8 +152,7 @@ def test_sums_over_samples_are_unbiased_and_spread_as_they_should(kind: str) -> 
     mean = records.gradient(owners[:1], points[:1])[0]
     sd = np.sqrt(np.diag(covariance))
     assert np.all(np.abs(found.mean(axis=0) - mean) <= 4.5 * sd / draws**0.5)
-    apart = np.cov(found.T) - covariance
-    assert np.all(np.abs(apart) <= 6 * np.outer(sd, sd) / draws**0.5)
+    assert np.all(np.abs(np.cov(found.T) - covariance) <= 6 * np.outer(sd, sd) / draws**0.5)
 
 
 @pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])

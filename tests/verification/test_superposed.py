@@ -82,5 +82,4 @@ def test_a_locked_learner_behind_one_clock():
 
 
 def test_owners_that_come_and_go_are_worked_out_at_their_ticks():
-    found = sound_heard(13)
-    require_kinds(found)
+    require_kinds(sound_heard(13))

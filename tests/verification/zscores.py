@@ -72,8 +72,7 @@ def counts(name, observed, probability):
     tail = chdtrc(freedom, chi2)
     z = float(-ndtri(tail)) if tail > 0 else float((chi2 - freedom) / np.sqrt(2 * freedom))
     rarest = probability.min()
-    error = float(np.sqrt((1 - rarest) / (rarest * total)))
-    return Score(name, chi2, freedom, z, error)
+    return Score(name, chi2, freedom, z, float(np.sqrt((1 - rarest) / (rarest * total))))
 
 
 told: list[Score] = []
@@ -119,7 +118,6 @@ def two_stages(measure):
     ``measure(seed, factor)`` returns scores from ``factor`` times the usual number of runs.
     """
     seed = fresh_seed()
-    first = kept(measure(seed, 1))
-    suspects = {s.name for s in first if abs(s.z) > 3.29}
+    suspects = {s.name for s in kept(measure(seed, 1)) if abs(s.z) > 3.29}
     again = [s for s in measure(seed + 1, 4) if s.name in suspects] if suspects else []
     assert not [s for s in again if abs(s.z) > 3.29], f"seed {seed}: {again}"

@@ -109,8 +109,7 @@ def _suite(environment: Environment, place: Path, tests: Sequence[str]) -> Outco
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = [line for line in ended.stdout.splitlines() if line.strip()]
     failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    last = (lines or ended.stderr.splitlines() or ["nothing"])[-1]
-    said = "; ".join([last, *failed[:20]])
+    said = "; ".join([(lines or ended.stderr.splitlines() or ["nothing"])[-1], *failed[:20]])
     return Outcome(environment, ended.returncode == 0, said, _packages(place))
 
 

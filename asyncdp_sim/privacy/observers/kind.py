@@ -22,6 +22,8 @@ from asyncdp_sim.privacy.mechanisms import (
     RecordSensitivity,
 )
 from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
+from asyncdp_sim.theory.formulas.channels import delivered
+from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Trace
 
 
@@ -211,6 +213,7 @@ class AggregateObserver(ObserverKind):
     colluders: Tally = 0
     key_bytes: Size = 64  # fmt: skip
     share_bytes: Size = 80
+    absent_at: Literal["answer", "opening", "every-step"] = "answer"
 
     @override
     def describe(self) -> str:
@@ -249,6 +252,14 @@ class AggregateObserver(ObserverKind):
             *plainly(scenario),
             (scenario.channel.contended is not None, "answers that share no channel"),
             (scenario.clock.superposed, "owners that have clocks of their own"),
+            (
+                self.absent_at == "every-step" and not protocol.makes_updates,
+                "rounds, if keys and shares take trips of their own (absent_at = every-step)",
+            ),
+            (
+                self.absent_at != "answer" and scenario.energy is not None,
+                "absent_at = answer, if energy is measured",
+            ),
         ]
         faults = self.unmet("what a sum tells", reasons)
         asked = protocol.asked_at_most or n_owners
@@ -282,12 +293,55 @@ class AggregateObserver(ObserverKind):
                 f"the strictest, owner {scenario.owners.participants[owner]} with ε "
                 f"{accountant.epsilon[owner]:g}, sets the noise for all: they spend {extent(cost)}"
             )
+        yield from self._exposed(accountant, cost)
+        through = self.stays(scenario)
+        if len(through) > 0 and through[-1] < 1:
+            chance = sum_opens(scenario.protocol.asked_at_most or n_owners, least, through[-1])
+            yield (
+                f"absences: an owner stays until a sum is opened with probability "
+                f"{through[-1]:.3g}; of all sums {100 * chance:.3g} % are opened"
+            )
         asking, opening = network.opening_bytes
         yield (
             f"masks: a query takes {network.query_bytes} bytes and an answer "
             f"{network.answer_bytes}; an update takes a trip more, of {asking} bytes to each owner "
             f"and {opening} back"
         )
+
+    def _exposed(self, accountant: Any, cost: Array) -> Iterator[str]:
+        """Yield what a run costs where more is seen than is claimed, of the dearest owner."""
+        enough = self.enough(len(cost))
+        squared = 2 * float(accountant.zcdp(accountant.answers).max())
+        wider = np.array([squared * enough / max(1, enough - 1), squared * enough])
+        collude, single = gaussian_epsilons(wider, accountant.delta)
+        yield (
+            f"beyond the claim: with {self.colluders + 1} colluding, ε {collude:.3g} instead of "
+            f"{cost.max():.3g}; if every answer is late and unmasked singly, {single:.3g}"
+        )
+
+    def stays(self, scenario: Any) -> tuple[float, ...]:
+        """Return the chances that an owner stays through a sum's first, second, … step.
+
+        Without steps where these are no independent draws, alike for all owners.
+        """
+        n_owners, channel, present = scenario.owners.count, scenario.channel, scenario.availability
+        laws = [channel.packet_loss(message) for message in ("_query", "")]
+        drawn = present.always_online or (present.drawn_per_tick and present.keeps_poisson)
+        alike = {*present.online_share(n_owners)}
+        losses = [{*law.shares(n_owners)} for law in laws]
+        late = scenario.protocol.round_deadline is not None or scenario.topology is not None
+        if (
+            late
+            or not (scenario.protocol.makes_updates and drawn)
+            or any(law.bursty for law in laws)
+            or max(map(len, (alike, *losses))) > 1
+        ):
+            return ()
+        (here,), (query,), (answer,) = alike, *losses
+        trip = here * (1 - query) * (1 - answer)
+        sent = here * (1 - query) * delivered(answer, 1 + channel.retransmissions)
+        steps = {"answer": (sent,), "opening": (sent, trip), "every-step": (trip, trip, sent, trip)}
+        return tuple(np.cumprod(steps[self.absent_at]).tolist())
 
     @override
     def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
@@ -316,4 +370,5 @@ class AggregateObserver(ObserverKind):
             number_bytes=NUMBER_BYTES,
             key_bytes=self.key_bytes,
             share_bytes=self.share_bytes,
+            absent_at=None if self.absent_at == "answer" else self.absent_at,
         )

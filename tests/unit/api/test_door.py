@@ -131,8 +131,7 @@ def pictured() -> list[type]:
 def test_the_typed_example_runs(tmp_path: Path) -> None:
     """Its types are checked with the rest of the house."""
     assert first_steps.main(tmp_path)[0].startswith("loose against strict, paired by replicate")
-    pictures = {path.name for path in tmp_path.glob("*.png")}
-    assert pictures == {"epsilon.png", "messages.png"}
+    assert {path.name for path in tmp_path.glob("*.png")} == {"epsilon.png", "messages.png"}
 
 
 def test_every_column_has_its_unit() -> None:
@@ -143,8 +142,7 @@ def test_every_column_has_its_unit() -> None:
         assert len(frame) > 0, name
         assert set(frame.attrs["units"]) == set(frame.columns) == set(frame.attrs["meanings"])
     summary = result.summary
-    known = flat({**result.manifest["summary"], "intervals": {}})
-    assert set(summary.index) == set(known)
+    assert set(summary.index) == set(flat({**result.manifest["summary"], "intervals": {}}))
     assert summary.index[summary["unit"] == ""].tolist() == []
     low, high = result.manifest["summary"]["intervals"]["throughput"]
     assert summary.loc["throughput", ["low", "high"]].tolist() == [low, high]
@@ -188,8 +186,7 @@ def test_a_directory_is_kept_and_opened_again(temporary: Path) -> None:
     opened = ad.open("swept")
     assert isinstance(opened, ad.Sweep)
     assert opened.to_frame().equals(swept.to_frame())
-    units = opened.to_frame().attrs["units"]
-    assert set(opened.to_frame().columns) == set(units)
+    assert set(opened.to_frame().columns) == set(opened.to_frame().attrs["units"])
     assert ad.replay(opened) == 2
     assert opened[0].updates.equals(made.updates)  # which lie with the sweep's traces
     assert list(temporary.iterdir()) == []

@@ -90,8 +90,7 @@ def held_out(found: ad.Result) -> tuple[pd.DataFrame, np.ndarray]:
     """Return raw held-out rows with a target, owner by owner, and what the run predicts there."""
     scenario = found.scenario
     dataset = build_dataset(scenario)
-    raw = table()
-    private = raw.iloc[: ROWS - scenario.data.public_records]
+    private = table().iloc[: ROWS - scenario.data.public_records]
     trained = np.concatenate(dataset.rows)
     unseen = private.drop(index=trained)
     owners = [unseen[unseen["bank"] == bank] for bank in dataset.owner_names]
@@ -146,8 +145,7 @@ def test_the_errors_are_those_of_the_result(tmp_path):
     found = result(tmp_path, 'kind = "ridge", intercept = true', "number")
     rows, _ = held_out(found)
     errors = found.to_sklearn(replicate=2).predict(rows) - rows["number"].astype(float)
-    curve = found.curve.query("replicate == 2")
-    rmse = curve["held_out_rmse"].iloc[-1]
+    rmse = found.curve.query("replicate == 2")["held_out_rmse"].iloc[-1]
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(rmse, rel=1e-12)
 
 

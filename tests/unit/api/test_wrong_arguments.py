@@ -1,13 +1,18 @@
-"""Wrong arguments and misspelt names are answered with what is allowed."""
+"""Wrong arguments, misspelt names, and answers of a mechanism of others."""
 
 import copy
 import pickle
+from decimal import Decimal
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import asyncdp_sim as ad
 from asyncdp_sim.api.arguments import Named
 from asyncdp_sim.core.errors import InputError
+
+# Wrong arguments and misspelt names are answered with what is allowed.
 
 FUNCTIONS = ("load", "open", "plot", "compare", "run", "sweep", "forecast", "simulate", "audit")
 WRONG = (3, None, 2.5, ["a"], object())
@@ -17,8 +22,7 @@ SCENARIO = ad.load("vary-availability").replace(run={"updates": 5, "replicates":
 def test_a_dict_of_tables_is_a_scenario():
     tables = SCENARIO.plain()
     before = copy.deepcopy(tables)
-    loaded = ad.load(tables)
-    assert loaded == SCENARIO
+    assert ad.load(tables) == SCENARIO
     assert ad.load(tables, ["run.updates=7"]).run.updates == 7
     assert tables == before
     assert ad.run({**tables, "sweep": {}}).updates.equals(ad.run(SCENARIO).updates)
@@ -62,3 +66,106 @@ def test_what_has_such_names_is_copied_and_pickled():
 
 def test_the_module_lists_what_is_public():
     assert [name for name in dir(ad) if not name.startswith("__")] == sorted(ad.__all__)
+
+
+# Answers of a mechanism of others, attacked in a table.
+
+RUNS = 20_000
+
+
+def answers(scale, apart, runs=RUNS, numbers=1, seed=1):
+    side = np.repeat([0, 1], runs)
+    noise = np.random.default_rng(seed).laplace(scale=scale, size=(2 * runs, numbers))
+    return pd.DataFrame(noise + apart * side[:, None]).assign(dataset=np.where(side, "b", "a"))
+
+
+@pytest.mark.parametrize(("apart", "epsilon"), [(1.0, 0.5), (1.0, 2.0), (3.0, 1.0)])
+def test_a_bound_is_just_below_the_truth(apart: float, epsilon: float) -> None:
+    assert 0.8 * epsilon < ad.audit_answers(answers(apart / epsilon, apart)).epsilon < epsilon
+
+
+def test_too_little_noise_is_refuted_and_none_is_as_much_as_so_many_answers_show() -> None:
+    assert ad.audit_answers(answers(0.5, 1.0)).epsilon > 1.5
+    assert ad.audit_answers(answers(1e-6, 1.0)).epsilon > 7
+
+
+@pytest.mark.long
+def test_many_numbers_together_show_more_than_each() -> None:
+    alone, together = (ad.audit_answers(answers(10.0, 1.0, numbers=n)).epsilon for n in (1, 50))
+    assert alone < 0.1
+    assert together > 3 * alone
+
+
+@pytest.mark.long
+def test_where_nothing_is_to_be_shown_nothing_is() -> None:
+    shown = [
+        ad.audit_answers(answers(1.0, 0.0, runs=100, numbers=60, seed=seed), confidence=0.9)
+        for seed in range(40)
+    ]
+    assert sum(found.epsilon > 0 for found in shown) <= 10  # of 4 in the mean
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "named"),
+    [
+        ({"dataset": 1}, {}, "1 data set, the smallest of 400 rows"),
+        ({"dataset": range(400)}, {}, "400 data sets, the smallest of 1 row"),
+        ({"dataset": None}, {}, "no value in 400 of 400 rows"),
+        ({"said": np.inf}, {}, "a value that is no finite number"),
+        ({"said": "a word"}, {}, "a value that is no finite number"),
+        ({"said": np.nan}, {}, "a value that is no finite number"),
+        ({}, {"dataset": "side"}, "no such column"),
+        ({}, {"delta": 1.0}, "delta"),
+        ({}, {"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_what_is_refused(change: dict[str, object], options: dict[str, object], named: str) -> None:
+    with pytest.raises(ad.InputError, match=named):
+        ad.audit_answers(answers(1.0, 1.0, runs=200).assign(**change), **options)
+
+
+def test_a_table_without_answers_or_with_a_column_twice_is_refused() -> None:
+    """Found by attack: these ended in tracebacks of pandas and numpy."""
+    frame = answers(1.0, 1.0, runs=200)
+    cases = {
+        "no column besides it": frame[["dataset"]],
+        "2 columns of this name": pd.concat([frame, frame[["dataset"]]], axis=1),
+        "0: given 2 columns of this name": pd.concat([frame, frame[[0]]], axis=1),
+        "no such column": frame.drop(columns="dataset"),
+        "a value of type dict": {"dataset": [0, 1]},
+    }
+    for named, wrong in cases.items():
+        with pytest.raises(ad.InputError, match=named):
+            ad.audit_answers(wrong)
+
+
+def shifted(numbers, by):
+    """Return whole numbers moved by a constant, in a type that holds them."""
+    return {
+        "int64": numbers.astype(np.int64) + by,
+        "uint64": numbers.astype(np.int64).astype(np.uint64) + np.uint64(by),
+        "object": np.array([int(number) + by for number in numbers], dtype=object),
+        "decimal": np.array([Decimal(int(number)) + by for number in numbers], dtype=object),
+    }
+
+
+@pytest.mark.parametrize("by", [10**9, 2**54 + 1, 2**62 + 12345])
+def test_what_is_added_to_all_answers_changes_nothing(by: int) -> None:
+    """Found by attack: noise far below the answers was rounded away, and ε with it."""
+    whole = np.rint(1000 * answers(1.0, 1.0)[0].to_numpy())
+    frame = answers(1.0, 1.0)
+    bare = ad.audit_answers(frame.assign(**{"0": whole})[["0", "dataset"]]).epsilon
+    assert bare > 0.7
+    for kind, numbers in shifted(whole, by).items():
+        moved = frame[["dataset"]].assign(**{"0": numbers})
+        assert ad.audit_answers(moved).epsilon == bare, kind
+
+
+@pytest.mark.parametrize("by", [1e6, 1e10, 1e12, -1e12])
+def test_floats_show_as_much_beside_a_large_constant(by: float) -> None:
+    frame = answers(1.0, 1.0)
+    bare = ad.audit_answers(frame).epsilon
+    moved = ad.audit_answers(frame.assign(**{"0": frame[0] + by})[["0", "dataset"]]).epsilon
+    assert abs(moved - bare) < 0.01
+    narrow = frame[["dataset"]].assign(a=frame[0].astype(np.float32))
+    assert abs(ad.audit_answers(narrow).epsilon - bare) < 0.01

@@ -48,8 +48,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "s.toml").write_text(SMALL)
     for name, settings in SETTINGS.items():
         write(run(load(folder / "s.toml", settings)[0]), folder / name)
-    late = load(folder / "s.toml")[0]
-    write(run(late, numbers=(3, 5, 6)), folder / "late")
+    write(run(load(folder / "s.toml")[0], numbers=(3, 5, 6)), folder / "late")
     return folder
 
 
@@ -147,8 +146,7 @@ def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path: Path, end: s
         assert {each["figure"] for each in named} >= {"throughput", "mean_staleness", "psi_final"}
         for each in named:
             for side, name in (("first", "one"), ("second", other)):
-                summary = Result.read(tmp_path / name).summary
-                known = summary[each["figure"]]
+                known = Result.read(tmp_path / name).summary[each["figure"]]
                 known = known["mean"] if isinstance(known, dict) else known
                 assert each[side] == pytest.approx(known, rel=1e-9), each["figure"]
 
@@ -225,8 +223,7 @@ def test_of_several_each_is_compared_with_the_first(made: Path) -> None:
 
 
 def test_cells_of_a_sweep_are_results(made: Path, tmp_path: Path) -> None:
-    text = SMALL + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n'
-    (tmp_path / "s.toml").write_text(text)
+    (tmp_path / "s.toml").write_text(SMALL + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n')
     sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")
     cells = [tmp_path / "sweep" / f"cell-000{place}" for place in (0, 1)]
     found = compare([made / "base", *cells])
@@ -268,8 +265,7 @@ def test_what_is_absent_or_infinite_has_no_mean() -> None:
 @pytest.mark.long
 def test_pictures_lie_over_each_other(made, tmp_path, monkeypatch):
     monkeypatch.setattr(style, "DPI", 20)
-    found = compared(made, "base", "epsilon", "seed")
-    paths = draw_comparison(found.results, tmp_path / "out")
+    paths = draw_comparison(compared(made, "base", "epsilon", "seed").results, tmp_path / "out")
     names = ["convergence-by-update", "convergence-by-time", "psi-ratio"]
     assert [path.stem for path in paths] == names
     ratio = np.genfromtxt(

@@ -167,8 +167,7 @@ def test_lines_of_a_sweep_are_named_where_they_end(swept):
 
 
 def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path):
-    said = {**scenario(), "source": "POLAR, figure 3"}
-    curve(made(tmp_path / "cell", said=said), [0.5, 0.6])
+    curve(made(tmp_path / "cell", said={**scenario(), "source": "POLAR, figure 3"}), [0.5, 0.6])
     result = Result.read(tmp_path / "cell")
     picture = convergence.by_update([CurveLine(result, "Δ = 10", 0.1)], why="read off a plot")
     [axes] = picture.figure.axes
@@ -210,8 +209,7 @@ def test_time_is_logarithmic_where_lines_end_far_apart(stretch, scale, swept):
     picture = convergence.by_time([CurveLine(near.result, "near"), CurveLine(far.result, "far")])
     [axes] = picture.figure.axes
     assert axes.get_xscale() == scale
-    rows = picture.table["line"] == "far"
-    assert picture.table["time"][rows][-1] == curve["time"].max()
+    assert picture.table["time"][picture.table["line"] == "far"][-1] == curve["time"].max()
     assert ("logarithmic axis from t = " in picture.caption) == (scale == "log")
 
 

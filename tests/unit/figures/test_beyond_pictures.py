@@ -56,8 +56,7 @@ def of_budgets(directory: Path) -> Sweep:
 
 def test_break_even_is_told_for_each_budget(tmp_path):
     """With a cap ψ is 4 and 2, so that owner 2 gains from 3^(log 4/3 / log 2) = 1.58 on."""
-    sweep = of_budgets(tmp_path)
-    picture = break_even.FIGURE.picture(sweep)
+    picture = break_even.FIGURE.picture(of_budgets(tmp_path))
     table = picture.table
     assert table["line"].tolist() == ["cap"] * 6 + ["all"] * 6
     assert table["epsilon"].tolist() == [1, 1, 1, 3, 3, 3] * 2
@@ -144,8 +143,7 @@ def of_seeds(directory: Path, online: Sequence[float] = (1.0, 0.5, 0.1)) -> Swee
 
 
 def test_losses_of_owners_are_means_over_seeds(tmp_path):
-    picture = fairness.FIGURE.picture(of_seeds(tmp_path))
-    table = picture.table
+    table = fairness.FIGURE.picture(of_seeds(tmp_path)).table
     step = "step divided by the owner's share"
     assert table["line"].tolist() == ["published step"] * 3 + [step] * 3
     np.testing.assert_allclose(table["relative_loss"], [1, 1, 3.5, 1, 1, 1.5])

@@ -1,14 +1,31 @@
-"""Settings that are crossed, such as every algorithm over α and availability."""
+"""Sweeps of crossed settings, and labels of figures that show several cells."""
 
+import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from asyncdp_sim.figures import changes
+from analysis.studies import studies
+from asyncdp_sim.figures import changes, draw_all
 from asyncdp_sim.figures.changes import ALL as CHANGES
+from asyncdp_sim.figures.draw import IN_CLONE, of_entry
+from asyncdp_sim.figures.drawer import Declaration
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
+from asyncdp_sim.results import read_table
+from asyncdp_sim.runs import run
+from asyncdp_sim.runs.outcome import manifest
+from asyncdp_sim.scenario.catalogue import catalogue
+from asyncdp_sim.sentences.label import label
+from asyncdp_sim.sweeps import sweep
 from scenarios import entry
+from tests.reproducibility.runs import scenario
 from tests.unit.figures.made import curve, finished, keys, made
+
+# Settings that are crossed, such as every algorithm over α and availability.
 
 ALPHA = (0.3, 1e6)
 ONLINE = ('{"kind": "always"}', '{"kind": "bernoulli", "probability": 0.2}')
@@ -111,3 +128,122 @@ def test_entries_that_cross_settings_have_room(name):
     most = changes.MOST_CROSSED
     assert rows <= most["rows"]
     assert all(n <= m for n, m in zip(rest, (most["markers"], most["panels"]), strict=False))
+
+
+# Sweeps of settings that are no numbers, and the pictures of single entries.
+
+
+def test_settings_stand_beside_one_another_and_what_is_alike_is_told(tmp_path):
+    protocols = ['{"kind": "request"}', '{"kind": "push"}']
+    for number, (fast, psi) in enumerate(((2.0, 0.1), (3.0, 8.0))):
+        directory = made(
+            tmp_path / f"cell-{number:04d}", updates=5, throughput=fast, fairness=0.99 + number / 99
+        )
+        curve(directory, [psi, psi])
+    picture = changes.SETTINGS.picture(finished(tmp_path, {"protocol": protocols}))
+    first, *others = picture.figure.axes
+    assert [text.get_text() for text in first.get_yticklabels()] == ["request", "push"]
+    assert [axes.get_xlabel() for axes in (first, *others)] == [
+        "$\\psi$ at the end\n(lower is better)", "updates per unit",
+    ]  # fmt: skip
+    assert first.get_xscale() == "log"
+    assert "less than 5 % apart: updates made, time to end, fairness" in picture.caption
+
+
+def test_published_points_are_not_on_their_papers_law():
+    published = FINAL_PSI["lending-convergence"]
+    records = entry("lending-convergence").scenario().owners.records
+    law = {epsilon: 2.15e9 / (epsilon * records) ** 2 for epsilon in published}
+    assert (
+        ", ".join(f"{psi:.2g}" for psi in law.values()).replace(", 0.00034", " and 0.00034")
+        in (ELSEWHERE["lending-convergence"])
+    )
+    assert max(published[epsilon] / law[epsilon] for epsilon in law) > 20
+    assert min(published[epsilon] / law[epsilon] for epsilon in law) < 0.2
+
+
+def test_a_study_that_a_sweep_does_not_allow_is_told(tmp_path):
+    curve(made(tmp_path / "cell-0000"), [1.0])
+    swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
+    for name in ("collab-06", "whom-to-ask"):
+        notes: list[str] = []
+        assert of_entry(swept, name, notes, studies(name)) == []
+        assert notes[0].startswith(f"the study of {name}: ")
+
+
+def test_a_study_that_is_not_installed_is_named_with_the_command_that_draws_it(tmp_path):
+    curve(made(tmp_path / "cell-0000"), [1.0])
+    swept = finished(tmp_path, {"privacy.epsilon": [1.0]})
+    for name in IN_CLONE:
+        notes: list[str] = []
+        assert of_entry(swept, name, notes, {}) == []
+        said = f"the study of {name}: in a clone `python -m scenarios {name}` draws it"
+        assert notes == [said]
+        assert list(studies(name)) == [name]
+    assert set(IN_CLONE) <= {found.name for found in catalogue()}
+
+
+@pytest.mark.long
+def test_a_command_without_a_study_imports_none_of_them():
+    code = (
+        "import sys, scenarios.command, asyncdp_sim.figures.draw; "
+        "print(*(name for name in sys.modules if name.startswith('analysis')))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert said.stdout.strip() == ""
+
+
+# Numbers of figures that show several cells: every row has the label of its own cell.
+
+CLIP = {"kind": "clip", "bound": 1.0}
+HELD_OUT = {"kind": "gaussian", "features": 3, "condition": 10.0, "held_out": 0.25}
+GRIDS = {
+    "budgets": {"privacy.epsilon": [1.0, 4.0], "privacy.overlap": [1, 2]},
+    "steps": {"privacy.epsilon": [1.0, 4.0], "algorithm.rho": [1.0, 4.0]},
+    "channels": {"privacy.epsilon": [1.0, 4.0], "clock.rate": [0.5, 2.0]},
+}
+CHANNELS = {"channel": {"kind": "aloha", "airtime": 0.1}, "protocol": {"kind": "push"}}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("swept", GRIDS)
+def test_every_row_has_the_true_epsilon_of_its_own_cell(swept, tmp_path):
+    more = CHANNELS if swept == "channels" else {"run__alone": True, "run__split": True}
+    asked = scenario(data=HELD_OUT, privacy__sensitivity=CLIP, sweep=GRIDS[swept], **more)
+    sweep(asked, tmp_path / "s")
+    draw_all(tmp_path / "s")
+    true = set(read_table(tmp_path / "s", "cells")["epsilon_true"])
+    assert true == set(GRIDS[swept]["privacy.epsilon"])
+    drawn = sorted((tmp_path / "s" / "figures").glob("*.csv"))
+    assert len(drawn) >= 4
+    for path in drawn:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["epsilon_true"]]
+        found = {float(row["epsilon_true"]) for row in rows}
+        of_network = "models_private" not in rows[0]  # cells may share one, and its updates
+        assert found <= true if of_network else found == true, path.name
+        for row in rows:
+            stated = row.get("epsilon") or row.get("privacy.epsilon") or row["epsilon_true"]
+            assert float(stated) == float(row["epsilon_true"]), path.name
+            assert row["private"] == str(of_network), path.name
+
+
+def test_rows_that_do_not_say_whose_they_are_have_no_value_that_differs():
+    both = [
+        manifest(run(scenario(privacy__sensitivity=CLIP, privacy__epsilon=epsilon)))
+        for epsilon in (1.0, 2.0)
+    ]
+    picture = Picture("some", Declaration([]), {"x": np.array([1, 2])}, "", label(both))
+    assert label(both).mixed == ("epsilon_true",)
+    assert list(picture.labelled()["epsilon_true"]) == [None, None]
+    assert list(picture.labelled()["models_private"]) == [True, True]
+    assert label(both[:1] * 2).mixed == ()
+
+
+def test_rows_of_private_and_other_models_say_neither_of_any():
+    published = {"mechanism": "laplace", "noise": "scalar-as-published"}
+    some = scenario(privacy__sensitivity=CLIP, privacy__epsilon=1.0)
+    found = label([manifest(run(each)) for each in (some, some.replace(privacy=published))])
+    assert "private" in found.mixed
+    picture = Picture("some", Declaration([]), {"x": np.array([1, 2])}, "", found)
+    assert list(picture.labelled()["models_private"]) == [None, None]

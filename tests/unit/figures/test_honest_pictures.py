@@ -1,4 +1,4 @@
-"""Pictures of held-out rows and of owners alone."""
+"""Pictures of held-out rows, of owners alone, and of their sizes."""
 
 from dataclasses import replace
 
@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from matplotlib.container import ErrorbarContainer
 
+from analysis.papers.alone_against_size import by_size
+from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import convergence, draw, gains
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.one_in import one_in
 from tests.scenes import text
 from tests.unit.figures.made import lines_of, texts
+
+# Pictures of held-out rows and of owners alone.
 
 HONEST = text(
     id="honest",
@@ -115,3 +119,76 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     notes.clear()
     assert draw.beyond_psi([changed(lines[0], updates=0)], notes) == []
     assert len(notes) == 2
+
+
+# ψ of owners alone against their sizes: who gains, under which name, and at which line.
+
+SCENE = dict(
+    id="alone",
+    run={"updates": 60, "replicates": 3, "alone": True},
+    owners={"count": 4, "records": [5, 10, 40, 80]},
+    data={"kind": "gaussian", "features": 3, "heterogeneity": 0.3},
+    model={"kind": "ridge", "regularisation": 0.01},
+    algorithm={"kind": "async-gossip", "rho": 3.0},
+    privacy={"sensitivity": {"kind": "declared", "bound": 5.0}},
+    sweep={"privacy.epsilon": [1.0, 2000.0]},
+)
+
+
+@pytest.fixture(scope="module")
+def sizes(tmp_path_factory):
+    return lines_of(tmp_path_factory.mktemp("alone") / "s.toml", text(**SCENE))
+
+
+def test_it_draws_what_the_tables_hold(sizes):
+    picture = by_size(sizes)
+    axes = picture.figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    owners = read_table(sizes[0].result.directory, "owners")[:4]
+    marked = np.concatenate([line.get_xydata() for line in axes.lines[:2]])
+    expected = owners[["records", "psi_alone"]].to_numpy()
+    assert sorted(marked.tolist()) == sorted(expected.tolist())
+    means = [line.result.summary["psi_final"]["mean"] for line in sizes]
+    flat = axes.lines[2:]
+    assert [line.get_ydata()[0] for line in flat] == means
+    assert [line.get_linestyle() for line in flat] == ["-", "--"]
+    assert picture.table["records"].tolist() == [5, 10, 40, 80] * 2
+    assert picture.table["psi_final_mean"].tolist() == np.repeat(means, 4).tolist()
+
+
+def test_those_above_a_line_gain_and_are_named(sizes):
+    names = ("ash", "oak", "fir", "elm")
+    picture = by_size(sizes, names)
+    table = picture.table
+    assert np.array_equal(table["fits_worse"] == 1, table["psi_alone"] > table["psi_final_mean"])
+    counts = [line.result.summary["profits_psi"] for line in sizes]
+    assert table["fits_worse"].reshape(2, 4).sum(axis=1).tolist() == counts
+    assert counts[0] == 0
+    assert 0 < counts[1] < 4
+    above = table["name"][4:][table["fits_worse"][4:] == 1]
+    assert f"ε = 2,000 {counts[1]} ({', '.join(above)})" in picture.caption
+    assert "at ε = 1 none" in picture.caption
+    assert set(names) & set(texts(picture)) == set(above)
+    filled = picture.figure.axes[0].lines[1]
+    assert len(filled.get_xdata()) == counts[1]
+
+
+def test_owners_have_numbers_where_they_have_no_names(sizes):
+    assert by_size(sizes[1:]).table["name"].tolist() == ["1", "2", "3", "4"]
+
+
+def test_a_line_that_diverged_is_left_out_and_nobody_gains(sizes):
+    result = sizes[1].result
+    spread = {**result.summary["psi_final"], "mean": "inf"}
+    summary = {**result.summary, "psi_final": spread}
+    lost = type(result)(result.directory, {**result.manifest, "summary": summary})
+    picture = by_size([CurveLine(lost)])
+    assert picture.table["fits_worse"].sum() == 0
+    assert len(picture.figure.axes[0].lines) == 2
+
+
+def test_other_owners_are_refused(sizes, tmp_path):
+    seeded = SCENE | {"run": SCENE["run"] | {"seed": 2}}
+    other, _ = lines_of(tmp_path / "s.toml", text(**seeded))
+    with pytest.raises(ResultError):
+        by_size([sizes[0], other])

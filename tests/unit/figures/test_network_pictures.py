@@ -1,3 +1,7 @@
+"""Pictures of a run's network: over time and space, and of its sweeps."""
+
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -6,9 +10,12 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, draw_all, sweep_figure, throughput, traces
+from asyncdp_sim.figures import Result, Sweep, draw_all, spacetime, sweep_figure, throughput, traces
+from asyncdp_sim.figures.picture import Picture, as_csv
+from asyncdp_sim.figures.spacetime import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.trace.spans import OFFLINE
 from tests.unit.figures.made import Row, finished, keys, made, scenario, write_table
 
 HALF = {"kind": "constant", "value": 0.5}
@@ -77,8 +84,7 @@ def swept(
 def test_throughput_is_drawn_beside_both_laws(tmp_path):
     loads: list[Load] = [(0.2, 0.15), (0.5, 0.2), None, (1.0, 0.1)]
     sweep = swept(tmp_path / "sweep", loads, channel={"kind": "aloha", "airtime": 0.2})
-    picture = throughput.FIGURE.picture(sweep)
-    table = picture.table
+    table = throughput.FIGURE.picture(sweep).table
     rows = table["series"] == "measured"
     np.testing.assert_allclose(table["offered_load"][rows], [0.2, 0.5, 1.0])
     np.testing.assert_allclose(table["offered_load_high"][rows], [0.22, 0.52, 1.02])
@@ -117,8 +123,7 @@ def test_laws_that_groups_share_are_drawn_once(tmp_path):
     loads: list[Load] = [(n / 10, n / 20) for n in range(1, 7)]
     channel = {"kind": "aloha", "airtime": 0.2}
     sweep = swept(tmp_path / "a", loads, protocols, channel=channel)
-    picture = throughput.FIGURE.picture(sweep)
-    texts = keys(picture)
+    texts = keys(throughput.FIGURE.picture(sweep))
     assert texts[0] == "push, ticks at work dropped: measured"
     assert texts[2] == "exact for 5 owners"
     assert len(set(texts)) == len(texts)
@@ -168,3 +173,206 @@ def test_a_result_with_events_gets_their_pictures(tmp_path, result):
     (source / "events.parquet").rename(result / "events.parquet")
     names = [path.stem for path in draw_all(result).pictures]
     assert names[-2:] == ["shares", "space-time"]
+
+
+LOCKED: list[Row] = [
+    (0.5, "went_offline", 3),
+    (1.0, "clock_tick", 1),
+    (1.0, "request_sent", 1, 1),
+    (1.1, "query_sent", 1, 1),
+    (1.2, "clock_tick", 2),
+    (1.2, "request_sent", 2, 2),
+    (1.3, "query_received", 1, 1),
+    (1.3, "request_refused", 2, 2),
+    (1.6, "answer_released", 1, 1, 1),
+    (1.7, "clock_dropped", 1, None, None, "busy"),
+    (1.8, "clock_dropped", 3, None, None, "offline"),
+    (2.0, "answer_lost", 1, 1, 1, "noise"),
+    (2.0, "answer_resent", 1, 1, 2),
+    (2.4, "answer_delivered", 1, 1, 2),
+    (2.4, "update_applied", 1, 1),
+    (2.5, "went_online", 3),
+    (3.0, "clock_tick", 3),
+    (3.0, "request_sent", 3, 3),
+    (3.1, "request_lost", 3, 3, None, "noise"),
+]
+EXPECTED = """\
+what,owner,message,attempt,start,end
+offline,3,0,0,0.5,2.5
+tick,1,0,0,1.0,1.0
+request,1,1,0,1.0,1.1
+query,1,1,0,1.1,1.3
+lock,1,1,0,1.1,2.4
+tick,2,0,0,1.2,1.2
+request refused,2,2,0,1.2,1.3
+computing,1,1,0,1.3,1.6
+answer lost,1,1,1,1.6,2.0
+tick dropped,1,0,0,1.7,1.7
+tick dropped,3,0,0,1.8,1.8
+answer,1,1,2,2.0,2.4
+update,1,1,0,2.4,2.4
+tick,3,0,0,3.0,3.0
+request lost,3,3,0,3.0,3.1
+"""
+
+
+def rows(picture: Picture) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(as_csv(picture.table))))
+
+
+def kinds(picture: Picture) -> list[str]:
+    return [row["what"] for row in rows(picture)]
+
+
+def drawn(tmp_path: Path, events: list[Row], said: dict[str, Any], **window: Any) -> Picture:
+    return spacetime.diagram(Result.read(made(tmp_path / "made", [events], said)), **window)
+
+
+def test_the_plotted_numbers_are_the_events(tmp_path):
+    picture = drawn(tmp_path, LOCKED, scenario())
+    assert as_csv(picture.table) == EXPECTED
+    assert "t in [0, 3.1) of replicate 1. " in picture.caption
+    assert set(keys(picture)) == {LABELS[row["what"]] for row in rows(picture)}
+    picture.figure.canvas.draw()
+
+
+def test_a_window_shows_what_touches_it(tmp_path):
+    picture = drawn(tmp_path, LOCKED, scenario(), start=1.25, end=1.65)
+    expected = ["offline", "query", "lock", "request refused", "computing", "answer lost"]
+    assert kinds(picture) == expected
+    with pytest.raises(ResultError, match=r"no events in \[7, 9\) of replicate 1"):
+        drawn(tmp_path / "2", LOCKED, scenario(), start=7, end=9)
+
+
+def test_collided_late_and_kept_answers_have_marks_of_their_own(tmp_path):
+    events: list[Row] = [
+        (0.0, "broadcast_sent", 0, 1),
+        (0.1, "query_received", 1, 1),
+        (0.1, "query_received", 2, 1),
+        (0.1, "query_lost", 3, 1, None, "offline"),
+        (0.2, "clock_tick", 1),
+        (0.3, "clock_tick", 2),
+        (0.4, "answer_released", 1, 2, 1),
+        (0.5, "answer_released", 2, 3, 1),
+        (0.7, "answer_collided", 1, 2, 1, "collision"),
+        (0.8, "answer_collided", 2, 3, 1, "collision"),
+        (0.9, "retry", 2, 3, None, "channel-busy"),
+        (1.1, "answer_resent", 2, 3, 2),
+        (1.4, "answer_delivered", 2, 3, 2),
+        (1.4, "answer_discarded", 2, 3, 2, "superseded"),
+        (1.5, "budget_exhausted", 2),
+        (1.6, "timeout", 1, 2),
+    ]
+    said = scenario(channel={"kind": "csma", "airtime": 0.3}, protocol={"kind": "broadcast"})
+    picture = drawn(tmp_path, events, said)
+    found = [(row["what"], row["owner"], row["start"], row["end"]) for row in rows(picture)]
+    assert set(found) >= {
+        ("broadcast", "0", "0.0", "0.0"),
+        ("query", "1", "0.0", "0.1"),
+        ("query lost", "3", "0.0", "0.1"),
+        ("computing", "1", "0.2", "0.4"),
+        ("answer collided", "1", "0.4", "0.7"),
+        ("channel heard busy", "2", "0.9", "0.9"),
+        ("answer discarded", "2", "1.1", "1.4"),
+        ("budget spent", "2", "1.5", "1.5"),
+        ("timeout", "1", "1.6", "1.6"),
+    }
+    assert "on air, by how it ends" in keys(picture)
+    assert "lock" not in kinds(picture)
+
+
+def test_every_mark_has_a_look_and_a_name():
+    assert set(LABELS) == {*ARROWS, *BARS, *STROKES, *SIGNS, OFFLINE}
+    assert len(set(LABELS.values())) == len(LABELS)
+
+
+def test_of_many_owners_the_most_active_are_shown(tmp_path):
+    ticks: list[Row] = [
+        (round(n / 100, 2), "clock_tick", 1 + n % 20 if n % 3 else 7) for n in range(300)
+    ]
+    picture = drawn(tmp_path, ticks, scenario(20), end=3.0)
+    shown = sorted(set(picture.table["owner"].tolist()))
+    assert len(shown) == 12
+    assert 7 in shown
+    assert f"owners {', '.join(map(str, shown))} of 20" in picture.caption
+
+
+@pytest.mark.long
+def test_thousands_of_events_are_a_few_artists(tmp_path):
+    events: list[Row] = []
+    for message in range(1, 2001):
+        start = message / 100
+        owner = 1 + message % 3
+        events += [
+            (start, "clock_tick", owner),
+            (start, "request_sent", owner, message),
+            (start, "query_sent", owner, message),
+            (start + 0.004, "answer_released", owner, message, 1),
+            (start + 0.008, "answer_delivered", owner, message, 1),
+            (start + 0.008, "update_applied", owner, message),
+        ]
+    result = Result.read(made(tmp_path / "made", [events]))
+    short = spacetime.diagram(result)
+    assert np.count_nonzero(np.isin(short.table["what"], ("request", "query", "answer"))) <= 61
+    whole = spacetime.diagram(result, end=21.0)
+    whole.figure.canvas.draw()
+    assert len(whole.table["what"]) == 7 * 2000
+    [axes] = whole.figure.axes
+    assert len(axes.collections) + len(axes.lines) < 30
+
+
+def test_of_an_answer_made_afresh_the_lock_goes_on(tmp_path):
+    events: list[Row] = [
+        (1.0, "request_sent", 1, 1),
+        (1.0, "query_sent", 1, 1),
+        (1.2, "answer_released", 1, 1, 1),
+        (1.4, "answer_lost", 1, 1, 1, "noise"),
+        (2.0, "timeout", 1, 1),
+        (2.3, "answer_released", 1, 2, 1),
+        (2.5, "answer_delivered", 1, 2, 1),
+        (2.5, "update_applied", 1, 2),
+        (3.0, "request_sent", 2, 3),
+        (3.0, "query_sent", 2, 3),
+        (4.0, "timeout", 2, 3),
+        (4.5, "answer_released", 2, 3, 1),
+        (5.0, "answer_discarded", 2, 3, 1, "late"),
+    ]
+    picture = drawn(tmp_path, events, scenario())
+    found = [row for row in rows(picture) if row["what"] in ("lock", "computing")]
+    assert [(row["what"], row["start"], row["end"]) for row in found] == [
+        ("computing", "1.0", "1.2"),
+        ("lock", "1.0", "2.5"),
+        ("computing", "2.0", "2.3"),
+        ("lock", "3.0", "4.0"),
+        ("computing", "3.0", "4.5"),
+    ]
+
+
+def test_an_unknown_event_is_refused(tmp_path):
+    with pytest.raises(ResultError, match="an unknown event, 'sneezed'"):
+        drawn(tmp_path, [(1.0, "sneezed", 1)], scenario())
+
+
+def test_owners_that_meet_are_drawn_without_a_learner(tmp_path):
+    """Neither the line on top, nor the legend, nor the caption names whom there is not."""
+    graph = {"kind": "complete"}
+    said = scenario(
+        protocol={"kind": "gossip", "graph": graph},
+        algorithm={"kind": "gossip-graph", "rho": 1.0, "initial": "zeros", "judged": "owner"},
+        privacy={"budget": {"kind": "per-owner-cap", "answers": 5}, "mechanism": "laplace"},
+    )
+    said = {key: value for key, value in said.items() if key != "clock"}
+    met: list[Row] = [
+        (1.0, "clock_tick", 1), (1.0, "query_sent", 1, 1), (1.0, "query_sent", 2, 2),
+        (1.0, "query_received", 1, 1), (1.0, "query_received", 2, 2),
+        (1.5, "answer_released", 1, 1, 1), (1.5, "answer_released", 2, 2, 1),
+        (1.5, "answer_delivered", 1, 1, 1), (1.5, "answer_delivered", 2, 2, 1),
+        (1.5, "update_applied", 1, 1),
+    ]  # fmt: skip
+    picture = spacetime.diagram(Result.read(made(tmp_path / "met", [met], said)))
+    [axes] = picture.figure.axes
+    names = [each.get_text() for each in axes.get_yticklabels()]
+    assert names == ["meetings", "1", "2", "3"]
+    assert "learner" not in " ".join((*names, *keys(picture), picture.caption))
+    alone = spacetime.diagram(Result.read(made(tmp_path / "asked", [LOCKED])))
+    assert alone.figure.axes[0].get_yticklabels()[0].get_text() == "learner"

@@ -1,8 +1,9 @@
-"""Mean ψ against one swept number and over two, where it follows a law exactly."""
+"""Mean ψ against one swept number and over two; panels; an algorithm against another."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,10 +11,19 @@ import pytest
 from analysis.papers.grids import grid, ratios, slopes
 from analysis.studies.psi import markers
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures import fairness, networks, sweep_figure, traces
+from asyncdp_sim.figures.changes import AGAINST as FIGURE
+from asyncdp_sim.figures.changes import select
+from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.figures.psi_lines import Reference, beside, series_of, slope, surface
-from asyncdp_sim.results import Sweep
+from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
+from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import COLUMNS
+from tests.manifests import changed
+from tests.together import together
 from tests.unit.figures.made import curve, finished, keys, made, scenario, write_table
+
+# Mean ψ against one swept number and over two, where it follows a law exactly.
 
 RECORDS, BUDGET = "owners.records", "privacy.epsilon"
 VALUES: Mapping[str, Sequence[float]] = {RECORDS: (10, 100, 1000), BUDGET: (0.1, 1.0, 10.0)}
@@ -129,8 +139,7 @@ def test_cells_in_which_the_box_acts_are_left_out_of_fits(tmp_path):
     held = grid(written(tmp_path / "held", bent, held=[0]), RECORDS, BUDGET)
     assert slopes(held) == pytest.approx((-2.0, -1.0))
     assert np.count_nonzero(held.inside) == len(ratios(held, TWICE)) == 8
-    free = grid(written(tmp_path / "free", bent), RECORDS, BUDGET)
-    assert slopes(free)[0] > -1.9
+    assert slopes(grid(written(tmp_path / "free", bent), RECORDS, BUDGET))[0] > -1.9
 
 
 def test_over_two_numbers_table_caption_and_legend_say_what_is_drawn(tmp_path):
@@ -181,3 +190,271 @@ def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path):
     [law] = beside(series_of(swept, BUDGET, RECORDS), RECORDS, BUDGET)
     assert law.name == "fitted law 50/(ε n_i)²"
     np.testing.assert_allclose(ratios(grid(swept, RECORDS, BUDGET), law), 1.0)
+
+
+# A panel for each network of a sweep; what is constant or too much is left out, and said.
+
+
+def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) -> Result:
+    """Write a result whose update k is of this owner, at time k."""
+    made(directory, said=scenario(n_owners), simulated_time=9.0, updates=len(owner))
+    k = np.arange(1, len(owner) + 1)
+    columns = {"replicate": np.ones_like(k), "k": k, "tick": k * 10**9, "time": k * 1.0}
+    columns |= {"owner": np.array(owner), "staleness": np.zeros_like(k)}
+    write_table(directory, "updates", columns)
+    used = np.bincount(owner, minlength=n_owners + 1)[1:]
+    write_table(directory, "owners", {"owner": np.arange(1, n_owners + 1), "updates": used})
+    with changed(directory) as manifest:
+        manifest["network"] = network
+    return Result.read(directory)
+
+
+def of_networks(directory: Path, shares_online: Sequence[float]) -> Sweep:
+    """Two ways to learn over each network; owner 1 makes all updates but one."""
+    rows = [(share, step) for share in shares_online for step in ("uniform", "inverse-rate")]
+    for number, (share, _) in enumerate(rows):
+        owner = [1, 2, 3] if share == 1 else [1, 1, 2, 1]
+        updated(directory / f"cell-{number:04d}", owner, 3, f"net-{share}")
+    online, steps = zip(*rows, strict=True)
+    return finished(directory, {"availability.probability": online, "algorithm.selection": steps})
+
+
+def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path):
+    found = networks.networks(of_networks(tmp_path, [1.0, 0.2]))
+    assert [each.name for each in found] == [f"online {share} % of the time" for share in (100, 20)]
+    assert [each.result.directory.name for each in found] == ["cell-0000", "cell-0002"]
+    picture = traces.BY_UPDATE.picture(found)
+    titles = [axes.get_title(loc="left").replace("\n", " ") for axes in picture.figure.axes]
+    answers = ("3 of 3 owners made the first 3 updates", "2 of 3 owners made the first 4 updates")
+    for title, each, answer in zip(titles, found, answers, strict=True):
+        assert title.startswith(f"{each.name}: {answer}")
+    drawn = picture.table["network"] == found[1].name
+    assert picture.table["owner"][drawn].tolist() == [1, 1, 2, 1]
+    assert "a panel for each network" in picture.caption
+    assert f"{found[1].name}: k = 1 to 4 of replicate 1" in picture.caption
+
+
+def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path):
+    found = networks.networks(of_networks(tmp_path, [1.0, *np.arange(1, 8) / 10]))
+    kept, left_out = networks.spread(found)
+    assert len(kept) == networks.MOST
+    assert found[0] in kept
+    assert found[-1] in kept
+    assert {*left_out, *(each.name for each in kept)} == {each.name for each in found}
+    notes: list[str] = []
+    planned = networks.pictures(traces.ALL, found, notes)
+    drawn = {picture.name: picture for picture, _ in (each.shown() for each in planned)}
+    assert set(drawn) == {"timing-by-update", "timing-by-time", "shares"}
+    assert [len(drawn[name].figure.axes) for name in drawn] == [6, 6, 6]
+    assert {*drawn["shares"].table["network"]}.isdisjoint({found[0].name})
+    assert notes[:2] == [
+        f"timing by update, timing by time: 6 of 8 networks are drawn, without "
+        f"{left_out[0]}; {left_out[1]} (a cell's own directory has its pictures)",
+        "gaps: all times between updates are equal in any network",
+    ]
+    assert "shares: all owners have equally many updates (online 100 % of the time)" in notes
+
+
+def test_seeds_are_one_network(tmp_path):
+    for number in range(2):
+        updated(tmp_path / f"cell-{number:04d}", [1, 2], 3, f"net-{number}")
+    sweep = finished(tmp_path, {"run.seed": [1, 2]})
+    assert [each.result.directory.name for each in networks.networks(sweep)] == ["cell-0000"]
+
+
+def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
+    owner = np.random.default_rng(1).integers(1, 170, 90)
+    result = updated(tmp_path / "many", owner.tolist(), 169, "net")
+    for picture in (traces.BY_UPDATE.of(result), traces.BY_TIME.of(result)):
+        [axes] = picture.figure.axes
+        assert len(axes.collections) == 0  # no stems, which would be a hatching
+        assert picture.figure.get_figheight() > 5
+        assert f"in which {len(set(owner.tolist()))} of 169 owners spoke" in picture.caption
+
+
+def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
+    result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
+    left = traces.SHARES.picture(
+        [DrawnNetwork(result, "the one that differs")]
+    )  # others are constant
+    answer = "the one that differs: 0 of 3 owners are outside the law's 99 % band (0.03 expected)"
+    assert left.said.title == answer
+    assert "1/N: the one that differs: 3 updates;" in left.caption
+    for figure in (traces.GAPS, traces.SHARES):
+        alone, among = figure.of(result), figure.picture([DrawnNetwork(result)])
+        assert alone.caption == among.caption
+        assert "network" not in alone.table
+
+
+def test_panels_have_one_scale_unless_one_would_be_too_small(tmp_path):
+    few, some = (updated(tmp_path / f"{n}", [1, 2, 1], n, f"{n}") for n in (2, 3))
+    many = updated(tmp_path / "many", list(range(1, 401)), 400, "many")
+    first, second = traces.SHARES.picture(
+        [DrawnNetwork(few, "a"), DrawnNetwork(some, "b")]
+    ).figure.axes
+    assert first.get_ylim() == second.get_ylim()
+    first, second = traces.SHARES.picture(
+        [DrawnNetwork(few, "a"), DrawnNetwork(many, "b")]
+    ).figure.axes
+    assert first.get_ylim()[1] > 20 * second.get_ylim()[1]
+
+
+# Gaps, and spreads over replicates and seeds that pictures draw, worked out by hand.
+
+UNIT = 10**9
+T_975_3 = 3.182446
+"""97.5 % point of Student's t with three degrees of freedom."""
+
+
+UPDATES = {
+    "replicate": [1, 1, 1, 2, 2],
+    "k": [1, 2, 2, 1, 2],
+    "tick": [2 * UNIT, 5 * UNIT, 5 * UNIT, 3 * UNIT, 4 * UNIT],
+}
+"""Of two replicates; update 2 of the first has two answers."""
+
+
+class Updates:
+    """A result of which these are the updates."""
+
+    def columns(self, table: str, *names: str) -> list[np.ndarray[Any, Any]]:
+        assert table == "updates"
+        return [np.array(UPDATES[name]) for name in names]
+
+
+def test_the_first_gap_of_every_replicate_is_from_time_0():
+    updates: Any = Updates()
+    assert traces.gaps(updates).tolist() == [2.0, 3.0, 3.0, 1.0]
+    assert traces.gaps(updates, 1).tolist() == [2.0, 3.0]
+
+
+def test_a_share_of_staleness_has_students_interval_over_replicates():
+    """Of ten updates 2, 4, 4 and 6 are stale: residuals ∓0.2, sd √(0.08/3) over R − 1.
+
+    The logit of a share s has the half width h/(s(1 − s)), and odds are e to the logit.
+    """
+    stale = np.concatenate([np.arange(10) < count for count in (2, 4, 4, 6)]).astype(int)
+    low, high = traces.between_replicates(np.repeat([1, 2, 3, 4], 10), stale, 1)
+    half = T_975_3 * np.sqrt(0.08 / 3) / 2
+    odds = 2 / 3 * np.exp(np.array([-1, 1]) * half / 0.24)
+    assert (low[1], high[1]) == pytest.approx(tuple(odds / (1 + odds)), rel=1e-6)
+
+
+def test_the_error_of_owners_is_over_seeds():
+    """Two seeds (rows), three owners: half their distance is the standard error of the mean."""
+    found = fairness._error(np.array([[1.0, 2.0, 5.0], [3.0, 6.0, 5.0]]))
+    assert found == pytest.approx([1.0, 2.0, 0.0])
+    assert fairness._error(np.ones((1, 3))).tolist() == [0.0, 0.0, 0.0]
+
+
+INF = float("inf")
+
+
+def curve_of(directory: Path, psi: Sequence[float], *, reached: int = 1000) -> None:
+    """Write a curve whose replicates end at times 10, 20, …"""
+    curve(directory, psi, k=reached, times=[10.0 * (r + 1) for r in range(len(psi))])
+
+
+def swept(directory: Path, columns: dict[str, list[Any]], **summary: Any) -> Sweep:
+    count = len(next(iter(columns.values())))
+    for number in range(count):
+        known = {"throughput": 1.0 + number, "fairness": 0.5, "refusal_rate": 0.0} | summary
+        known["intervals"] = {"throughput": [0.5 + number, 2.0 + number]}
+        cell = made(directory / f"cell-{number:04d}", (), scenario(), **known)
+        curve_of(cell, [1.0, 2.0, 3.0], reached=999 if number == 0 else 1000)
+    return finished(directory, columns)
+
+
+def test_panels_show_what_is_known_in_order_of_the_number(tmp_path):
+    picture = FIGURE.picture(swept(tmp_path / "sweep", {"owners.count": [100, 3, 10]}))
+    table = picture.table
+    assert list(table["owners.count"]) == [3, 10, 100]
+    assert list(table["throughput"]) == [2, 3, 1]
+    assert list(table["throughput_low"]) == [1.5, 2.5, 0.5]
+    np.testing.assert_allclose(table["time_to_end"], [20, 20, np.nan])
+    names = [axes.get_ylabel() for axes in picture.figure.axes]
+    assert names == ["$\\psi$ at the end\n(lower is better)", "time to update $T$\n(units)",
+                     "updates per unit"]  # fmt: skip
+    for axes in picture.figure.axes[1:]:  # room above the highest point
+        [points] = axes.containers
+        assert axes.get_ylim()[1] > 1.05 * np.nanmax(points[0].get_ydata())
+    assert {axes.get_xscale() for axes in picture.figure.axes} == {"log"}
+    assert "in 1 of 3 cells not all replicates reached T" in picture.caption
+    left = "updates made, fairness, refusal rate, collision rate, loss rate, mean staleness"
+    left += ", answers paid"
+    assert f"not drawn, because 0, unknown or constant along every line: {left}." in picture.caption
+    assert keys(picture) == []
+
+
+@pytest.mark.long
+def test_a_second_path_sets_lines_apart_and_one_line_stands_for_those_that_coincide(tmp_path):
+    columns: dict[str, list[Any]] = {"privacy.epsilon": [1.0, 1.0, 2.0, 2.0, INF, INF]}
+    columns["protocol.busy"] = ["refuse", "queue"] * 3
+    picture = FIGURE.picture(swept(tmp_path / "sweep", columns))
+    assert keys(picture) == ["refused when busy", "queued when busy"]
+    for axes in picture.figure.axes:
+        assert len(axes.containers) == (1 if axes.get_ylabel() in ALIKE else 2)
+        picture.figure.canvas.draw()
+        ticks = [tick.get_text() for tick in axes.get_xticklabels()]
+        assert ticks == ["1", "2", "∞"]
+        assert axes.get_xscale() == "linear"
+
+
+ALIKE = ("fairness (Jain)", "$\\psi$ at the end\n(lower is better)")
+
+
+@together
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"run.updates": [1, 2, 3]}, ("run.updates", 1)),
+        ({"run.updates": [1, 2, 3], "run.seed": [1, 1, 1]}, ("run.updates", 1)),
+        ({"a": [1, 1, 1, 2], "b": [1, 2, 3, 1]}, ("b", 2)),
+        ({"run.seed": [1, 2, 3]}, "no number is swept over 3 values or more"),
+        ({"a": [1, 2, 1]}, "no number is swept over 3 values or more"),
+        ({"a": ["x", "y", "z"]}, "no number is swept over 3 values or more"),
+        ({"a": [True, False, True]}, "no number is swept over 3 values or more"),
+        ({"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 2, 3]},
+         "3 paths are swept, and one or two can be shown"),
+        ({"a": list(range(9)), "b": [str(n) for n in range(9)]},
+         "b has 9 values, more than 8 lines"),
+    ],
+)  # fmt: skip
+def test_what_is_drawn_against_what(columns, expected):
+    rows = zip(*columns.values(), strict=True)
+    result = Result(Path("made"), {})
+    cells = [Cell(n, dict(zip(columns, row, strict=True)), result) for n, row in enumerate(rows)]
+    sweep = Sweep(Path("made"), tuple(columns), tuple(cells), ())
+    found = select(sweep)
+    if isinstance(found, str):
+        assert found == expected
+        with pytest.raises(ResultError, match=expected):
+            FIGURE.picture(sweep)
+    else:
+        assert (found[0].path, len(found)) == expected
+
+
+def test_the_interval_of_the_median_is_exact(tmp_path):
+    directory = made(tmp_path / "made")
+    for psi, expected in [
+        ([4.0], (4.0, np.nan, np.nan)),
+        ([2.0, 1.0, 4.0, 3.0], (2.5, 1.0, 4.0)),
+        ([*map(float, range(1, 10)), INF], (5.5, 2.0, 9.0)),  # 98 % of 10: the second and ninth
+        ([1.0, INF, INF], (INF, 1.0, INF)),
+    ]:
+        curve_of(directory, psi)
+        np.testing.assert_equal(tuple(psi_at_end(Result.read(directory))), expected)
+
+
+def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path):
+    directory = made(tmp_path / "made")
+    curve_of(directory, [1.0, 1.0])
+    found = time_to_end(Result.read(directory))
+    np.testing.assert_allclose(found, (15, 15 - 12.7062 * 5, 15 + 12.7062 * 5), rtol=1e-5)
+    curve_of(directory, [1.0, 1.0], reached=900)
+    assert np.isnan(time_to_end(Result.read(directory))).all()
+
+
+def test_the_interval_of_models_that_diverge_is_all_numbers():
+    found = sweep_figure.mean_of(np.array([1e200, 3e200]))
+    assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)

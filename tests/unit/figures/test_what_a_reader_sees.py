@@ -23,7 +23,7 @@ from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.results.columns import SPREAD
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
-from tests.unit.figures.test_small_multiples import updated
+from tests.unit.figures.test_psi_over_swept_numbers import updated
 
 
 def of_cells(directory: Path, psi: list[float]) -> list[Result]:
@@ -70,8 +70,7 @@ def test_lines_that_coincide_are_one_with_both_names(tmp_path):
     lines = [CurveLine(each, name) for each, name in zip(results, "abc", strict=True)]
     picture = convergence.by_update(lines)
     [axes] = picture.figure.axes
-    drawn = [line for line in axes.lines if len(line.get_xdata()) > 1]
-    assert len(drawn) == 2
+    assert len([line for line in axes.lines if len(line.get_xdata()) > 1]) == 2
     assert [text.get_text() for text in axes.texts] == ["a; the same: c", "b"]
     assert set(picture.table["line"]) == {"a", "b", "c"}  # each with its numbers
 
@@ -81,8 +80,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
         cell = updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
         with changed(cell) as manifest:
             manifest["scenario"]["privacy"]["epsilon"] = epsilon
-    sweep = finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]})
-    [panel] = networks.networks(sweep)
+    [panel] = networks.networks(finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]}))
     assert [each.directory.name for each in panel.results] == ["cell-0000", "cell-0001"]
     notes: list[str] = []
     drawn = [each.shown() for each in networks.pictures(traces.ALL, [panel], notes)]
@@ -182,8 +180,7 @@ def test_of_too_many_numbers_some_have_a_line_and_the_caption_says_so(tmp_path):
 
 def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
     for number, refused in enumerate((0.0, 0.5)):
-        cell = made(tmp_path / f"cell-{number:04d}", refusal_rate=refused)
-        curve(cell, [1.0, 2.0])
+        curve(made(tmp_path / f"cell-{number:04d}", refusal_rate=refused), [1.0, 2.0])
     long = "a name of so many letters that it needs three lines beside its row, and all of them"
     picture = changes.SETTINGS.picture(finished(tmp_path, {"variant": ["short", long]}))
     first, *_ = picture.figure.axes
@@ -199,7 +196,6 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
 @pytest.mark.long
 def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept):
     draw_all(swept)
-    said = (swept / "figures" / "captions.md").read_text()
-    assert "cell-0000" not in said
+    assert "cell-0000" not in (swept / "figures" / "captions.md").read_text()
     [panel] = networks.networks(Sweep.read(swept))
     assert len(panel.results) == 3

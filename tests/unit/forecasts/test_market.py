@@ -101,7 +101,18 @@ def test_every_sentence_of_a_purchase():
     found = buy(Scenario.model_validate(banks()), [1.0, 2.0, 5.0], 0.6, replicates=4)
     told = found.lines("banks.toml")
     assert [line.split()[0] for line in told] == [
-        *("owner", "owner", "owner", "bought", "equal", "given", "gain", "margin", "runs", "data"),
+        *(
+            "owner",
+            "owner",
+            "owner",
+            "bought",
+            "equal",
+            "given",
+            "better",
+            "margin",
+            "runs",
+            "data",
+        ),
     ]
     equal = found.purchase.total / 8
     assert told[4].startswith(f"equal     ε = {equal:.3g} for every owner, same money: ψ ")

@@ -1,13 +1,16 @@
-"""Order is (tick, priority, insertion), on an integer clock with a half-open horizon."""
+"""The kernel: ticks, the order of events, and activities that wait, end and fail."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
+from simpy.events import Event
 
 from asyncdp_sim.core.kernel import Activity, Kernel, Priority, Signal
-from asyncdp_sim.core.units import LAST_TICK
+from asyncdp_sim.core.units import LAST_TICK, TICKS_PER_UNIT, block_to_ticks, to_ticks
 from tests.together import together
+
+# Order is (tick, priority, insertion), on an integer clock with a half-open horizon.
 
 
 def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
@@ -130,3 +133,162 @@ def test_stop_ends_the_run_before_the_next_event_of_the_same_tick() -> None:
     kernel.start(activity("second"))
     assert kernel.run_before() is True
     assert happened == ["first", "first to its end"]
+
+
+# Activities start without an event, end without one, and never fail silently.
+
+
+class BrokenError(Exception):
+    """What the activities of this module raise."""
+
+
+def test_start_runs_up_to_the_first_event_without_an_event() -> None:
+    kernel = Kernel()
+    done = []
+
+    def activity() -> Activity:
+        done.append("before")
+        yield kernel.at(5, Priority.CLOCK_TICK)
+        done.append("after")
+
+    kernel.start(activity())
+    assert done == ["before"]
+    assert [(tick, priority) for tick, priority, *_ in kernel._queue] == [(5, Priority.CLOCK_TICK)]
+    kernel.run_before()
+    assert done == ["before", "after"]
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_a_tick_and_a_priority_happen_as_an_event_would(seed: int | None) -> None:
+    """In the same place among others, at shuffled ties too, however an activity says it."""
+    plans = [[(3, Priority.TURN), (5, Priority.TURN)], [(5, Priority.TURN), (5, Priority.TIMEOUT)]]
+    plans += [[(5, Priority.ANSWER_END), (9, Priority.TURN)], [(5, Priority.TURN)]]
+    orders = []
+    for events in (set(), {0, 2}, {1, 3}, {0, 1, 2, 3}):
+        kernel = Kernel(None if seed is None else np.random.default_rng(seed))
+        seen: list[tuple[int, int]] = []
+
+        def activity(number: int, kernel=kernel, seen=seen, events=events) -> Activity:
+            for tick, priority in plans[number]:
+                yield kernel.at(tick, priority) if number in events else (tick, priority)
+                seen.append((kernel.tick, number))
+
+        for number in range(len(plans)):
+            kernel.start(activity(number))
+        assert not kernel.run_before(9)
+        orders.append(seen)
+    assert orders == [orders[0]] * 4
+    assert [tick for tick, _ in orders[0]] == [3, 5, 5, 5, 5, 5]
+
+
+def test_an_activity_that_waits_for_nothing_takes_no_event() -> None:
+    kernel = Kernel()
+    done = []
+
+    def activity() -> Activity:
+        done.append("all of it")
+        return
+        yield
+
+    kernel.start(activity())
+    assert done == ["all of it"]
+    assert kernel._queue == []
+
+
+def test_a_process_that_is_waited_for_still_wakes_its_waiter() -> None:
+    kernel = Kernel()
+    ticks = []
+
+    def child() -> Activity:
+        yield kernel.after(4, Priority.GRADIENT_READY)
+
+    def parent() -> Activity:
+        yield kernel.process(child())
+        ticks.append(kernel.now)
+
+    kernel.start(parent())
+    kernel.run_before()
+    assert ticks == [4]
+
+
+def test_an_activity_can_wait_for_an_event_that_another_triggers() -> None:
+    kernel = Kernel()
+    freed = Event(kernel)
+    ticks = []
+
+    def waiter() -> Activity:
+        yield freed
+        ticks.append(kernel.now)
+
+    def other() -> Activity:
+        yield kernel.at(7, Priority.ANSWER_END)
+        freed.succeed()
+
+    kernel.start(waiter())
+    kernel.start(other())
+    kernel.run_before()
+    assert ticks == [7]
+
+
+@pytest.mark.parametrize("ties", [None, np.random.default_rng(1)])
+def test_a_failing_activity_ends_the_run(ties: np.random.Generator | None) -> None:
+    kernel = Kernel(ties)
+    happened = []
+
+    def failing() -> Activity:
+        yield kernel.at(3, Priority.CLOCK_TICK)
+        raise BrokenError
+
+    def other() -> Activity:
+        yield kernel.at(4, Priority.ANSWER_END)
+        happened.append(kernel.now)
+
+    kernel.start(other())
+    kernel.start(failing())
+    with pytest.raises(BrokenError):
+        kernel.run_before()
+    assert happened == []
+    assert kernel.now == 3
+
+
+def test_a_failure_in_the_last_event_before_the_horizon_is_raised() -> None:
+    kernel = Kernel()
+
+    def failing() -> Activity:
+        yield kernel.at(3, Priority.CLOCK_TICK)
+        raise BrokenError
+
+    kernel.start(failing())
+    with pytest.raises(BrokenError):
+        kernel.run_before(4)
+
+
+# Ticks and time units.
+
+
+def test_a_unit_has_a_thousand_million_ticks() -> None:
+    assert TICKS_PER_UNIT == 10**9
+    assert to_ticks(1) == 10**9
+    assert to_ticks(0.1) == 10**8
+    assert to_ticks(1e-9) == 1
+    assert type(to_ticks(1.0)) is int
+
+
+@pytest.mark.parametrize("bad", [float("inf"), float("-inf"), float("nan")])
+def test_only_finite_times_have_ticks(bad: float) -> None:
+    with pytest.raises(ValueError, match="must be finite"):
+        to_ticks(bad)
+
+
+def test_a_block_rounds_like_a_single_duration() -> None:
+    halves = (np.arange(1000) + 0.5) / TICKS_PER_UNIT
+    drawn = np.random.default_rng(1).exponential(1e-6, 1000)
+    for units in (halves, drawn, drawn * 1e6):
+        block = block_to_ticks(units).tolist()
+        assert block == [to_ticks(float(u)) for u in units]
+        assert all(type(tick) is int for tick in block)
+
+
+def test_a_block_beyond_the_last_tick_ends_there() -> None:
+    """Never a negative duration, which would take the clock back."""
+    assert block_to_ticks(np.array([1.0, 1e10, 1e300])).tolist() == [10**9, LAST_TICK, LAST_TICK]

@@ -1,4 +1,4 @@
-"""Gossip on graphs by hand; the star is the published algorithm."""
+"""Gossip on graphs, and meetings that lose answers: by hand, live as in replay."""
 
 from dataclasses import replace
 from functools import partial
@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from asyncdp_sim.audits.eavesdropper import overhear
+from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, GossipGraph, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
@@ -18,12 +21,17 @@ from asyncdp_sim.network.graphs import Complete, Edges, Ring, StarGraph
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Gossip
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs import run
+from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.one_in import one_in
 from tests.tables import table
 from tests.unit.learning.problems import records
 from tests.unit.learning.problems import scopes as replicates
+
+# Gossip on graphs by hand; the star is the published algorithm.
 
 scopes = partial(replicates, seed=9)
 
@@ -138,8 +146,7 @@ def test_replay_is_the_formula_row_by_row(graph: Any, box: float | None) -> None
 
 def test_owner_1_may_be_judged_on_any_graph() -> None:
     for graph in (Ring(), StarGraph()):
-        made = steps(graph, judged="owner", initial="uniform")
-        state = made.init(scopes(3))
+        state = steps(graph, judged="owner", initial="uniform").init(scopes(3))
         assert np.array_equal(state.central, state.models[:, len(graph.nodes(N)) - N])
 
 
@@ -152,8 +159,7 @@ def test_the_mean_of_all_nodes_does_not_depend_on_the_other_replicates(p: int) -
     together = made.init(scopes(7)).central
     for count in (1, 2, 3, 6):
         assert np.array_equal(made.init(scopes(count)).central, together[:count])
-    alone = made.init(scopes(1))
-    assert together[0] == pytest.approx(alone.models[0].mean(axis=0), rel=1e-14)
+    assert together[0] == pytest.approx(made.init(scopes(1)).models[0].mean(axis=0), rel=1e-14)
 
 
 def test_averaging_alone_keeps_the_mean_and_brings_models_together() -> None:
@@ -177,3 +183,134 @@ def test_both_steps_are_taken_at_the_update_from_one_point() -> None:
     made.update(state, rows)
     assert np.array_equal(state.models[:, 2:], before[:, 2:])
     assert not np.any(state.models[:, :2] == before[:, :2])
+
+
+# Meetings that lose answers: whoever hears averages alone, live as in replay, and is accounted.
+
+NODES = 6
+MEETINGS = SCENES["meetings"]
+BURSTS = {"to_bad": 0.3, "to_good": 0.5}
+OWN = [0.2, 0.9, 0.0, 0.5, 0.3, 0.6]
+LOSSES = pytest.mark.parametrize("loss", [0.4, OWN, BURSTS], ids=["alike", "own", "bursts"])
+
+
+def meeting(loss: Any, learning: str = "replay", judged: str = "owner", **parts: Any) -> Scenario:
+    changed = {
+        "run": MEETINGS["run"] | {"learning": learning},
+        "channel": {"kind": "ideal", "loss": loss},
+        "algorithm": MEETINGS["algorithm"] | {"judged": judged},
+    }
+    return parse(Scenario, {**MEETINGS, **changed, **parts})
+
+
+def traced(loss: Any, replicate: int = 1) -> Trace:
+    return simulate(meeting(loss).network, Streams(5).within("replicate", replicate))
+
+
+def heard(trace: Trace) -> list[list[tuple[int, int]]]:
+    """Return listeners and speakers (from 0) of every meeting, read off the messages' numbers."""
+    rows = {int(row["message"]): row for row in trace.exchanges}
+    ended = [row for row in trace.exchanges if row["outcome"] != ExchangeOutcome.unreleased]
+    found = []
+    for row in ended:
+        if row["message"] % 2 == 1:  # the first of two
+            both = [row, rows[int(row["message"]) + 1]]
+            arrived = [each for each in both if each["outcome"] != ExchangeOutcome.lost]
+            found.append([(int(each["peer"]) - 1, int(each["owner"]) - 1) for each in arrived])
+    return found
+
+
+@LOSSES
+@pytest.mark.parametrize("judged", ["owner", "central"])
+def test_live_is_replay_to_the_bit(loss: Any, judged: str) -> None:
+    live, replayed = (run(meeting(loss, how, judged)) for how in ("live", "replay"))
+    assert any(trace.ended(ExchangeOutcome.lost).sum() > 0 for trace in live.traces)
+    assert live.fingerprints == replayed.fingerprints
+    assert live.learned.models.tobytes() == replayed.learned.models.tobytes()
+
+
+@LOSSES
+def test_without_noise_whoever_hears_takes_the_mean_and_nobody_else(loss: Any) -> None:
+    """A few lines from the formula, over who heard whom."""
+    built = meeting(loss)
+    task, trace = prepare(built, build_dataset(built)).task, traced(loss)
+    silent = AnswerModel(task.reply.gradients, LaplaceNoise(np.zeros(NODES)))
+    path = replay([trace], task.steps, silent, [Streams(1).within("replicate", 1)], 1)
+    zero = np.zeros((NODES, 2))
+    slopes = task.reply.gradients.gradient(np.arange(NODES), zero)
+    own = -0.2 * NODES * (np.array([20, 30, 40, 20, 30, 40]) / 180)[:, None] * slopes
+    nodes, put_in, expected = zero.copy(), set(), [zero[0]]
+    for pairs in heard(trace):
+        new = {node for pair in pairs for node in pair} - put_in
+        nodes[list(new)] = own[list(new)]
+        put_in |= new
+        before = nodes.copy()
+        for listener, speaker in pairs:
+            nodes[listener] = (before[listener] + before[speaker]) / 2
+        if len(pairs) > 0:
+            expected.append(nodes[0].copy())
+    count = trace.n_updates + 1
+    assert np.abs(path.central[:, 0] - np.array(expected)[:count]).max() < 1e-14
+
+
+@LOSSES
+@pytest.mark.parametrize("colluding", [None, (2, 5)])
+def test_what_nodes_learn_is_the_matrix_formula_of_all_that_they_heard(
+    loss: Any, colluding: tuple[int, ...] | None
+) -> None:
+    """The pseudo-inverse of every row that a pool heard; ε does not see what was lost."""
+    built = meeting(loss)
+    problem, trace = prepare(built, build_dataset(built)), traced(loss)
+    multiplier = problem.accountant.multiplier
+    assert multiplier is not None
+    told = NodeObserver(colluding=colluding).squared(multiplier, trace)
+    pool_of_all = {owner - 1 for owner in colluding or ()}
+    for u in range(NODES):
+        for v in sorted(set(range(NODES)) - {u}):
+            pool = ({v} | pool_of_all) - {u}
+            vectors, rows = np.eye(NODES), []
+            for pairs in heard(trace):
+                before = vectors.copy()
+                for listener, speaker in pairs:
+                    if listener in pool and speaker not in pool:
+                        rows.append(before[speaker])
+                    vectors[listener] = (before[listener] + before[speaker]) / 2
+            others = [node for node in range(NODES) if node not in pool]
+            seen = np.array(rows).reshape(-1, NODES)[:, others] * multiplier[others]
+            leverage = np.diag(np.linalg.pinv(seen, rcond=1e-10) @ seen)[others.index(u)]
+            assert told[u, v] == pytest.approx(leverage / multiplier[u] ** 2, abs=1e-8)
+
+
+def test_some_nodes_learn_less_where_answers_are_lost() -> None:
+    """Nobody has heard of owner 2, whose answers are all lost: at no cost to it, but it hears."""
+    built = meeting([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    problem, network = prepare(built, build_dataset(built)), built.network
+    trace = simulate(network, Streams(5).within("replicate", 1))
+    told = NodeObserver().squared(problem.accountant.multiplier, trace)
+    assert np.nanmax(told[1]) == 0
+    assert told[0, 1] > 0
+    assert trace.released.tolist() == [1] * NODES
+
+
+def test_an_observer_hears_one_answer_of_everybody_who_sent() -> None:
+    """Owners 1 and 2 meet often and never hear each other: each has sent one answer even so."""
+    line = {"kind": "edges", "between": [[1, 2], [2, 3], [3, 4], [4, 5], [5, 6]]}
+    lost = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
+    built = meeting(lost, protocol={"kind": "gossip", "graph": line})
+    view = overhear(built.network, prepare(built, build_dataset(built)).task, Streams(5).within(1))
+    assert view.trace.ended(ExchangeOutcome.lost)[0] > 2
+    assert sorted(view.owners.tolist()) == list(range(NODES))
+    assert view.trace.released.tolist() == [1] * NODES
+
+
+def test_other_algorithms_and_losses_are_refused_by_name() -> None:
+    for case in SCENES["meetings_refused"]:
+        with pytest.raises(SpecError) as refused:
+            meeting(0.3, **case["parts"])
+        assert case["line"] in str(refused.value)
+
+
+def test_where_nothing_is_lost_every_number_is_as_without_a_channel() -> None:
+    plain, zero = (run(meeting(loss)) for loss in (0.0, [0.0] * NODES))
+    assert plain.fingerprints == zero.fingerprints
+    assert plain.learned.models.tobytes() == zero.learned.models.tobytes()

@@ -40,8 +40,7 @@ def test_apply_equals_the_scalar_reference(
     algorithm = AsyncGossip(rho=RHO, central_step=central_step, initial=initial)
     steps = algorithm.steps(Setting(SHARE, P, T, SIGMA, theta_max))
     rng = np.random.default_rng(8)
-    replicates = [Streams(1).within("replicate", r) for r in (1, 2)]
-    state = steps.init(replicates)
+    state = steps.init([Streams(1).within("replicate", r) for r in (1, 2)])
     slow = [(state.central[r].tolist(), state.copies[r].tolist()) for r in range(2)]
     touched = [0, 0]
     for _ in range(60):
@@ -78,8 +77,7 @@ def test_initial_values() -> None:
     models = np.concatenate([central[:, None], copies], axis=1)
     assert np.all((models >= 0) & (models < 1))
     assert len(np.unique(models)) == models.size  # every coordinate of every model its own draw
-    fewer = start("uniform", 1)
-    assert np.array_equal(fewer[0][0], central[0])
+    assert np.array_equal(start("uniform", 1)[0][0], central[0])
     drawn = Streams(9).generator("replicate", 2, "initial").random((N + 1, P))
     assert np.array_equal(models[1], drawn)
 
@@ -99,8 +97,7 @@ def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() ->
 def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection() -> None:
     """Else it would depend on the other replicates whether the other coordinate is projected."""
     steps = AsyncGossip(rho=RHO).steps(Setting(SHARE, P, T, SIGMA, 0.4))
-    replicates = [Streams(1).within("replicate", r) for r in (1, 2)]
-    state = steps.init(replicates)
+    state = steps.init([Streams(1).within("replicate", r) for r in (1, 2)])
     points, turn = np.zeros((2, P)), AnswerBatch(np.array([0, 0]))
     points[0] = [np.nan, 5.0, 0.1, -5.0]
     steps.apply(state, turn, points, np.zeros((2, P)))

@@ -7,13 +7,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from asyncdp_sim.core.errors import DataError
-from asyncdp_sim.learning.objectives import (
-    Hinge,
-    LinearObjective,
-    LogisticLoss,
-    Quadratic,
-    Squared,
-)
+from asyncdp_sim.learning.objectives import Hinge, LinearObjective, LogisticLoss, Quadratic, Squared
 from asyncdp_sim.learning.objectives.minimisers import LARGEST_GAP, duality_gap
 from tests.huber import HuberLoss
 from tests.together import together
@@ -202,8 +196,7 @@ def test_points_of_a_curve_are_judged_together():
             return super().above_tangent(step, z, y, slope)
 
     objective = problem(Counting())
-    points = np.random.default_rng(3).normal(size=(200, 4))
-    assert np.all(objective.excess(points) > 0)
+    assert np.all(objective.excess(np.random.default_rng(3).normal(size=(200, 4))) > 0)
     assert calls == [(200, size) for size in SIZES]
 
 

@@ -5,13 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from asyncdp_sim.learning.objectives import (
-    Hinge,
-    LinearKind,
-    LinearRecords,
-    LogisticLoss,
-    Squared,
-)
+from asyncdp_sim.learning.objectives import Hinge, LinearKind, LinearRecords, LogisticLoss, Squared
 from asyncdp_sim.learning.objectives import constants as constants_of
 from asyncdp_sim.learning.objectives.models import LinearObjective
 from asyncdp_sim.learning.recording import largest

@@ -150,8 +150,7 @@ def agreements(graph, monkeypatch, rounds=12):
 
     monkeypatch.setattr(PolarSteps, "_average", watched)
     net = network(graph, updates=2 * rounds)
-    trace = simulate(net, scopes(1)[0])
-    replay([trace], steps_of(net), reply(), scopes(1), 1, "central")
+    replay([simulate(net, scopes(1)[0])], steps_of(net), reply(), scopes(1), 1, "central")
     return {k: (before, after) for k, before, after in seen}
 
 

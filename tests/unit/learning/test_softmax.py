@@ -1,4 +1,4 @@
-"""Multinomial logistic regression: its optimum, its bounds, and labels that are none."""
+"""Multinomial logistic regression: its optimum, bounds and curvature, and labels that are none."""
 
 import numpy as np
 import pytest
@@ -16,6 +16,8 @@ from asyncdp_sim.learning.objectives import (
 from asyncdp_sim.learning.recording import largest
 from tests.unit.learning.problems import records
 from tests.unit.learning.test_record_gradients import of_classes
+
+# Multinomial logistic regression: its optimum, its bounds, and labels that are none.
 
 OPTIMUM = pytest.mark.oracle("optimum of multinomial logistic regression")
 
@@ -53,8 +55,7 @@ def test_the_bound_of_a_domain_is_never_exceeded_and_is_all_but_reached(classes,
     bound = Softmax(regularisation=1.0, classes=classes).gradient_bound(row_norm, 1.0, D, norm)
     here = SoftmaxRecords(x, y, SoftmaxLoss(classes), None, norm)
     assert here.gradient_bound(None) == pytest.approx(bound)
-    thetas = rng.normal(size=(400, (classes - 1) * D)) * 30
-    worst = largest(here, 0, thetas)
+    worst = largest(here, 0, rng.normal(size=(400, (classes - 1) * D)) * 30)
     assert 0.9 * bound < worst <= bound
 
 
@@ -134,3 +135,23 @@ def test_a_record_without_a_label_contributes_nothing():
     assert (loss.slope(z, y)[0] == 0).all()
     assert (loss.value(z, y)[1:] > 0).all()
     assert (np.abs(loss.slope(z, y)[1:]).sum(axis=1) > 0).all()
+
+
+# The bound on softmax's curvature is above the curvature of every model, and is reached.
+
+
+@pytest.mark.parametrize("classes", [3, 4, 6])
+def test_no_model_has_more(classes):
+    """A mutant lived whose bound was a quarter of what it is."""
+    rng = np.random.default_rng(classes)
+    loss, x = SoftmaxLoss(classes), rng.normal(size=(30, 3))
+    y = rng.integers(1, classes + 1, size=30).astype(float)
+    most = 0.0
+    for scale in (0.0, 1.0, 30.0):
+        z = rng.normal(size=(30, classes - 1)) * scale
+        if scale == 30.0:  # two classes share all chances
+            z[:, :2], z[:, 2:] = scale, -scale
+        here, bound = loss.curvatures(x, z, y)
+        assert np.linalg.eigvalsh(bound - here).min() > -1e-9
+        most = max(most, np.linalg.eigvalsh(here).max() / np.linalg.eigvalsh(bound).max())
+    assert most == pytest.approx(1.0, abs=1e-6)

@@ -51,8 +51,7 @@ def replayed(outcome: RunResult) -> np.ndarray:
     """The final models of learning over the recorded traces."""
     task, streams = outcome.problem.task, Streams(outcome.scenario.run.seed)
     scopes = [streams.within("replicate", number) for number in outcome.numbers]
-    path = replay(outcome.traces, task.steps, task.reply, scopes, 1, task.asks)
-    return path.final
+    return replay(outcome.traces, task.steps, task.reply, scopes, 1, task.asks).final
 
 
 @one_in(3, "parts", WAYS.values(), ids=WAYS)
@@ -179,8 +178,7 @@ def test_cells_share_no_traces(tmp_path: Path) -> None:
 
 def test_what_a_worker_is_sent_arrives() -> None:
     task = prepared(scenario(run={"target": 0.1}))
-    again = pickle.loads(pickle.dumps(task))
-    assert again.target.psi == 0.1
+    assert pickle.loads(pickle.dumps(task)).target.psi == 0.1
 
 
 def test_there_is_nothing_to_replay() -> None:

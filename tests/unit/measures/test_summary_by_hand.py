@@ -1,9 +1,4 @@
-"""Every figure of a network's summary, worked out by hand from two small traces.
-
-Times are in whole time units. Owners are three; the first trace is of owners that ask (one wait is
-open at the end, one exchange began anew without a request), in the second the learner broadcasts,
-so that two of its exchanges were read before their owners began to work.
-"""
+"""The summary, energy and balanced accuracy, by hand."""
 
 from dataclasses import asdict
 from math import exp, inf, nan, pi, tan
@@ -13,13 +8,30 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, lists, tuples
 
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.objectives import SoftmaxLoss
 from asyncdp_sim.measures import SHARE, NetworkSummary, Ratio, summarise
+from asyncdp_sim.measures.energy import Energy, LearnerPower, used
+from asyncdp_sim.measures.scores import AUC, BALANCED, scores_of
 from asyncdp_sim.measures.summary import POSITIVE, RANGES, RATIOS
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.clocks import ScriptedClock
+from asyncdp_sim.network.latency import Aggregation
+from asyncdp_sim.network.laws import Constant
+from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.results.columns import summary
 from asyncdp_sim.theory.formulas.arguments import t_quantile
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
-from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS
+from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS, State
 from tests.one_in import one_in
+from tests.tables import table
+
+# Every figure of a network's summary, worked out by hand from two small traces.
+#
+# Times are in whole time units. Owners are three; the first trace is of owners that ask (one wait
+# is open at the end, one exchange began anew without a request), in the second the learner
+# broadcasts, so that two of its exchanges were read before their owners began to work.
 
 UNIT = 10**9
 O = ExchangeOutcome  # noqa: E741
@@ -179,3 +191,116 @@ def test_without_a_shared_channel_nothing_is_said_of_it() -> None:
     assert (said.offered_load, said.delivered_load, said.collision_rate) == (None, None, None)
     assert said.intervals["collision_rate"] is None
     assert said.loss_rate == pytest.approx(0.1)
+
+
+# Joules and bytes of small scripted networks, worked out by hand; powers are powers of two.
+
+ENERGY = Energy(idle=1, listening=2, computing=4, sending=8, receiving=16, offline=0.5)
+BYTES = Energy(
+    idle=0, listening=0, computing=0, sending=0, receiving=0,
+    byte_sent=[1.0, 10.0], byte_received=0.25,
+)  # fmt: skip
+TRAVELS = Latency(query=Constant(value=0.25), answer=Constant(value=0.25))
+
+
+def ran(*ticks, updates=2, **parts):
+    """Return what two owners, or more, used whose clocks tick so."""
+    fields = {
+        "answers_allowed": (9,) * len(ticks),
+        "updates": updates,
+        "clock": ScriptedClock(times=[list(own) for own in ticks]),
+        "compute": Constant(value=0.5),
+        "latency": TRAVELS,
+        "numbers": 3,
+        "occupation": True,
+    }
+    network = Network(**(fields | parts))
+    return simulate(network, Streams(1).within("replicate", 1)), network
+
+
+def times(*ran, energy=ENERGY):
+    """Return, per owner, the times that are not 0 by state."""
+    found = used(*ran[:1], energy, *ran[1:]).times
+    return [{state.name: float(row[state]) for state in State if row[state] != 0} for row in found]
+
+
+CASES = table(__file__, "energy.toml")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_by_hand(case):
+    parts = {key: None if x == "null" else x for key, x in case.get("with", {}).items()}
+    found = ran(*case["ticks"], **parts)
+    assert times(*found) == case["times"]
+    spent = used(found[0], ENERGY, found[1])
+    told = {"joules": spent.joules, "sent": spent.sent, "received": spent.received}
+    if "of_bytes" in case:
+        told["of_bytes"] = used(found[0], BYTES, found[1]).joules
+    for name in told.keys() & case.keys():
+        assert told[name].tolist() == case[name], name
+
+
+def test_the_learner_is_busy_while_an_exchange_is_under_way():
+    trace, network = ran([0.0], [0.5, 1.5])
+    energy = ENERGY.model_copy(update={"learner": LearnerPower(idle=3, busy=5), "seconds": 60.0})
+    assert used(trace, energy, network).learner == 60 * (5 * 2.0 + 3 * 0.5)
+    assert used(trace, energy, network).joules.tolist() == [60 * 9.5] * 2
+    assert used(trace, ENERGY, network).learner is None
+
+
+def test_who_helps_to_open_a_sum_hears_of_it_and_sends():
+    sums = Aggregation(least=2)
+    parts = {"answers_per_update": None, "aggregation": sums, "updates": 1}
+    trace, network = ran([], [], protocol=Rounds(), **parts)
+    work = {"receiving": 0.5, "computing": 0.5, "sending": 0.5}
+    assert times(trace, network) == [work, work]
+    asked, opened = network.opening_bytes
+    spent = used(trace, BYTES, network)
+    assert spent.sent.tolist() == [network.answer_bytes + opened] * 2
+    assert spent.received.tolist() == [network.query_bytes + asked] * 2
+
+
+def test_a_trace_that_tells_nothing_of_it_is_refused():
+    trace, network = ran([0.0], updates=1, occupation=False)
+    with pytest.raises(ValueError, match="what owners were at"):
+        used(trace, ENERGY, network)
+
+
+def test_a_list_has_one_number_per_owner():
+    assert [fault.key for fault in BYTES.faults(3)] == ["energy.byte_sent"]
+    assert BYTES.faults(2) == []
+    with pytest.raises(SpecError, match="idle"):
+        Energy(idle=-1.0, listening=0, computing=0, sending=0, receiving=0)
+
+
+# Balanced accuracy of any number of classes, and AUC of two, beside scikit-learn's.
+
+sklearn = pytest.importorskip("sklearn.metrics")
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5, 9])
+def test_every_class_counts_alike(classes):
+    """A mutant lived that counted the last three classes alone."""
+    rng = np.random.default_rng(classes)
+    chances = np.arange(1.0, classes + 1)
+    drawn = rng.choice(classes, size=400, p=chances / chances.sum())
+    guessed = np.where(rng.random(400) < 0.6, drawn, rng.integers(classes, size=400))
+    if classes == 2:
+        y, z = 2.0 * drawn - 1, 2.0 * guessed - 1
+    else:
+        y = drawn + 1.0
+        z = np.eye(classes)[guessed][:, :-1] * 5 - (guessed == classes - 1)[:, None] * 5.0
+    expected = sklearn.balanced_accuracy_score(drawn, guessed)
+    assert BALANCED.formula(z[None], y)[0] == pytest.approx(expected)
+
+
+def test_softmax_of_two_classes_has_an_auc():
+    """Its score is that of the label −1, so that AUC is that of 1 by the other sign."""
+    rng = np.random.default_rng(3)
+    y = rng.choice([-1.0, 1.0], size=300)
+    z = y + 2 * rng.normal(size=300)
+    assert AUC in scores_of(SoftmaxLoss(2))
+    assert AUC not in scores_of(SoftmaxLoss(3))
+    expected = sklearn.roc_auc_score(y, z)
+    models = np.stack([-z, z])[..., None]  # (2, m, 1)
+    np.testing.assert_allclose(AUC.of(models, y), [expected, 1 - expected])

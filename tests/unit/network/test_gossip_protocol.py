@@ -14,11 +14,7 @@ from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
-from asyncdp_sim.network.clocks import (
-    GammaClock,
-    PoissonClock,
-    ScriptedClock,
-)
+from asyncdp_sim.network.clocks import GammaClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.graphs import (
     Complete,
     EdgeFile,

@@ -1,16 +1,39 @@
-"""The network's own parts: the spec, who is told of what, and what a clock promises."""
+"""The network's parts, its own and from outside: promises, digests, and what does not fit."""
 
+import json
+import random
+from collections.abc import Callable, Iterator
 from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import pytest
 
-from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.kernel import Kernel, Priority, Processor
+from asyncdp_sim.core.specification import Spec, parse
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.network.clocks import DeterministicClock, ScriptedClock
+from asyncdp_sim.network.availability import Availability, Intervals
+from asyncdp_sim.network.channels import Channel
+from asyncdp_sim.network.clocks import Clock, DeterministicClock, ScriptedClock
+from asyncdp_sim.network.graphs import EdgeFile, GossipGraph
+from asyncdp_sim.network.latency import Latency, Payload
+from asyncdp_sim.network.laws import Constant, Exponential, Law
+from asyncdp_sim.network.protocols import Dispatch, Gossip, Protocol
+from asyncdp_sim.network.protocols.dispatch import Known, PolicyKind, ShortestQueue
+from asyncdp_sim.network.topology import GraphFile, Topology
+from asyncdp_sim.theory.predict.all import predicted
+from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.prediction import Unknown
+from tests.conformance.members import examples
+from tests.ordering.scene import Scripted
+from tests.tables import table
+from tests.together import together
+from tests.unit.measures.test_summary_by_hand import ran, times
 
-
-def scope(seed: int = 1, replicate: int = 1) -> Scope:
-    return Streams(seed).within("replicate", replicate)
+# The network's own parts: the spec, who is told of what, and what a clock promises.
 
 
 def no_stream() -> np.random.Generator:
@@ -27,5 +50,322 @@ def test_deterministic_ticks_are_multiples_never_accumulated() -> None:
 
 def test_nobody_ever_ticks() -> None:
     network = Network(answers_allowed=(5,), updates=9, clock=ScriptedClock(times=[[]]))
-    trace = simulate(network, scope(), events=True)
+    trace = simulate(network, Streams(1).within("replicate", 1), events=True)
     assert (trace.end_tick, len(trace.events), len(trace.updates)) == (0, 0, 0)
+
+
+# Networks whose parts do not fit together, or make no sense: refused by name, in one line each.
+
+CASES = table(__file__, "refused.toml")
+
+
+def parsed(fields: dict[str, Any]) -> Network:
+    return parse(Network, {key: None if x == "null" else x for key, x in fields.items()})
+
+
+@together
+@pytest.mark.parametrize("case", CASES["refused"], ids=str)
+def test_it_is_refused_in_a_line(case: dict[str, Any]) -> None:
+    with pytest.raises(SpecError) as refused:
+        parsed(CASES["of"][case["of"]] | case["with"])
+    [fault] = refused.value.faults
+    assert str(fault).startswith(case["said"])
+
+
+@pytest.mark.parametrize("name", ["crowd", "gossip", "rounds", "servers", "three"])
+def test_nothing_is_refused_of_the_networks_themselves(name: str) -> None:
+    parsed(CASES["of"][name])
+
+
+# Files of networks that say what cannot be: each with the lines that are said of it.
+#
+# In ``wrong_files.txt`` a case begins with the section that reads the file, its name, the number of
+# owners and other fields of the section; below ``<<<`` stands what is said.
+
+READERS = {"topology": GraphFile, "availability": Intervals, "graph": EdgeFile}
+_, *FILES_AND_LINES = Path(__file__).with_name("wrong_files.txt").read_text("utf-8").split(">>> ")
+
+
+@pytest.mark.parametrize("case", FILES_AND_LINES, ids=lambda case: case.splitlines()[-1][:60])
+def test_what_is_wrong_with_a_file_is_a_line_each(case: str, tmp_path: Path) -> None:
+    head, text = case.split("\n", 1)
+    section, name, owners, fields = head.split(" ", 3)
+    content, said = text.split("<<<\n")
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    spec = READERS[section](path=str(tmp_path / name)).model_copy(update=json.loads(fields))
+    faults = [str(fault).replace(f"{tmp_path}/", "") for fault in spec.faults(int(owners))]
+    assert faults == said.strip().splitlines()
+
+
+# Networks whose runs end where a model is good enough: who must be asked, and their names.
+
+
+def test_somebody_must_be_asked() -> None:
+    asks = Network(answers_allowed=(2, 2), updates=2, stops=True)
+    with pytest.raises(ValueError, match="depends on the model: such a network needs a learning"):
+        simulate(asks, Streams(1).within("replicate", 1))
+    simulate(asks, Streams(1).within("replicate", 1), learning=Scripted())
+
+
+def test_a_network_that_asks_nobody_keeps_its_name() -> None:
+    plain = Network(answers_allowed=(20, 20), updates=20, compute=Exponential(mean=0.2))
+    stops = plain.model_copy(update={"stops": True})
+    assert plain.digest(1, 2) != stops.digest(1, 2)
+    assert Network(answers_allowed=(2, 2), updates=2).digest(1, 10) == "7930cc71cafcf897"
+
+
+# The network digest changes with every field, and with what files say, not with where they lie.
+#
+# Cells of a sweep share traces under it: a field that it forgets would give one network's traces to
+# another.
+
+PLAIN = Network(answers_allowed=(5, 5, 5), updates=7)
+FAMILIES = {
+    "clock": Clock,
+    "availability": Availability,
+    "channel": Channel,
+    "compute": Law,
+    "protocol": Protocol,
+    "topology": Topology,
+}
+PARTS = {name: examples(union) for name, union in FAMILIES.items()}
+GOSSIP = [Gossip(graph=graph) for graph in examples(GossipGraph)]
+OF_FILES = "path"
+ABSENT = {
+    "retry": examples(Law)[0],
+    "graph": examples(GossipGraph)[0],
+    "policy": ShortestQueue(),
+}
+"""What may stand where a member of a family is absent."""
+
+
+def networks() -> Iterator[Network]:
+    """A network around each example of each family; they need not make sense, only be named."""
+    yield PLAIN
+    yield PLAIN.model_copy(update={"latency": Latency(answer=examples(Law)[0]), "until": 3.0})
+    for name, parts in [*PARTS.items(), ("protocol", GOSSIP)]:
+        for part in parts:
+            yield PLAIN.model_copy(update={name: part})
+
+
+def other(value: Any) -> Any:
+    """Another value in place of this one."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value + 1
+    if value is None:
+        return 1
+    return f"{value}x" if isinstance(value, str) else (*value, 1)
+
+
+def changed(spec: Spec, where: str = "") -> Iterator[tuple[str, Spec]]:
+    """Yield a spec once for each field in it, however deep, with another value there."""
+    for name in type(spec).model_fields:
+        value = getattr(spec, name)
+        if isinstance(value, Spec):
+            for deeper, part in changed(value, f"{where}{name}."):
+                yield deeper, spec.model_copy(update={name: part})
+        elif name not in (OF_FILES, "kind", "topology"):
+            another = ABSENT.get(name) if value is None else None
+            another = other(value) if another is None else another
+            yield f"{where}{name}", spec.model_copy(update={name: another})
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic serializer")
+def test_every_field_of_every_part_counts() -> None:
+    seen = set()
+    for network in networks():
+        before = network.digest(1, 2)
+        for field, another in changed(network):
+            assert another.digest(1, 2) != before, field
+            seen.add(field)
+    plain = {*Network.model_fields} - FAMILIES.keys() - {"latency", "payload"}
+    assert plain | {f"payload.{name}" for name in Payload.model_fields} <= seen
+    assert len(seen) > 60
+
+
+def filed(network: Network, path: str) -> Network:
+    """Return the network with its file at another path."""
+    for name in FAMILIES:
+        part = getattr(network, name)
+        if getattr(part, OF_FILES, None) is not None:
+            return network.model_copy(update={name: part.model_copy(update={OF_FILES: path})})
+    graph = network.protocol.graph.model_copy(update={OF_FILES: path})  # type: ignore[union-attr]
+    protocol = network.protocol.model_copy(update={"graph": graph})
+    return network.model_copy(update={"protocol": protocol})
+
+
+def with_files() -> list[tuple[str, Network]]:
+    found = []
+    for name, parts in [*PARTS.items(), ("protocol", GOSSIP)]:
+        for part in parts:
+            holder = getattr(part, "graph", part)
+            if getattr(holder, OF_FILES, None) is not None:
+                found.append((holder.path, PLAIN.model_copy(update={name: part})))
+    return found
+
+
+FILED = with_files()
+
+
+@pytest.mark.parametrize(("path", "network"), FILED, ids=[Path(path).name for path, _ in FILED])
+def test_a_file_counts_by_what_it_says(path: str, network: Network, tmp_path: Path) -> None:
+    moved = tmp_path / f"moved{Path(path).suffix}"
+    moved.write_bytes(Path(path).read_bytes())
+    assert filed(network, str(moved)).digest(1, 2) == network.digest(1, 2)
+    edited = tmp_path / f"edited{Path(path).suffix}"
+    edited.write_bytes(Path(path).read_bytes() + b"\n")
+    assert filed(network, str(edited)).digest(1, 2) != network.digest(1, 2)
+
+
+def test_each_kind_of_file_is_among_them() -> None:
+    kinds: list[Callable[[Network], object]] = [
+        lambda n: n.availability,
+        lambda n: n.compute,
+        lambda n: n.topology,
+        lambda n: getattr(n.protocol, "graph", None),
+    ]
+    for part in kinds:
+        assert any(getattr(part(network), OF_FILES, None) is not None for _, network in FILED)
+
+
+# Policies from outside: what they are told, what they may answer, what is known of them.
+
+TOLD: list[Known] = []
+
+
+class Told(PolicyKind):
+    """Asks the last owner that is free, and keeps what it was told."""
+
+    kind: Literal["told"] = "told"
+
+    def choose(self, known, draws):  # noqa: ARG002
+        TOLD.append(known)
+        return known.free[-1]
+
+    def describe(self) -> str:
+        return "that are last"
+
+
+class Says(Told):
+    """Answers what it is set to."""
+
+    kind: Literal["says"] = "says"
+    answer: Any = 1
+
+    def choose(self, known, draws):  # noqa: ARG002
+        return self.answer
+
+
+def network(policy: PolicyKind, tasks: int = 2, allowed: int = 2) -> Network:
+    protocol = Dispatch(tasks=tasks, policy=policy)
+    compute = (Constant(value=1.0), Constant(value=2.0))
+    return Network(answers_allowed=(allowed,) * 2, updates=4, compute=compute, protocol=protocol)
+
+
+def test_it_is_told_what_the_learner_knows():
+    TOLD.clear()
+    trace = simulate(network(Told()), Streams(1).within("replicate", 1))
+    assert [
+        Known(0, 0, (0, 0), (0, 0), (1, 2)),
+        Known(0, 0, (0, 1), (0, 0), (1, 2)),
+        # owner 2 may answer twice: at 2 and at 4 it has, and what is next is owner 1's
+        Known(1, 2, (0, 1), (0, 1), (1,)),
+        Known(2, 1, (0, 1), (1, 1), (1,)),
+    ] == TOLD
+    assert trace.updates["owner"].tolist() == [2, 1, 2, 1]
+
+
+@pytest.mark.parametrize("answer", [0, 3, "1", None, [1], 1.5])
+def test_an_owner_that_may_not_be_asked_is_refused_in_words(answer):
+    with pytest.raises(SpecError) as error:
+        simulate(network(Says(answer=answer)), Streams(1).within("replicate", 1))
+    [line] = error.value.lines()
+    assert line.startswith(f"protocol.policy: given {answer!r} by says; allowed is an owner that")
+
+
+def test_an_owner_whose_budget_is_promised_is_refused():
+    with pytest.raises(SpecError, match="given 1 by says; allowed is an owner that may be asked"):
+        simulate(network(Says(answer=1), tasks=3), Streams(1).within("replicate", 1))
+
+
+def test_nothing_is_predicted_of_whom_it_asks():
+    net = network(ShortestQueue(), allowed=99)
+    found = predicted(net, "throughput")
+    assert isinstance(found, Unknown)
+    assert "policy shortest-queue chooses which owners to ask" in found.reason
+    assert isinstance(shares(net), Unknown)
+
+
+# A shared processor, against one that goes from job to job tick by tick.
+
+
+def ends(jobs):
+    """Return when each job (arrival, ticks) ends."""
+    kernel, found = Kernel(), {}
+    processor = Processor(kernel)
+
+    def job(number, tick, ticks):
+        yield tick, Priority.QUERY_ARRIVES
+        yield from processor.work(ticks)
+        found[number] = kernel.tick
+
+    for number, each in enumerate(jobs):
+        kernel.start(job(number, *each))
+    kernel.run_before()
+    return [found[number] for number in range(len(jobs))]
+
+
+def one_tick_after_another(jobs):
+    """Return the same, by a tick of work at a time."""
+    found, line, place, tick = [tick for tick, _ in jobs], [], 0, 0
+    left = [ticks for _, ticks in jobs]
+    while any(left):
+        place = 0 if place >= len(line) else place  # who comes now has its first tick last
+        line += [n for n, (came, ticks) in enumerate(jobs) if came == tick and ticks > 0]
+        tick += 1
+        if len(line) == 0:
+            continue
+        number = line[place]
+        left[number] -= 1
+        if left[number] == 0:
+            found[number] = tick
+            line.remove(number)
+        else:
+            place += 1
+    return found
+
+
+def drawn(seed, count=12):
+    numbers = random.Random(seed)
+    return [(numbers.randrange(40), numbers.randrange(9)) for _ in range(count)]
+
+
+def test_it_goes_from_job_to_job_tick_by_tick():
+    for seed in range(300):
+        jobs = sorted(drawn(seed))
+        assert ends(jobs) == one_tick_after_another(jobs)
+
+
+def test_no_work_is_lost_or_made():
+    """While there is any, each tick of time does one of work."""
+    for seed in range(300):
+        jobs = sorted((tick // 4, ticks * 10**9 + 7) for tick, ticks in drawn(seed))
+        assert max(ends(jobs)) - jobs[0][0] == sum(ticks for _, ticks in jobs)
+
+
+def test_jobs_that_come_together_share_its_speed():
+    assert ends([(0, 1000)] * 4) == [3997, 3998, 3999, 4000]
+    assert ends([(0, 1000), (500, 1000)]) == [1499, 2000]
+    assert ends([(5, 0), (5, 3)]) == [5, 8]
+
+
+def test_an_owner_computes_while_it_has_any_task():
+    protocol = Dispatch(tasks=2, queue="shared")
+    found = ran([], updates=2, compute=Constant(value=0.5), protocol=protocol)
+    # queries until .25; two tasks at half of its speed until 1.25, a tick apart; answers until 1.5
+    tick = 1e-9  # in which it sends one answer and computes the other
+    assert times(*found) == [
+        {"receiving": 0.25, "computing": 1.0 - tick, "sending": pytest.approx(0.25 + tick, abs=0)}
+    ]

@@ -1,4 +1,4 @@
-"""Rounds: who is asked, when a run ends, what is refused, and what theory says."""
+"""Rounds and updates of several answers: who is asked, when a run ends, and what theory says."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,21 +9,27 @@ import pytest
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.measures import summarise
+from asyncdp_sim.measures import gaps, shares, summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
 from asyncdp_sim.network.channels import Aloha, Ideal
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.protocols import Rounds, learner_initiated
+from asyncdp_sim.network.protocols import Protocol, Push, Request, Rounds, learner_initiated
 from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.staleness import staleness_law
+from asyncdp_sim.theory.predict.update_order import gap_law
+from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
-from asyncdp_sim.trace.spans import EXCHANGE, spans
+from asyncdp_sim.trace.spans import EXCHANGE, LOCK, spans
 from tests.ordering.scene import joins
 from tests.together import together
+
+# Rounds: who is asked, when a run ends, what is refused, and what theory says.
 
 SLOW = Exponential(mean=0.5)
 
@@ -132,8 +138,7 @@ def test_links_that_fail_delay_rounds_and_stop_none() -> None:
     trace = traced(topology=Star(latency=0.05, failures=failures), compute=SLOW)
     assert trace.ending is Ending.updates
     assert len(trace.updates) == 36  # nobody is ever left out
-    plain = traced(topology=Star(latency=0.05), compute=SLOW)
-    assert trace.end_tick > plain.end_tick
+    assert trace.end_tick > traced(topology=Star(latency=0.05), compute=SLOW).end_tick
 
 
 def test_who_does_not_listen_is_left_out() -> None:
@@ -159,8 +164,7 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
 ) -> None:
     """Empty rounds count in a row: others between them begin the count anew."""
     monkeypatch.setattr(learner_initiated, "_EMPTY", 12)
-    alone = {"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)}
-    trace = traced(**alone)
+    trace = traced(**{"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)})
     assert trace.ending is Ending.updates
     assert trace.ended(ExchangeOutcome.lost).sum() > 12
 
@@ -168,10 +172,8 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
 def test_a_fresh_answer_is_to_the_same_model() -> None:
     """Whose model was read goes with the query, however often it is answered."""
     kernel = Kernel()
-    recorder = Recorder(2, kernel)
-    learner = Learner(kernel, recorder, 5, (3, 3))
-    first = learner.read(2, learner.begin(2), 0, 7)
-    assert learner.repeat(first).peer == 7
+    learner = Learner(kernel, Recorder(2, kernel), 5, (3, 3))
+    assert learner.repeat(learner.read(2, learner.begin(2), 0, 7)).peer == 7
 
 
 def test_the_tables_contradict_an_update_of_nothing() -> None:
@@ -238,3 +240,100 @@ def test_a_deadline_as_long_as_the_quickest_answer_is_not_hopeless() -> None:
     trace = traced(0.5, compute=(Constant(value=0.5), Constant(value=0.6), Constant(value=9.0)))
     assert set(trace.updates["owner"].tolist()) == {1}
     assert trace.n_updates == 12
+
+
+# Updates of several answers: measures, predictions, digests and spans.
+
+
+def of_buffers(protocol: Protocol, per_update: int, updates: int = 30) -> Network:
+    return Network(
+        answers_allowed=(200,) * 3,
+        updates=updates,
+        answers_per_update=per_update,
+        latency=Latency(answer=Exponential(mean=0.4)),
+        protocol=protocol,
+    )
+
+
+def traced_buffers(protocol: Protocol, per_update: int, updates: int = 30) -> Trace:
+    scope = Streams(7).within("replicate", 1)
+    return simulate(of_buffers(protocol, per_update, updates), scope, events=True)
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return traced_buffers(Push(own_tick="overlap"), 4)
+
+
+def test_measures_count_updates_not_answers(trace: Trace) -> None:
+    assert (trace.n_updates, len(trace.updates)) == (30, 120)
+    ticks = trace.updates["tick"][3::4]
+    assert trace.update_ticks.tolist() == ticks.tolist()
+    assert trace.end_tick == ticks[-1]
+    assert np.allclose(np.cumsum(gaps(trace)), ticks / 1e9, rtol=0, atol=1e-12)
+    owners = trace.updates["owner"].tolist()
+    assert updates_until_all(trace) == max(owners.index(i) for i in (1, 2, 3)) // 4 + 1
+    assert shares(trace).tolist() == [owners.count(i) / 120 for i in (1, 2, 3)]
+    said = summarise([trace])
+    assert (said.updates, said.p_repeat) == (30, None)
+    assert said.throughput == pytest.approx(30 / (trace.end_tick / 1e9))
+    assert said.mean_staleness == trace.updates["staleness"].mean() > 0
+
+
+@pytest.mark.parametrize("protocol", [Request(), Request(busy="queue")], ids=["refuse", "queue"])
+def test_under_a_lock_no_answer_of_a_buffer_is_stale(protocol: Protocol) -> None:
+    found = traced_buffers(protocol, 4)
+    assert found.n_updates == 30
+    assert not found.updates["staleness"].any()
+
+
+@pytest.mark.parametrize("protocol", [Request(), Push()], ids=["request", "push"])
+def test_theory_predicts_no_throughput_and_says_why(protocol: Protocol) -> None:
+    reason = "an update takes 4 answers"
+    found = {each.quantity: each for each in predict(of_buffers(protocol, 4))}
+    for quantity in ("throughput", "p_repeat", "updates_until_all"):
+        assert (found[quantity].value, found[quantity].reason) == (None, reason)
+    locked = isinstance(protocol, Request)
+    stale = found["mean_staleness"]
+    assert (stale.value, stale.reason) == ((0.0, "") if locked else (None, reason))
+    assert gap_law(of_buffers(protocol, 4)) == Unknown(reason)
+    assert isinstance(staleness_law(of_buffers(protocol, 4)), Unknown) is not locked
+    same = {each.quantity: each for each in predict(of_buffers(protocol, 1))}
+    assert same.keys() == found.keys()
+    for quantity in set(found) - {"throughput", "p_repeat", "updates_until_all", "mean_staleness"}:
+        assert found[quantity] == same[quantity]
+
+
+def test_budgets_are_counted_in_answers() -> None:
+    """200 answers outlast 30 updates of 4 (120), and not 60 of them, if one owner sent all."""
+    assert facts_of(of_buffers(Request(), 4)).spent() == ""
+    assert facts_of(of_buffers(Request(), 1, 200)).spent() == ""
+    assert "a budget of 200 answers" in facts_of(of_buffers(Request(), 4, 200)).spent()
+
+
+def test_the_name_of_a_network_without_a_buffer_is_as_before() -> None:
+    """Pinned: stored traces are found by it."""
+    assert of_buffers(Push(), 1).digest(1, 2) == "51569996440eb89c"
+    assert len({of_buffers(Push(), per_update).digest(1, 2) for per_update in (1, 2, 3)}) == 3
+
+
+def test_a_served_exchange_ends_as_its_answer_arrives() -> None:
+    found = traced_buffers(Request(), 4)
+    lasting = spans(found.events, found.end_tick)
+    end = dict(found.exchanges[["message", "end_tick"]].tolist())
+    for name in (LOCK, EXCHANGE):
+        own = [span for span in lasting if span.name == name]
+        assert len(own) == len(found.exchanges) == 120
+        assert all(span.end == end[span.message] for span in own)
+        kinds = [span.ending for span in sorted(own, key=lambda span: span.end)]
+        update, arrival = EventKind.update_applied, EventKind.answer_delivered
+        assert kinds == [arrival, arrival, arrival, update] * 30
+
+
+def test_a_spent_run_leaves_a_part_of_a_buffer() -> None:
+    """Three owners with 3 answers each fill two buffers of 4; the ninth answer waits for ever."""
+    spare = of_buffers(Push(), 4).model_copy(update={"answers_allowed": (3, 3, 3)})
+    found = simulate(spare, Streams(7).within("replicate", 1))
+    assert (found.n_updates, int(found.ended(ExchangeOutcome.buffered).sum())) == (2, 1)
+    assert found.ending.name == "spent"
+    assert found.released.tolist() == [3, 3, 3]

@@ -9,11 +9,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, learner, simulate
 from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff, Outages
 from asyncdp_sim.network.channels import Csma, Ideal
-from asyncdp_sim.network.clocks import (
-    DeterministicClock,
-    PoissonClock,
-    ScriptedClock,
-)
+from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, dispatch
 from asyncdp_sim.runs import run

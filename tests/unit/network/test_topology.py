@@ -272,8 +272,7 @@ def test_the_number_of_a_graph_decides_it(spec):
     again = parse(Topology, spec.model_dump())
     assert edges(spec.build(20)) == edges(again.build(20))
     assert spec.distances(20) == again.distances(20)
-    other = spec.model_copy(update={"graph": 2})
-    assert edges(other.build(20)) != edges(spec.build(20))
+    assert edges(spec.model_copy(update={"graph": 2}).build(20)) != edges(spec.build(20))
     assert spec.distances(5) == spec.model_copy().distances(5)
     assert set(spec.build(20)) == set(range(21))
     assert min(edges(spec.build(20)).values()) >= 0
@@ -308,8 +307,7 @@ def test_waxman_links_are_as_likely_as_the_formula_says():
     """z-test, |z| < 4 (fixed seeds), over 300 graphs of 10 nodes: links minus Σ β exp(−d/(αL))."""
     surplus, variance = 0.0, 0.0
     for number in range(1, 301):
-        spec = Waxman(alpha=0.3, beta=0.8, latency_per_distance=2.0, graph=number)
-        graph = spec.build(9)
+        graph = Waxman(alpha=0.3, beta=0.8, latency_per_distance=2.0, graph=number).build(9)
         places = graph.nodes(data="pos")
         apart = {
             (a, b): dist(places[a], places[b]) for a, b in itertools.combinations(range(10), 2)

@@ -1,4 +1,4 @@
-"""ε in words: trade-off curves of answers, and tests that reach them and never cross them."""
+"""Attackers: likelihoods of answers, trade-off curves, and tests that never cross them."""
 
 from dataclasses import replace
 from math import exp, inf, sqrt
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.optimize import linprog
 from scipy.stats import norm
 
 from asyncdp_sim.audits import audit
@@ -17,6 +19,12 @@ from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
 from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
+from asyncdp_sim.privacy.mechanisms import (
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    LaplaceNoise,
+    NoNoise,
+)
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.runs.account import owner_columns
@@ -26,6 +34,8 @@ from asyncdp_sim.sentences.result import figures
 from tests.one_in import one_in
 from tests.reproducibility.runs import scenario
 from tests.verification.test_audit_faults import SCENE
+
+# ε in words: trade-off curves of answers, and tests that reach them and never cross them.
 
 PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "accountants.md"
 DELTA = 1e-6
@@ -227,3 +237,96 @@ def test_a_claims_curve() -> None:
     assert Claim(1.0, 0.1).most_true(0.0) == 0.1
     assert Claim(inf).most_true(0.01) == 1
     assert Claim(1.0).most_true(1.0) == 1
+
+
+# The attacker's curve under (ε, δ), beside the largest power that the two inequalities allow.
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 3.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-3, 0.2, 0.6])
+@pytest.mark.parametrize("f", [0.01, 0.3, 0.55, 0.9, 0.999])
+def test_it_is_the_largest_power(epsilon, delta, f):
+    """A mutant lived without δ, or without 0, in 1 − e^−ε max(1 − f − δ, 0).
+
+    t ≤ e^ε f + δ, and of the complement 1 − f ≤ e^ε (1 − t) + δ; 0 ≤ t ≤ 1.
+    """
+    grow = np.exp(epsilon)
+    found = linprog([-1.0], A_ub=[[1.0], [grow]], b_ub=[grow * f + delta, grow + delta - (1 - f)])
+    expected = min(found.x[0], 1.0)
+    assert float(of_pure(np.array(epsilon), delta, f).power) == pytest.approx(expected, abs=1e-9)
+
+
+# Likelihood of an answer under every mechanism: scipy's laws, and sums over answers.
+
+P, SCALE, GRID = 4, 2.5, 0.5
+MIXED = np.array([SCALE, 0.3])
+FIRST = np.zeros(3, dtype=np.int64)
+
+
+def densities(name, answers, gradient, scale):
+    """ln p of independent coordinates by scipy's laws."""
+    residual = answers - gradient
+    if name == "laplace":
+        return stats.laplace.logpdf(residual, scale=scale).sum(axis=1)
+    if name == "gaussian":
+        return stats.norm.logpdf(residual, scale=scale).sum(axis=1)
+    steps = np.rint(answers / GRID) - np.rint(gradient / GRID)
+    return stats.dlaplace.logpmf(steps, GRID / scale).sum(axis=1)
+
+
+def of_both(name):
+    if name == "discrete":
+        return DiscreteLaplaceNoise(MIXED, np.full(2, GRID))
+    return {"laplace": LaplaceNoise, "gaussian": GaussianNoise}[name](MIXED)
+
+
+@pytest.mark.parametrize("name", ["laplace", "gaussian", "discrete"])
+def test_likelihoods_are_those_of_the_law(name):
+    rng, found = np.random.default_rng(68), of_both(name)
+    owners, gradients = np.tile([0, 1], 200), rng.normal(size=(400, P)) * 3
+    answers = found.add_noise(owners, gradients.copy(), found.rows(rng, 400, P))
+    told = found.log_likelihood(owners, gradients, answers)
+    for owner in (0, 1):
+        mine = owners == owner
+        expected = densities(name, answers[mine], gradients[mine], MIXED[owner])
+        assert told[mine] == pytest.approx(expected, rel=1e-11)
+
+
+def test_one_draw_on_all_coordinates_is_likely_on_a_line_only():
+    found = LaplaceNoise(np.array([SCALE]), "scalar-as-published")
+    gradients = np.array([[0.1, 2.0, -3.0]] * 3)
+    answers = found.add_noise(
+        FIRST[:1], gradients[:1].copy(), found.rows(np.random.default_rng(1), 1, 3)
+    )
+    beside = answers + np.array([[0, 0, 1e-3]])
+    tried = np.concatenate([answers, beside, gradients[:1]])
+    told = found.log_likelihood(FIRST[:3], gradients, tried)
+    shift = answers[0, 0] - 0.1
+    assert told[0] == pytest.approx(-abs(shift) / SCALE - np.log(2 * SCALE), rel=1e-9)
+    assert told[1] == -np.inf
+    assert told[2] == pytest.approx(-np.log(2 * SCALE))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        LaplaceNoise(np.zeros(1)),
+        LaplaceNoise(np.zeros(1), "scalar-as-published"),
+        GaussianNoise(np.zeros(1)),
+        NoNoise(np.zeros(1)),
+        DiscreteLaplaceNoise(np.zeros(1), np.array([0.25])),
+    ],
+    ids=lambda found: f"{type(found).__name__} {getattr(found, 'shape', '')}",
+)
+def test_an_exact_answer_is_certain(found):
+    gradients = np.array([[0.25, -1.5], [0.25, -1.5], [0.0, 0.0]])
+    answers = np.array([[0.25, -1.5], [0.25, -1.25], [0.0, 0.0]])
+    assert found.log_likelihood(FIRST[:3], gradients, answers).tolist() == [0, -np.inf, 0]
+
+
+def test_an_answer_off_the_grid_cannot_be():
+    found = DiscreteLaplaceNoise(MIXED, np.full(2, GRID))
+    answers = np.array([[0.5, 1.0], [0.5, 1.1]])
+    told = found.log_likelihood(FIRST[:2], np.zeros((2, 2)), answers)
+    assert np.isfinite(told[0])
+    assert told[1] == -np.inf

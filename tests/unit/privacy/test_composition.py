@@ -1,9 +1,4 @@
-"""The cost of answers together is never below what is true, and hardly above it, at any δ.
-
-The truth is worked out in forty digits: of randomised response by its binomial law, of one and of
-two Gaussian answers over samples by their densities. Of many of those it is bounded from below, by
-the event that one of them is large.
-"""
+"""The cost of answers together, in both ways to compute it: never below what is true."""
 
 import time
 from dataclasses import replace
@@ -16,12 +11,18 @@ import mpmath
 import numpy as np
 import pytest
 
+from asyncdp_sim.audits import recomposed
+from asyncdp_sim.audits.claims import owed
+from asyncdp_sim.audits.neighbours import neighbours
+from asyncdp_sim.audits.per_answer import noise_composes
+from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy.accountants import composition
 from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import (
     Composition,
+    PairOf,
     answers_of,
     charge_of,
     fine_step,
@@ -36,11 +37,18 @@ from asyncdp_sim.privacy.accountants.pairs import (
     SampledGaussianPair,
     sampled_gaussian,
 )
+from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load
 from tests.one_in import one_in
 from tests.verification.optimism import forgotten
 from tests.verification.pure_law import delta_of as pure_delta
 from tests.verification.test_audit_faults import SCENE
+
+# The cost of answers together is never below what is true, and hardly above it, at any δ.
+#
+# The truth is worked out in forty digits: of randomised response by its binomial law, of one and
+# of two Gaussian answers over samples by their densities. Of many of those it is bounded from
+# below, by the event that one of them is large.
 
 COMPOSED = pytest.mark.oracle("joint ε of pure answers, by privacy loss distributions")
 OVER_SAMPLES = pytest.mark.oracle("ε of answers over samples of records, and their variance")
@@ -137,8 +145,7 @@ def two_sampled_delta(epsilon: float, pair: SampledGaussianPair) -> Any:
         return law * sampled_delta(epsilon - mpmath.log(law / other), pair)
 
     reach = mpmath.sqrt(-2 * mpmath.log(sampled_delta(epsilon, pair)))
-    ends = [-reach - m, -m, 0, m, reach / 2, reach + m]
-    return mpmath.quad(rest, ends, maxdegree=7)
+    return mpmath.quad(rest, [-reach - m, -m, 0, m, reach / 2, reach + m], maxdegree=7)
 
 
 ONE = [
@@ -162,8 +169,7 @@ def test_an_answer_over_a_sample_costs_what_its_law_says(mu: float, q: float, de
 def test_two_answers_over_samples_cost_what_their_laws_say() -> None:
     for mu, q, delta in ((1.0, 0.1, 1e-6), (2.0, 1e-2, 1e-20)):
         pair = SampledGaussianPair(mu, q)
-        found = of(pair, 2, delta)
-        epsilon = found.epsilon(delta)
+        epsilon = of(pair, 2, delta).epsilon(delta)
         with mpmath.workdps(20):
             assert two_sampled_delta(epsilon, pair) <= delta
             assert two_sampled_delta(epsilon * (1 - 1e-4), pair) > delta
@@ -206,8 +212,7 @@ def test_many_answers_of_which_one_gives_a_record_away(
 @OVER_SAMPLES
 def test_samples_of_all_records_have_the_exact_gaussian_curve() -> None:
     for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**5, 1e-3)):
-        found = of(SampledGaussianPair(mu, 1 - 2.0**-53), answers, delta)
-        epsilon = found.epsilon(delta)
+        epsilon = of(SampledGaussianPair(mu, 1 - 2.0**-53), answers, delta).epsilon(delta)
         assert delta_of(epsilon, mu * answers**0.5) <= delta * (1 + 1e-9)
         assert delta_of(epsilon * (1 - 1e-4), mu * answers**0.5) > delta
 
@@ -373,3 +378,74 @@ def test_renyi_privacy_is_never_better() -> None:
             bounds.append(answers * renyi + more / (alpha - 1))
         found = of(SampledGaussianPair(mu, q), answers, delta).epsilon(delta)
         assert found <= min(bounds) * (1 + 1e-4)
+
+
+# The second way of audits to compose answers: never above what is true, and hardly below it.
+
+PURE: list[tuple[PairOf, Law]] = [(LaplacePair, laplace), (GenericPair, response)]
+CASES = [
+    *((*kinds, charge, answers, delta)
+      for kinds in PURE
+      for charge, answers, delta in ((0.1, 10, 1e-6), (5.0, 3, 1e-9), (5.0, 100, 1e-250),
+                                     (0.01, 10**4, 1e-12), (1e-3, 10**5, 1e-6), (1.0, 2, 0.1))),
+    *((sampled_gaussian(q), Sampled(q), mu, answers, delta)
+      for q, mu, answers, delta in ((0.1, 1.0, 1, 1e-6), (0.01, 0.5, 1000, 1e-6),
+                                    (0.95, 0.2, 10**4, 1e-9), (1e-5, 4.0, 10**5, 1e-12),
+                                    (1e-3, 0.5, 10**5, 1e-6), (0.5, 2.0, 10, 1e-40))),
+]  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "law", "charge", "answers", "delta"), CASES)
+def test_answers_cost_at_least_as_much_as_an_audit_says_and_at_most_a_thousandth_more(
+    kind: PairOf, law: Law, charge: float, answers: int, delta: float
+) -> None:
+    least = recomposed.epsilon_of(law, (charge,), delta, answers)
+    most = together(((kind(charge), answers),), delta).epsilon(delta)
+    assert most * (1 - 1e-3) <= least <= most
+    if kind is GenericPair:
+        assert pure_delta(least, charge, answers, laplace=False) >= delta
+
+
+def test_samples_of_all_records_are_not_above_the_exact_gaussian_curve() -> None:
+    for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**4, 1e-3)):
+        least = recomposed.epsilon_of(Sampled(1 - 2.0**-53), (mu,), delta, answers)
+        assert delta_of(least, mu * answers**0.5) >= delta * (1 - 1e-9)
+        assert delta_of(least * (1 + 1e-3), mu * answers**0.5) < delta
+
+
+@one_in(2, ("kind", "law"), PURE, ids=["laplace", "any"])
+@pytest.mark.parametrize(
+    ("shape", "close"),
+    [
+        pytest.param(1.1 ** np.arange(12.0), 1e-3, id="12"),
+        pytest.param(np.arange(1, 301.0), 2e-2, id="300", marks=pytest.mark.long),
+    ],
+)
+def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(
+    kind: PairOf, law: Law, shape: np.ndarray, close: float
+) -> None:
+    relative = tuple((shape / shape.mean()).tolist())
+    charge = charge_of(kind, 1.0, 1e-6, len(shape), relative)
+    most = together(unlike(kind, charge, relative), 1e-6).epsilon(1e-6)
+    least = recomposed.epsilon_of(law, tuple(charge * each for each in relative), 1e-6)
+    assert most * (1 - close) <= least <= most
+
+
+@one_in(
+    2,
+    "settings",
+    [(), ("privacy.mechanism=gaussian", "privacy.sampling=0.5")],
+    ids=["pure", "sampled"],
+)
+def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
+    settings: tuple[str, ...],
+) -> None:
+    composed = ("privacy.accountant=pld", "privacy.delta=1e-6", "privacy.budget.answers=100")
+    scenario = load(SCENE, (*composed, "run.updates=100", *settings))[0]
+    divisors = scenario.privacy.divisors(build_dataset(scenario).records)
+    sound = owed(scenario)
+    less = tuple(replace(claim, whole=claim.whole * (1 - 5e-4)) for claim in sound)
+    for claims, exceeded in ((sound, False), (less, True)):
+        [fact] = noise_composes(scenario, neighbours(scenario).first, divisors, claims)
+        assert fact.exceeded is exceeded

@@ -178,8 +178,7 @@ def test_gains_that_were_changed_are_told(found, tmp_path):
 def test_every_model_is_judged(tmp_path, model, target, score):
     names = {"long": '["no", "yes"]', "size": '["low", "middle", "tall"]'}.get(target)
     classes = f'columns = {{ {target} = {{ kind = "classes", values = {names} }} }}'
-    scenario = scenario_of(tmp_path, model, target, "" if names is None else classes)
-    found = ad.run(scenario)
+    found = ad.run(scenario_of(tmp_path, model, target, "" if names is None else classes))
     assert found.manifest["score"] == score
     assert np.isfinite(found.gains["gain"]).all()
     assert (found.gains["adapted"] < 2 * found.gains["guessing"]).all()

@@ -59,8 +59,7 @@ def test_a_triangular_factor_stands_for_the_rows():
         assert judge.features.shape == (5, 4)
         expected = [np.mean((y - x @ model) ** 2) for model in models]
         assert np.allclose(judge.mean_loss(models), expected, rtol=1e-12, atol=1e-28)
-    few = HeldOut.from_rows(x[:3], exact[:3], SQUARED)
-    assert few.features.shape == (3, 4)
+    assert HeldOut.from_rows(x[:3], exact[:3], SQUARED).features.shape == (3, 4)
     assert np.isnan(HeldOut.from_rows(x[:0], exact[:0], SQUARED).mean_loss(models)).all()
 
 
@@ -205,8 +204,7 @@ def test_live_is_replay(changes, tmp_path):
 
 def test_where_nothing_is_asked_for_nothing_is_added(tmp_path):
     written(scenario(), tmp_path / "plain")
-    asked = written(scenario(run__split=True), tmp_path / "split")
-    assert tables(tmp_path / "plain") == asked
+    assert tables(tmp_path / "plain") == written(scenario(run__split=True), tmp_path / "split")
     added = ("held_out", "alone", "profits", "psi_split")
     plain = read_manifest(tmp_path / "plain")["summary"]
     assert [key for key in plain if key.startswith(added)] == []

@@ -157,8 +157,7 @@ def test_every_column_of_every_table(two):
             values[row] = [1] if pa.types.is_list(kind) else other(values[row])
             if pa.types.is_boolean(kind) or pa.types.is_string(kind):
                 values[row] = bool(values[row]) if pa.types.is_boolean(kind) else f"{values[row]}"
-            changed = pa.array(values, kind).cast(field.type)
-            again = table.set_column(place, field, changed)
+            again = table.set_column(place, field, pa.array(values, kind).cast(field.type))
             sink = pa.BufferOutputStream()
             pq.write_table(again, sink, compression="zstd")
             with edited(file, sink.getvalue().to_pybytes()):

@@ -1,4 +1,4 @@
-"""Scores of predictions: by hand, of rows without a target, of models that diverged."""
+"""Scores of predictions, by hand, and runs whose models diverged."""
 
 from itertools import product
 
@@ -25,9 +25,16 @@ from asyncdp_sim.measures.scores import (
     SCORES,
     scores_of,
 )
+from asyncdp_sim.runs import run, write
 from asyncdp_sim.runs.scored import HeldOut
+from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.sentences.result import result_lines
 from tests.huber import HuberLoss
 from tests.one_in import one_in
+from tests.tables import table
+from tests.unit.scenario.test_taking_part import naming
+
+# Scores of predictions: by hand, of rows without a target, of models that diverged.
 
 Z, Y = np.array([2.0, -1.0, 0.0, 0.5]), np.array([1.0, 1.0, -1.0, -1.0])
 
@@ -122,3 +129,32 @@ def test_rows_without_a_target_count_in_no_score():
     model = np.array([[2.0]])
     assert judge.scored(model)[RMSE] == pytest.approx([np.sqrt((1 + 9) / 2)])
     assert judge.mean_loss(model) == pytest.approx([5.0])
+
+
+# Runs whose models overflow: ψ is infinite, in every table and word, and nothing warns.
+
+STEPS = table(__file__, "ways.toml")["diverging"]
+MORE = {"run": {"updates": 60, "alone": True}, "data": {"held_out": 0.2}, "owners": {"records": 20}}
+
+
+@one_in(2, "learning", ["replay", "live"])
+@one_in(2, "bound", ["clip", "declared"])
+@pytest.mark.parametrize("parts", STEPS.values(), ids=STEPS)
+def test_a_run_that_diverges_is_told_as_such(parts, bound, learning, tmp_path):
+    trusted = {"privacy": {"sensitivity": {"kind": bound, "bound": 1.0}}}
+    raw = naming(3, MORE, {"run": {"learning": learning}}, trusted, parts)
+    found = run(parse(Scenario, raw))
+    final = found.learned.curve["relative_fitness"][-1]
+    assert np.isnan(final) or final == np.inf or final > 1e30
+    write(found, tmp_path / "out")
+    assert any(line.startswith("ψ at the end") for line in result_lines(tmp_path / "out"))
+
+
+def test_psi_overflows_before_f_does():
+    """f(θ*) is below 1, so that f is finite at a model where ψ is not."""
+    server = {"kind": "fedasync", "step": 1e152, "mixing": 1.0}
+    declared = {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}}
+    few = {"run": {"updates": 1}, "data": {"noise": 0.01}}
+    curve = run(parse(Scenario, naming(3, few, declared, {"algorithm": server}))).learned.curve
+    assert curve["relative_fitness"][-1] == np.inf
+    assert np.isfinite(curve["fitness"][-1])

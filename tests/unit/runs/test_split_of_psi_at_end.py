@@ -70,8 +70,7 @@ def test_limits_are_the_fixed_points_of_the_owners_sequences():
     assert parts.noise == pytest.approx(psi(models).mean() - psi(free).mean(), rel=1e-12)
     spread = {"noise": psi(models) - psi(free), "transient": psi(free) - psi(ends)}
     for name, values in spread.items():
-        error = values.std(ddof=1) / 2
-        assert getattr(parts, f"{name}_se") == pytest.approx(error, rel=1e-3)
+        assert getattr(parts, f"{name}_se") == pytest.approx(values.std(ddof=1) / 2, rel=1e-3)
     assert 3 < parts.repetitions < split.REPETITIONS
     assert parts.bias > 100 * tolerance  # or the checks above would say little
     assert parts.selection > 50 * tolerance

@@ -19,7 +19,6 @@ from asyncdp_sim.core.words import (
 from asyncdp_sim.reports.answer import shown
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.account import spread
-from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences import result as on_screen
 from asyncdp_sim.sentences.result import joining
 from tests.reproducibility.runs import scenario
@@ -50,8 +49,7 @@ def test_a_long_cell_is_folded():
     long = ", ".join(f"{n}.5" for n in range(40))
     lines = aligned([["cell", "owners"], ["0000", long], ["0001", "1"]])
     assert max(map(len, lines)) <= SCREEN
-    told = " ".join(" ".join(lines).split())
-    assert told == f"cell owners 0000 {long} 0001 1"
+    assert " ".join(" ".join(lines).split()) == f"cell owners 0000 {long} 0001 1"
 
 
 def test_what_is_infinite_is_said_alike_in_tables_reports_and_pictures():
@@ -120,12 +118,8 @@ def test_what_overflowed_is_infinite_in_the_spread():
     assert (found["q25"], found["mean"]) == (2.0, np.inf)
 
 
-def ended_early(asked: Scenario) -> list[str]:
-    return [said for said in run(asked).warnings if "ended before T" in said]
-
-
 @pytest.mark.parametrize(("until", "told"), [(None, 0), (2.0, 1)])
 def test_an_early_end_is_said_where_there_was_one(until, told):
     """A run of exactly T updates has not ended early."""
     asked = scenario(run__updates=12, run__replicates=2, run__until=until)
-    assert len(ended_early(asked)) == told
+    assert sum("ended before T" in said for said in run(asked).warnings) == told

@@ -1,13 +1,25 @@
-"""Cells of a grid share what is not swept, and say what their tables say."""
+"""Cells of a grid, parts as they are written, and scenarios in plain words."""
+
+import json
+import re
 
 import pytest
+import tomli_w
 
 from asyncdp_sim.core.errors import AsyncDPError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.network.channels import label_of
+from asyncdp_sim.results.columns import summary
+from asyncdp_sim.results.manifest import described, placeless
+from asyncdp_sim.scenario import Scenario, jsonable, load
+from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.scenario.files import dump
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.predict.all import predict
 from scenarios import entry
+from tests.together import together
+
+# Cells of a grid share what is not swept, and say what their tables say.
 
 
 def swept(**sweep):
@@ -28,8 +40,7 @@ def test_a_cell_is_what_its_tables_say_and_shares_the_rest():
 
 
 def test_a_step_replaces_the_rho_of_the_file_and_a_rho_the_step(tmp_path):
-    file = entry("async-02").file
-    set_step, notes = load(file, ["algorithm.step=0.5"])
+    set_step, notes = load(entry("async-02").file, ["algorithm.step=0.5"])
     assert (set_step.algorithm.step, set_step.algorithm.rho) == (0.5, None)
     assert notes == ["algorithm.step = 0.5: replaces algorithm.rho"]
     back = set_step.replace(algorithm={"rho": 20.0}).algorithm
@@ -77,3 +88,119 @@ def test_what_is_known_to_fit_is_the_same_cell():
     scenario = swept(**{"privacy.epsilon": [0.5, 2.0]})
     for chosen in scenario.grid():
         assert scenario.cell(chosen, known_to_fit=True) == scenario.cell(chosen)
+
+
+# Scenarios are written part by part, and as the library would write the whole of them.
+
+
+@pytest.mark.long
+@together
+@pytest.mark.parametrize("found", catalogue(), ids=lambda found: found.name)
+def test_parts_make_the_whole(found):
+    scenario = load(found.file)[0]
+    for each in (scenario, *map(scenario.cell, list(scenario.grid())[:3])):
+        assert dump(each, None) == tomli_w.dumps(each.plain())
+        assert json.dumps(described(each)) == json.dumps(jsonable(placeless(each)))
+
+
+def test_parts_that_are_merely_equal_are_written_as_they_are():
+    base = load(entry("async-02").file)[0].base()
+    losses = {"channel.loss": [0.0, -0.0, 0.0]}
+    scenario = parse(Scenario, {**base.plain(), "sweep": losses})
+    texts = [dump(scenario.cell(chosen), None) for chosen in scenario.grid()]
+    assert ["loss = -0.0" in text for text in texts] == [False, True, False]
+
+
+def test_what_is_told_of_one_is_not_changed_by_who_changes_tables():
+    scenario = load(entry("async-02").file)[0].base()
+    before = json.dumps(described(scenario)), dump(scenario, None)
+    scenario.plain()["run"]["updates"] = -1
+    assert (json.dumps(described(scenario)), dump(scenario, None)) == before
+
+
+# Descriptions of scenarios by ``asyncdp check``, in words that need no other page.
+
+
+def lines(name: str, *settings: str) -> list[str]:
+    return describe(entry(name).scenario(settings))
+
+
+def test_owners_of_a_column_are_said_to_be_those_that_it_names():
+    column = entry("hospital-sound").scenario().data.split_column
+    [owners] = [line for line in lines("hospital-sound") if line.startswith("owners: ")]
+    assert f"each with the rows that name it in the column {column}, " in owners
+
+
+def test_one_draw_of_noise_is_not_said_to_be_one_on_each_coordinate():
+    for manner, end in (("vector", "of an answer"), ("scalar-as-published", ", one draw for all")):
+        said = lines("lending-timing", f'privacy.noise="{manner}"')
+        [noise] = [line for line in said if line.startswith("noise: ")]
+        assert " on each coordinate of an answer" in noise
+        assert end in noise
+        assert (", one draw for all of them" in noise) is (manner != "vector")
+
+
+@pytest.mark.parametrize("name", ["lending-sound", "async-08", "lossy-rural-links"])
+def test_a_description_fits_a_screen(name):
+    """One line for a formula, and one for all quantities to which none applies."""
+    said = lines(name)
+    assert len(said) < 20
+    assert sum(line.startswith("no formula applies") for line in said) == 1
+    formulas = [line.rpartition(" (")[2] for line in said if line.startswith("predicted ")]
+    assert len(set(formulas)) == len(formulas)
+
+
+@pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
+def test_predictions_have_names_and_units_and_no_columns(name):
+    predicted = [line for line in lines(name) if line.startswith(("predicted ", "no formula"))]
+    assert len(predicted) > 1
+    columns = [column for column in summary() if "_" in column]
+    assert [column for column in columns if column in " ".join(predicted)] == []
+    [staleness] = [line for line in predicted if line.startswith("predicted staleness: ")]
+    assert re.match(r"predicted staleness: (1 update|0 updates) on average \(", staleness)
+
+
+def test_the_load_is_said_in_exchanges():
+    [load] = [line for line in lines("channel-load") if line.startswith("offered load: ")]
+    assert load.endswith(" exchanges at a time, if every online tick starts one")
+    instant = lines("lending-timing")  # where exchanges take no time, a line would say 0
+    assert not any(line.startswith("offered load") for line in instant)
+
+
+def test_channels_are_named_as_in_pictures():
+    said = "\n".join(lines("channel-load"))
+    kind = entry("channel-load").scenario().channel.kind
+    assert label_of(kind) != kind
+    assert f"{label_of(kind)}, " in said or f"({label_of(kind)})" in said
+    assert f"({kind})" not in said
+
+
+def test_owners_chosen_unequally_often_bias_the_step_unless_it_is_divided():
+    rates = "clock.rate=[1.0, 2.0, 4.0]"
+    [said] = [line for line in lines("lending-timing", rates) if line.startswith("i_k is not")]
+    assert said.endswith('(algorithm.selection = "inverse-rate" removes the bias)')
+    divided = lines("lending-timing", rates, "algorithm.selection=inverse-rate")
+    [said] = [line for line in divided if line.startswith("i_k is not")]
+    assert said.endswith("and each step is divided by N times its owner's share")
+    assert [line for line in lines("lending-timing") if line.startswith("i_k is not")] == []
+
+
+def test_numbers_of_wifi_have_names_and_small_windows_are_named():
+    said = lines("wifi-contention", "owners.count=10", "channel.counting=frozen", "sweep={}")
+    [about] = [line for line in said if line.startswith("approximated by")]
+    assert about == (
+        "approximated by Bianchi's fixed point (owners independent of each other): throughput: "
+        "0.213 updates per unit, channel load: 1.81 transmissions at a time"
+    )
+    assert (
+        "transmissions that collide: 88.3 %; answers collided counts answers whose last "
+        "transmission does" in said
+    )
+    assert (
+        "small windows for 10 owners: most transmissions collide; a larger channel.window lets "
+        "more answers through" in said
+    )
+    two = lines("wifi-contention", "owners.count=2", "sweep={}")
+    assert any(line.startswith("transmissions that collide: 35 %") for line in two)
+    assert not any(line.startswith(("small windows", "approximated")) for line in two)
+    assert not any("collide" in line for line in lines("async-08"))

@@ -7,7 +7,7 @@ import pytest
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.scenario import Scenario, parse
 from tests.together import together
-from tests.unit.scenario.test_out_of_range import scenario
+from tests.unit.scenario.test_taking_part import naming
 
 WAITS: dict[str, tuple[str, dict[str, Any]]] = {
     "a deadline": ("protocol.deadline", {"kind": "rounds", "deadline": 1.0}),
@@ -44,7 +44,7 @@ def taking(time: float) -> dict[str, dict[str, Any]]:
 def read(protocol: dict[str, Any], part: dict[str, Any]) -> Scenario:
     in_rounds = {"kind": "collab-2", "step": 0.1}
     algorithm = in_rounds if protocol["kind"] == "rounds" else FEDASYNC
-    return parse(Scenario, scenario(3, {"algorithm": algorithm, "protocol": protocol}, part))
+    return parse(Scenario, naming(3, {"algorithm": algorithm, "protocol": protocol}, part))
 
 
 @together
@@ -63,7 +63,7 @@ def test_local_steps_take_as_long_as_their_gradients():
     impatient, steps = WAITS["a timeout"][1], {**FEDASYNC, "local_steps": 4}
     parts = {"algorithm": steps, "protocol": impatient, "compute": constant(0.3)}
     with pytest.raises(SpecError, match=r"given 1; an answer takes at least 1\.2, so no"):
-        parse(Scenario, scenario(3, parts))
+        parse(Scenario, naming(3, parts))
 
 
 def test_a_delay_is_part_of_it():

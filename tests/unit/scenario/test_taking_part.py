@@ -1,27 +1,45 @@
-"""Owners that take part without others keep their numbers, clocks and records."""
+"""Owners that take part, that there are not, their names, and counts that are drawn."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.core.errors import DataError, SpecError
-from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures import traces
+from asyncdp_sim.figures import gains, traces
+from asyncdp_sim.figures.convergence import CurveLine
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.advice.contest import Played
+from asyncdp_sim.forecasts.advice.invite import Coalition, Trialled
+from asyncdp_sim.forecasts.advice.market import buy
+from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.network import simulate
+from asyncdp_sim.network.protocols import Protocol
+from asyncdp_sim.privacy.observers import Observer
 from asyncdp_sim.results import Result
 from asyncdp_sim.results.manifest import described, digest
 from asyncdp_sim.runs import reproduce, run, write
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario import Participants, Scenario, load
+from asyncdp_sim.scenario.fields import examples_of
+from asyncdp_sim.scenario.owners import LONGEST, LognormalCounts, Owners, places_of, shown
+from asyncdp_sim.sentences import forecast as words
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.sweeps import sweep
+from tests import scenes
 from tests.scenes import fields, text
 from tests.tables import table
 from tests.together import together
+
+# Owners that take part without others keep their numbers, clocks and records.
 
 NAMES = ["A", "B", "C", "D", "E"]
 EXPONENTIAL = {"kind": "exponential", "mean": 0.05}
@@ -118,8 +136,7 @@ def test_lists_are_of_the_participants_and_numbers_their_places():
     assert spared.availability.kind == "always"
     assert part.records == (40, 60)
     assert parse(Scenario, raw) == part
-    said = "\n".join(describe(part))
-    assert "taking part: 2 of 5 owners: 2 (B), 4 (D)" in said
+    assert "taking part: 2 of 5 owners: 2 (B), 4 (D)" in "\n".join(describe(part))
 
 
 def test_all_of_them_is_the_scenario_without_the_question():
@@ -229,3 +246,208 @@ def test_an_attack_calls_owners_by_their_numbers():
     lines = audit(asked, answers=1000, runs=100, confidence=0.999).lines()
     assert any(line.startswith("one answer of owner 5: ") for line in lines)
     assert not any("owner 1" in line for line in lines)
+
+
+# Owners have names: whole in tables, printable and short on screens, the same everywhere.
+
+HOSTILE = (
+    "St. Mary's",
+    "\x1b[31mred\x9b\u202e",
+    "costs $5 or $6, which is a very long name indeed",
+)
+
+
+def named(names: tuple[str, ...] | None = HOSTILE, **owners: Any) -> Scenario:
+    return scenes.scenario(
+        run={"updates": 30, "alone": True},
+        owners={"records": 200, "names": names} | owners,
+        model={"regularisation": 1e-2},
+        algorithm={"rho": 3.0},
+        privacy={"epsilon": 30.0, "sensitivity": {"kind": "declared", "bound": 50.0}},
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(max_size=40), unique=True, max_size=30))
+def test_whatever_names_are_what_is_shown_is_printable_short_and_unique(names):
+    found = shown(names)
+    assert len(set(found)) == len(found) == len(names)
+    assert all(0 < len(name) <= LONGEST and name.isprintable() for name in found)
+
+
+def test_names_that_are_cut_alike_have_their_place_behind_them():
+    found = shown(["Hospital of the Northern Valley", "Hospital of the Northern Coast", "Short"])
+    assert found == ("Hospital of the … #1", "Hospital of the … #2", "Short")
+    assert shown(["x #2", "a\tb", "a b"]) == ("x #2", "a b #2", "a b #3")
+
+
+def test_a_name_is_found_by_itself_and_else_by_its_number():
+    names = ("10", "2", "North")
+    assert places_of("owners.only", ["2", 1, "North"], names, (1, 2, 3)) == [0, 1, 2]
+    assert places_of("owners.only", ["3", "B"], ("A", "B", "C"), (1, 2, 3)) == [1, 2]
+    with pytest.raises(SpecError, match=r"owners.only: given '3'; some of the names: 10, 2, Nort"):
+        places_of("owners.only", ["3"], names, (1, 2, 3))
+    with pytest.raises(SpecError, match=r"owners.only: given 'Nort'; nearest names: North$"):
+        places_of("owners.only", ["Nort"], names, (1, 2, 3))
+    with pytest.raises(SpecError, match=r"given 'zzz'; some of the names: 10, 2, North$"):
+        places_of("owners.only", ["zzz"], names, (1, 2, 3))
+    with pytest.raises(SpecError, match="allowed are owner numbers 1 to 3: these owners have no"):
+        places_of("owners.only", ["A"], (), (1, 2, 3))
+    with pytest.raises(SpecError, match="given owner 1 twice; allowed is every owner once"):
+        places_of("owners.only", [1, "10"], names, (1, 2, 3))
+    with pytest.raises(SpecError, match="several owners are called so: allowed are their numbers"):
+        places_of("owners.only", ["A"], ("A", "A"), (1, 2))
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("A", "B"), "owners.names: given 2 values; allowed is one name, or a list with one per"),
+        (("A", "B", "A"), "owners.names: given 'A' twice; allowed is every name once"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(names, said):
+    with pytest.raises(SpecError, match=said):
+        named(names)
+
+
+def test_a_column_gives_the_names_and_no_list_beside_it():
+    raw = named().plain()
+    del raw["owners"]["records"]
+    raw["data"] = {
+        "kind": "table", "path": "t.csv", "target": "y", "features": 2, "public_records": 5,
+        "owner_column": "who",
+    }  # fmt: skip
+    with pytest.raises(SpecError, match="not allowed where the values of 'who' are the na"):
+        parse(Scenario, raw)
+
+
+def test_names_stand_beside_numbers_in_the_result(tmp_path):
+    write(run(named()), tmp_path / "named")
+    table = pq.read_table(tmp_path / "named" / "owners.parquet")
+    assert table.column_names[:3] == ["replicate", "owner", "name"]
+    assert tuple(table["name"].to_pylist()) == HOSTILE
+    manifest = json.loads((tmp_path / "named" / "manifest.json").read_text())
+    assert tuple(manifest["owner_names"]) == HOSTILE
+    result = Result.read(tmp_path / "named")
+    labels = result.participants.labels
+    assert labels == ("1 (St. Mary's)", "2 (\\x1b[31mred\\x9b\\u20…)", "3 (costs $5 or $6, whi…)")
+    picture = traces.SHARES.of(result)
+    assert tuple(picture.table["name"]) == HOSTILE
+    ticks = [tick.get_text() for tick in picture.figure.axes[0].get_xticklabels()]
+    assert ticks == [label.replace("$", r"\$") for label in labels]
+    picture.figure.canvas.draw()
+    written = traces.BY_UPDATE.of(result).figure.axes[0].get_yticklabels()
+    assert [tick.get_text() for tick in written] == ticks
+    assert tuple(gains.by_owner([CurveLine(result, "")]).table["name"]) == HOSTILE
+
+
+def test_without_names_a_result_is_as_it_was(tmp_path):
+    found, bare = run(named()), run(named(None))
+    assert found.fingerprints == bare.fingerprints
+    write(bare, tmp_path / "bare")
+    assert "name" not in pq.read_schema(tmp_path / "bare" / "owners.parquet").names
+    assert "owner_names" not in json.loads((tmp_path / "bare" / "manifest.json").read_text())
+
+
+def test_forecasts_and_their_figures_call_owners_by_name(tmp_path):
+    found = forecast(named())
+    assert tuple(owner.name for owner in found.gains.owners) == HOSTILE
+    lines = words.lines(found)
+    shown = [row[0] for row in words.owners(words.gains_content(found.gains)["owners"])[1:]]
+    assert sorted(shown) == sorted(Participants((1, 2, 3), HOSTILE).shown)
+    assert not any(ord(c) < 32 for line in lines for c in line)
+    printed = words.as_json(found)
+    assert all(c.isprintable() or c == "\n" for c in printed)
+    (tmp_path / "f.json").write_text(printed, encoding="utf-8")
+    read = gains.read(tmp_path / "f.json")
+    assert [owner["name"] for owner in read["owners"]] == list(HOSTILE)
+    picture = gains.owners(read)
+    assert sorted(picture.table["name"]) == sorted(HOSTILE)
+    labels = [text.get_text() for text in picture.figure.axes[0].get_xticklabels()]
+    assert any(label.startswith("1 (St. Mary's)\n") for label in labels)
+    picture.figure.canvas.draw()
+
+
+def test_advice_calls_owners_by_name():
+    bought = buy(named(), (1.0, 1.0, 1.0), 0.5, replicates=2)
+    assert bought.lines()[0].startswith("owner 1 (St. Mary's): ε = ")
+    found = Trialled(Coalition((1, 3), 40, 3.0, 30, 10), Played(np.ones(3)), bought.owners)
+    assert str(found).endswith("; owners 1 (St. Mary's), 3 (costs $5 or $6, whi…)")
+
+
+# Numbers of records that are drawn from a law of the scenario's.
+
+LAW = {"mean": 500.0, "cv": 1.0}
+
+
+def test_counts_have_their_mean_and_variation():
+    """The mean of 20,000 has a standard error of 0.7 %, their cv one of about 3 %."""
+    counts = np.array(LognormalCounts(**LAW).drawn(20_000, 1))
+    assert counts.min() >= 1
+    assert abs(counts.mean() / 500 - 1) < 4 * 0.007
+    assert abs(counts.std() / counts.mean() - 1) < 4 * 0.03
+
+
+def test_more_owners_leave_the_others_as_they_are_and_seeds_differ():
+    law = LognormalCounts(**LAW)
+    assert law.drawn(40, 1)[:3] == law.drawn(3, 1) == Owners(count=3, records=law).records_of(9 - 8)
+    assert law.drawn(3, 2) != law.drawn(3, 1)
+
+
+@pytest.mark.parametrize(
+    ("records", "line"),
+    [
+        ({"mean": 0.5, "cv": 1.0}, "records.mean: given 0.5; allowed is a number ≥ 1"),
+        ({"mean": 5.0}, "records.cv: given nothing; this field is required"),
+        ({"mean": 5.0, "cv": 0.0}, "records.cv: given 0.0; allowed is a number > 0"),
+        ({"mean": 5.0, "cv": 1.0, "least": 3}, "records.least: given an unknown key 'least'"),
+        ("many", "records: given 'many'; allowed is a whole number"),
+    ],
+)
+def test_wrong_laws_are_one_line(records, line):
+    with pytest.raises(SpecError) as refused:
+        parse(Owners, {"count": 3, "records": records})
+    [said] = refused.value.lines()
+    assert said.startswith(line)
+
+
+# Owners that there are not, named by any part: a fault says so, whatever stands beside it.
+
+OUT_OF_RANGE = table(__file__, "out_of_range.toml")
+
+
+def naming(n_owners: int, *parts: dict[str, Any]) -> dict[str, Any]:
+    raw: dict[str, Any] = fields(
+        run={"updates": 6, "replicates": 1, "seed": 1},
+        owners={"count": n_owners, "records": 5},
+        model={"regularisation": 1e-3},
+        protocol={"kind": "request"},
+        algorithm={"rho": 1.0},
+        privacy={"mechanism": "laplace"},
+    )
+    for part in parts:
+        for key, value in part.items():
+            whole = "kind" in value or key not in raw
+            raw[key] = value if whole else {**raw[key], **value}
+    return raw
+
+
+def written(member: Any) -> dict[str, Any]:
+    found: dict[str, Any] = examples_of(member)[0].model_dump(mode="json", exclude_none=True)
+    return found
+
+
+@together
+@pytest.mark.parametrize("n_owners", [1, 3])
+@pytest.mark.parametrize("part", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
+def test_it_is_refused_beside_whatever_else(part, n_owners):
+    others = [
+        *({"privacy": {"observer": written(each)}} for each in members(Observer)),
+        *({"algorithm": written(each)} for each in members(AnyAlgorithm)),
+        *({"protocol": written(each)} for each in members(Protocol)),
+    ]
+    assert len(others) > 15
+    for other in others:
+        with pytest.raises(SpecError):
+            parse(Scenario, naming(n_owners, other, part))

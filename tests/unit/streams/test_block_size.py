@@ -75,8 +75,7 @@ def test_a_first_block_is_small_and_the_numbers_are_those_of_one_draw(
         return draw(law, generator, size)
 
     monkeypatch.setattr(type(law), "draw", counted)
-    durations = law.durations(Streams(1).within("x").generator, 100)
-    assert list(islice(durations, 1000)) == whole
+    assert list(islice(law.durations(Streams(1).within("x").generator, 100), 1000)) == whole
     assert sizes[:5] == [16, 32, 64, 100, 100]
 
 

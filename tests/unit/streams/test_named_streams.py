@@ -50,8 +50,7 @@ def test_a_name_is_handed_out_once() -> None:
 
 def test_a_scope_is_a_prefix_and_shares_what_is_taken() -> None:
     streams = Streams(1)
-    inner = streams.within("replicate", 3).within("owner", 2)
-    drawn = inner.generator("clock").random()
+    drawn = streams.within("replicate", 3).within("owner", 2).generator("clock").random()
     assert drawn == Streams(1).generator("replicate", 3, "owner", 2, "clock").random()
     with pytest.raises(StreamError):
         streams.generator("replicate", 3, "owner", 2, "clock")

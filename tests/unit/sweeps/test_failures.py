@@ -1,22 +1,37 @@
-"""Cells that fail, disks that are full, two sweeps in one place: nothing is lost."""
+"""Sweeps that go on after a cell failed or the process was killed, and their variants."""
 
 import errno
 import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.core.errors import MachineError, ResultError
-from asyncdp_sim.results import read_manifest
-from asyncdp_sim.runs import Ready
-from asyncdp_sim.scenario import Scenario
+from asyncdp_sim import runs
+from asyncdp_sim.core.errors import MachineError, ResultError, SpecError
+from asyncdp_sim.results import Sweep, read_manifest
+from asyncdp_sim.runs import Ready, problem
+from asyncdp_sim.runs.problem import drawn_records, few_records
+from asyncdp_sim.scenario import Scenario, dump, load
 from asyncdp_sim.sentences.result import result_lines
 from asyncdp_sim.sweeps import status, sweep
+from asyncdp_sim.sweeps.batch import TOGETHER, Cell, batches
+from tests import scenes
+from tests.cli.scenes import SMALL
+from tests.fresh import fresh_seed
 from tests.one_in import one_in
+from tests.together import together
 from tests.unit.sweeps.conftest import as_if_let_alone, contents
 from tests.unit.sweeps.told import interrupted, whole_cells
+
+# Cells that fail, disks that are full, two sweeps in one place: nothing is lost.
 
 prepare = Ready.from_scenario.__func__  # type: ignore[attr-defined]
 
@@ -165,3 +180,244 @@ def test_an_interruption_is_no_pace(scenario, tmp_path):
     for number, when in enumerate((0.0, 1.0, 3.0, 10_000.0)):
         os.utime(out / f"cell-000{number}", (when, when))
     assert status(scenario, out).seconds_left == pytest.approx(2 * 1.5)
+
+
+# A sweep that is killed, again and again, and goes on.
+
+
+def killed_and_continued(folder: Path, cells: int, kills: int, seed: int) -> None:
+    """Kill a sweep at random moments, and hold what it left against one that was let alone."""
+    draw = random.Random(seed)
+    epsilons = [0.5 + number for number in range(cells // 4)]
+    file, out = folder / "many.toml", folder / "killed"
+    swept = f'[sweep]\n"privacy.epsilon" = {epsilons}\n"run.seed" = [3, 4, 5, 6]\n'
+    file.write_text(f"{SMALL}\n{swept}", encoding="utf-8")
+    command = [sys.executable, "-m", "asyncdp_sim", "sweep", str(file)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    kept: dict[Path, int] = {}
+    for kill in range(kills):
+        enough = (kill + draw.random()) * cells / kills
+        started = [*command, "--workers", "2", "--out", str(out)]
+        running = subprocess.Popen(started, start_new_session=True, **quiet)  # type: ignore[call-overload]
+        while running.poll() is None and len(list(out.glob("cell-*"))) < enough:
+            time.sleep(0.005)
+        time.sleep(0.05 * draw.random())
+        running.send_signal(signal.SIGKILL)
+        running.wait()
+        await_workers(running.pid)
+        for path in finished(out):
+            if path.suffix == ".parquet":
+                pq.read_table(path)
+            elif path.name == "manifest.json":
+                read_manifest(path.parent)
+        found = {path: path.stat().st_mtime_ns for path in finished(out) if path.parent != out}
+        assert all(found.get(path) == when for path, when in kept.items())  # nothing again
+        kept = found
+    for place in (out, folder / "whole"):  # whatever the number of workers
+        assert sweep(load(file)[0], place).left == 0
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    assert contents(out) == contents(folder / "whole")
+
+
+def await_workers(group: int) -> None:
+    """Wait until the workers of a killed sweep have noticed and ended, five minutes at most."""
+    late = time.monotonic() + 300
+    with suppress(ProcessLookupError):
+        while time.monotonic() < late:
+            os.killpg(group, 0)
+            time.sleep(0.02)
+
+
+def finished(out: Path) -> list[Path]:
+    """Return the files that stand under their final names: what is unfinished says so in its name.
+
+    ``cells.parquet`` and ``manifest.json`` in ``out`` itself are made from all cells at the end, so
+    a sweep that was killed between the two makes both again.
+    """
+    files = (path for path in out.rglob("*") if path.is_file())
+    return [p for p in files if ".partial" not in str(p.parent) and p.suffix != ".tmp"]
+
+
+@one_in(2, "moment", ["cells.parquet", "manifest.json"])
+def test_killed_while_the_last_files_are_written(moment, scenario, tmp_path, monkeypatch):
+    """Stop between the write and the rename of each file that closes a sweep; then go on."""
+    out, rename = tmp_path / "killed", Path.rename
+
+    def killed(self: Path, target: Path) -> Path:
+        if self == out / f"{moment}.tmp":
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            sweep(scenario, out)
+    assert (out / f"{moment}.tmp").exists()
+    assert sweep(scenario, out).left == 0
+    as_if_let_alone(scenario, out)
+    assert sweep(scenario, out).left == 0  # and once more: nothing is left to do
+
+
+def test_the_record_of_a_failure_that_was_cut_short_is_no_record(scenario, tmp_path):
+    out = tmp_path / "killed"
+    interrupted(scenario, out)
+    (out / "failed").mkdir()
+    records = {
+        "5.json.tmp": '{"cell": 5, "err',
+        "1.json.tmp": '{"cell": 1, "error": "of a cell that is finished"}',
+        "3.json": '{"error": ' + "[" * 5000 + "]" * 5000 + "}",
+        "5.json": '{"cell"',
+        "4.json": "[]",
+        "-x.json": "{}",
+    }
+    for name, text in records.items():
+        (out / "failed" / f"cell-000{name}").write_text(text, encoding="utf-8")
+    (out / "failed" / "cell-0002.json.tmp").mkdir()
+    os.mkfifo(out / "failed" / "cell-0002.json")
+    assert status(scenario, out).failed == {}
+    assert sweep(scenario, out).left == 0
+    assert not any(name.name.endswith(".tmp") for name in out.rglob("*"))
+
+
+@pytest.mark.long
+def test_what_is_left_is_whole_and_the_end_is_the_same(tmp_path):
+    killed_and_continued(tmp_path, 12, 1, seed=1)
+
+
+@pytest.mark.nightly
+def test_a_thousand_cells_killed_fifty_times(tmp_path, record_property):
+    record_property("tried", 50)
+    killed_and_continued(tmp_path, 1000, 50, fresh_seed())
+
+
+# Cells of a sweep: variants under a name, batches that learn together, cells that learn live.
+
+ROUNDS = {
+    "name": "in rounds",
+    "protocol": {"kind": "rounds"},
+    "algorithm": {"kind": "collab-2", "step": 0.1},
+}
+ASKED = {"name": "on request", "run.updates": 8}
+
+
+def scenario(**swept: list[Any]) -> Scenario:
+    return scenes.scenario(
+        run={"updates": 4, "replicates": 2},
+        owners={"count": 2, "records": 30},
+        algorithm={"rho": 1.0},
+        privacy=scenes.EXACT,
+        sweep=swept,
+    )
+
+
+def test_a_variant_sets_all_its_paths_and_the_rest_goes_upon_it():
+    base = scenario(**{"run.updates": [5, 6], "variant": [ROUNDS, ASKED]})
+    cells = [base.cell(chosen) for chosen in base.grid()]
+    kinds = [(cell.protocol.kind, cell.algorithm.kind, cell.run.updates) for cell in cells]
+    assert kinds == [
+        ("rounds", "collab-2", 5),
+        ("request", "async-gossip", 5),
+        ("rounds", "collab-2", 6),
+        ("request", "async-gossip", 6),
+    ]
+
+
+def test_a_sweep_is_told_and_read_by_the_names(tmp_path):
+    made = scenario(variant=[ROUNDS, ASKED])
+    sweep(made, tmp_path / "out")
+    opened = Sweep.read(tmp_path / "out")
+    assert [cell.values for cell in opened.cells] == [
+        {"variant": "in rounds"},
+        {"variant": "on request"},
+    ]
+    assert opened.cells[0].label(["variant"]) == "in rounds"
+    assert opened.cells[1].result.summary["updates"] == 16
+    lines = result_lines(tmp_path / "out")
+    rows = [line for line in lines if line.startswith("000")]
+    assert ["in rounds" in row for row in rows] == [True, False]
+    assert "collab" not in "".join(lines)
+    again, _ = load(tmp_path / "out" / "scenario.toml")
+    assert again.sweep == made.sweep
+    assert dump(again, tmp_path) == dump(made, tmp_path)
+
+
+def test_few_records_are_kept_for_later_sweeps(tmp_path):
+    few_records.cache_clear()
+    for place in ("one", "two"):
+        sweep(scenario(**{"algorithm.rho": [1.0, 2.0]}), tmp_path / place)
+    assert few_records.cache_info().misses == 1
+
+
+def test_of_many_records_two_sets_are_kept(tmp_path, monkeypatch):
+    """Two variants of one figure may take turns with two sets."""
+    monkeypatch.setattr(problem, "FEW_CELLS", 0)
+    drawn_records.cache_clear()
+    for place, records in (("one", 30), ("two", 40), ("three", 30), ("four", 40)):
+        sweep(scenario(**{"owners.records": [records], "algorithm.rho": [1, 2]}), tmp_path / place)
+    assert drawn_records.cache_info().misses == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([ROUNDS, ROUNDS], "variant: given 'in rounds'; allowed is each name once"),
+        ([{"protocol": {"kind": "push"}}], 'allowed are tables with a text "name"'),
+        (["rounds"], 'allowed are tables with a text "name"'),
+        ([{"name": "a", "id": "other"}], "variant: given id; allowed is a field of the run"),
+        ([{"name": "a", "run..updates": 3}], "allowed is a dotted path"),
+        ([], "allowed is a list with at least one value"),
+    ],
+)
+def test_what_is_no_variant_is_refused(values, said):
+    with pytest.raises(SpecError) as caught:
+        scenario(variant=values)
+    assert said in str(caught.value)
+
+
+def cells(n_records, each, size=8):
+    """Return the cells of a network over so many sets of records, so many over each."""
+    of = [str(number // each) for number in range(n_records * each)]
+    return [Cell(number, {}, None, 1, "n", data, size) for number, data in enumerate(of)]
+
+
+@together
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize(("n_records", "each"), [(1, 1), (1, 40), (7, 10), (20, 10)])
+def test_each_cell_is_in_one_batch_with_its_records(n_records, each, workers):
+    found = list(batches(cells(n_records, each), workers))
+    assert [cell.number for batch in found for cell in batch] == list(range(n_records * each))
+    assert all(len({cell.data for cell in batch}) == 1 for batch in found)
+    assert max(map(len, found)) <= TOGETHER
+
+
+def test_cells_stay_together_where_all_workers_have_others():
+    assert [len(batch) for batch in batches(cells(8, 10), 2)] == [10] * 8
+    assert [len(batch) for batch in batches(cells(7, 10), 2)] == [5] * 14
+    assert [len(batch) for batch in batches(cells(1, 10), 4)] == [3, 3, 3, 1]
+
+
+def test_cells_with_large_curves_learn_one_by_one():
+    assert [len(batch) for batch in batches(cells(1, 3, size=2**30), 1)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("first", ["replay", "live"])
+def test_live_cells_learn_live(first, scenario, tmp_path, monkeypatch):
+    """Their results are the same, so that nothing but the calls can tell."""
+    live: list[Any] = []
+
+    def counted(network: Any, task: Any, *given: Any, **how: Any) -> Any:
+        live.append(task)
+        return live_all(network, task, *given, **how)
+
+    live_all = runs.live_all
+    monkeypatch.setattr(runs, "live_all", counted)
+    other = "live" if first == "replay" else "replay"
+    swept = {"run.learning": [first, other], "privacy.epsilon": [1.0, 3.0]}
+    found = sweep(scenario.model_copy(update={"sweep": swept}), tmp_path / "out")
+    assert (found.cells, found.done) == (4, 4)
+    assert len(live) == 2
+    cells = [read_manifest(tmp_path / "out" / f"cell-000{number}") for number in range(4)]
+    learning = [cell["scenario"]["run"]["learning"] for cell in cells]
+    assert learning == [first, first, other, other]
+    for one, same in ((0, 2), (1, 3)):
+        assert cells[one]["fingerprints"] == cells[same]["fingerprints"]

@@ -4,14 +4,7 @@ import pickle
 
 import pytest
 
-from asyncdp_sim.core.messages import (
-    Ends,
-    FormattedMessage,
-    Listed,
-    Noted,
-    gathered,
-    revived,
-)
+from asyncdp_sim.core.messages import Ends, FormattedMessage, Listed, Noted, gathered, revived
 from asyncdp_sim.privacy.guarantee import BROKEN, reason
 from asyncdp_sim.sentences.warnings import EndedEarly, TargetReached
 
@@ -131,8 +124,7 @@ def test_a_record_is_read_back_as_it_was(record):
 
 def test_manifests_without_fields_and_of_other_fields_keep_their_lines():
     line = exceeded(9.5).describe()
-    other = exceeded(9.6).content()
-    others = ([], [other], [{"kind": "unheard-of"}], [None])
+    others = ([], [exceeded(9.6).content()], [{"kind": "unheard-of"}], [None])
     for fields in ({}, *({"warning_fields": each} for each in others)):
         [known] = revived({"warnings": [line], **fields})
         assert known == Noted.from_sentence(line)

@@ -213,5 +213,4 @@ class TestCollab:
             step = rho / updates**2 / k
             second = (1 - step * curve) ** 2 * second + step**2 * noise
         given = {"convexity": curve, "smoothness": curve, "rho": rho, "updates": updates}
-        found = bounds.collab_transient(noise, **given, start=exact[0])
-        assert near(found, np.array(exact))
+        assert near(bounds.collab_transient(noise, **given, start=exact[0]), np.array(exact))

@@ -1,20 +1,47 @@
-"""Each feature of a network once: the value by hand, or why nothing is predicted."""
+"""Predictions of a network: values by hand, reasons why there are none, and their words."""
 
-from math import exp
+import re
+from functools import cache
+from itertools import product
+from math import exp, factorial, prod
+from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+import asyncdp_sim.theory.predict
+from analysis.exact.silence import mean_gap, silent_by
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.network import Network
-from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.clocks import GammaClock
+from asyncdp_sim.measures.energy import Energy, energy_predictions, expected
+from asyncdp_sim.network import Latency, Network
+from asyncdp_sim.network.availability import OnOff
+from asyncdp_sim.network.channels import Csma, Ideal
+from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
+from asyncdp_sim.network.laws import Constant, Exponential
+from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, Rounds
 from asyncdp_sim.theory.formulas.dcf import exact
-from asyncdp_sim.theory.predict.all import predict, predicted
-from asyncdp_sim.theory.prediction import Unknown
+from asyncdp_sim.theory.formulas.queueing import whereabouts
+from asyncdp_sim.theory.predict.all import occupation, predict, predicted
+from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.update_order import Releases, releases, selection, shares
+from asyncdp_sim.theory.prediction import Unknown, phrases, plain
 from tests.tables import table
 from tests.together import together
-from tests.unit.theory.spoken import BURSTS, CSMA, PUSH, network, said
+from tests.unit.theory.spoken import (
+    ALOHA,
+    BURSTS,
+    CSMA,
+    HALF,
+    PUSH,
+    RETRY,
+    SLOW,
+    UNEQUAL,
+    network,
+    said,
+)
+
+# Each feature of a network once: the value by hand, or why nothing is predicted.
 
 
 def slotted(n_owners, rate, slot, airtime):
@@ -78,3 +105,265 @@ def test_one_figure_or_why_not():
     assert predicted(network(protocol=PUSH), "utilisation") == Unknown("no formula is known")
     quantities = [each.quantity for each in predict(network(channel=Ideal(loss=0.1)))]
     assert len(set(quantities)) == len(quantities)
+
+
+@together
+@pytest.mark.parametrize(
+    ("parts", "per_update", "spent"),
+    [
+        ({"answers_allowed": (1000,) * 4}, 1.0, False),  # T of them: the run ends first
+        ({"answers_allowed": (320,) * 4}, 1.0, True),
+        ({"answers_allowed": (400,) * 4}, 1.0, False),  # 250 ± 16 expected
+        ({"answers_allowed": (400, 400, 400, 10)}, 1.0, True),
+        ({"answers_allowed": (1000,) * 4}, 3.0, False),  # 750 ± 47
+        ({"answers_allowed": (1000,) * 4}, 4.0, True),
+        ({"answers_allowed": (1000,) * 4}, float("inf"), True),
+        ({"answers_allowed": (30,) * 4, "until": 5.0}, 1.0, False),  # 5 ± 2.2
+        ({"answers_allowed": (30,) * 4, "until": 15.0}, float("inf"), True),
+        ({"answers_allowed": (400,) * 4, "clock": PoissonClock(rate=(5.0, 1, 1, 1))}, 1.0, True),
+        (
+            {"answers_allowed": (700,) * 4, "clock": SaturatedClock(), "protocol": PUSH,
+             "compute": (HALF, SLOW, Constant(value=0.1), HALF)}, 1.0, True,
+        ),
+        (
+            {"answers_allowed": (6,) * 4, "until": 3.0,
+             "protocol": Broadcast(interval=3.0, answer_at="after-delay")}, 9.0, True,
+        ),
+        (
+            {"answers_allowed": (30,) * 4, "until": 3.0,
+             "protocol": Broadcast(interval=3.0, answer_at="after-delay")}, 9.0, False,
+        ),
+    ],
+)  # fmt: skip
+def test_when_budgets_may_be_spent(parts, per_update, spent):
+    found = facts_of(network(**parts)).spent(per_update)
+    assert bool(found) == spent
+    assert not spent or found.startswith("a budget of ")
+
+
+# Formulas and reasons as a person reads them; manifests keep what they recorded.
+
+FOLDER = Path(asyncdp_sim.theory.predict.__file__).parent
+
+
+def test_every_recorded_phrase_is_one_of_a_prediction():
+    text = "".join(file.read_text("utf-8") for file in sorted(FOLDER.glob("*.py")))
+    joined = re.sub(r'"\s*\n\s*f?"', "", text)
+    assert [phrase for phrase in phrases() if phrase not in joined] == []
+
+
+def test_a_phrase_within_a_text_is_replaced_and_the_rest_stays():
+    said = "other updates between read and apply: none, because of the lock"
+    assert plain(said) == "number of other updates between read and use: none, because of the lock"
+    assert plain("links fail") == "links fail"
+    assert not any(phrase in clear for phrase in phrases() for clear in phrases().values())
+
+
+# Reasons why nobody knows what owners are at, and so what they use.
+
+ENERGY = Energy(idle=1, listening=1, computing=1, sending=1, receiving=1)
+TRAVELS = Latency(query=Exponential(mean=0.05), answer=Constant(value=0.1))
+UNLIKE = (Exponential(mean=0.1), Exponential(mean=0.3), Exponential(mean=0.5))
+
+
+def of_parts(**parts):
+    fields = {"answers_allowed": (99,) * 3, "updates": 99, "compute": Exponential(mean=0.3)}
+    return Network(**(fields | {"numbers": 3, "occupation": True} | parts))
+
+
+REFUSED = {
+    "owners come and go": dict(
+        availability=OnOff(on=Exponential(mean=2.0), off=Exponential(mean=1.0))
+    ),
+    "exchanges of an owner overlap": dict(protocol=Broadcast(interval=9.0, own_tick="overlap")),
+    "policy shortest-queue chooses": dict(
+        protocol=Dispatch(tasks=2, policy={"kind": "shortest-queue"})
+    ),
+    "work, with their answers' way, are not exponential": dict(
+        latency=TRAVELS, protocol=Dispatch(tasks=2)
+    ),
+    "messages are lost": dict(channel=Ideal(loss=0.1)),
+    "owners share a channel": dict(
+        channel=Csma(airtime=0.1, propagation_delay=0.01), protocol=Push()
+    ),
+    "requests take time": dict(latency=Latency(request=Constant(value=0.1))),
+    "rounds may end at the deadline": dict(
+        protocol=Rounds(deadline=1.0), answers_per_update=None
+    ),
+    "owners are not equally fast": dict(
+        protocol=Rounds(), answers_per_update=None, compute=UNLIKE
+    ),
+    "an update takes 2 answers": dict(answers_per_update=2, protocol=Push()),
+}  # fmt: skip
+
+
+@together
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_is_not_known_is_refused_by_name(why):
+    found = expected(ENERGY, of_parts(**REFUSED[why]))
+    assert isinstance(found, Unknown)
+    assert why in found.reason
+
+
+def test_a_reason_is_told_instead_of_a_prediction():
+    net = of_parts(protocol=Broadcast(interval=9.0, own_tick="overlap"))
+    told = {each.quantity: each for each in energy_predictions(ENERGY, net)}
+    assert set(told) == {"joules_per_update", "watts"}
+    assert told["watts"].value is None
+    assert told["watts"].reason == "exchanges of an owner overlap"
+    assert list(energy_predictions(None, net)) == []
+
+
+def test_requests_are_those_that_are_served_and_those_that_are_refused():
+    """Of all requests so many are refused as the lock's own formula says."""
+    net = of_parts(clock=PoissonClock(rate=(0.5, 1.0, 2.0)), compute=UNLIKE, latency=TRAVELS)
+    found = occupation(net)
+    refused = 1 - found.updates / float(found.requests.sum())
+    assert refused == pytest.approx(predicted(net, "refusal_rate"), rel=1e-12)
+    assert found.times.sum(axis=1) == pytest.approx([1.0] * 3)
+
+
+def stationary(tasks, served, ways):
+    """Return the product form over all states, by brute force: counts of each stage, their chance.
+
+    Stages are each owner's service and each of its ways.
+    """
+    n = len(served)
+    states, weights = [], []
+    for state in product(range(tasks + 1), repeat=n + ways.size):
+        if sum(state) == tasks:
+            under_way = state[n:]
+            weight = prod(served ** state[:n]) * prod(
+                way**k / factorial(k) for way, k in zip(ways.ravel(), under_way, strict=True)
+            )
+            states.append(state)
+            weights.append(weight)
+    return np.array(states), np.array(weights) / sum(weights)
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 4])
+@pytest.mark.parametrize("factor", [0.1, 1.0, 7.0])
+def test_where_tasks_are_is_the_sum_over_all_states(tasks, factor):
+    served = factor * np.array([0.3, 0.9])
+    ways = factor * np.array([[0.2, 0.4], [0.1, 0.7]])  # sending and the rest, per owner
+    states, chance = stationary(tasks, served, ways)
+    found = whereabouts(tasks, served, float(ways.sum()))
+    for i in range(2):
+        serves, sends = states[:, i] > 0, states[:, 2 + 2 * i] > 0
+        none = np.array([chance[~sends].sum(), chance[~sends & ~serves].sum()])
+        told = [found.none(ways[:, 0], serving=serving)[i] for serving in (False, True)]
+        assert told == pytest.approx(none, rel=1e-12)
+    assert found.none(0 * served, serving=False) == pytest.approx([1.0, 1.0], rel=1e-12)
+
+
+def test_many_tasks_of_many_owners_are_no_overflow():
+    served = np.full(300, 0.75)
+    found = whereabouts(900, served, 0.0)
+    assert found.none(0 * served, serving=True) == pytest.approx(1 - 900 / (900 + 299))
+
+
+# Owners that fall silent: answers that are lost use budgets up, too.
+
+LOSSY = {"loss": (0.0, 0.3, 0.9, 0.5), "loss_query": 0.2, "loss_request": (0.5, 0.0, 0.1, 0.0)}
+
+
+def slowly(law, owner, answers, updates):
+    """Return P(an owner releases K answers before update T), exchange by exchange."""
+    rate, loss, tries = law.rate, law.loss, law.attempts
+    used = rate * (1 - loss**tries)
+    others = used.sum() - used[owner]
+    own = rate[owner] * np.array([loss[owner] ** g * (1 - loss[owner]) for g in range(tries)])
+    vain = rate[owner] * loss[owner] ** tries
+    total = others + own.sum() + vain
+
+    @cache
+    def reached(done, released):
+        if done >= updates:
+            return 0.0
+        if released >= answers:
+            return 1.0
+        found = others * reached(done + 1, released) + vain * reached(
+            done, released + (tries if law.fresh else 1)
+        )
+        for g, chance in enumerate(own, start=1):
+            found += chance * reached(done + 1, released + (g if law.fresh else 1))
+        return found / total
+
+    return reached(0, 0)
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_budgets_end_as_often_as_exchange_by_exchange(attempts, fresh):
+    law = Releases(np.array([1.0, 2.0, 0.5]), np.array([0.6, 0.0, 0.9]), attempts, fresh)
+    for updates in (1, 12):
+        for answers in (1, 2, 5, 9):
+            exact = [slowly(law, i, answers, updates) for i in range(3)]
+            found = silent_by(law, np.full(3, answers), updates)
+            assert found == pytest.approx(min(1.0, sum(exact)), abs=1e-12)
+    rare = silent_by(law, np.array([40, 40, 10**9]), 12)
+    exact = slowly(law, 0, 40, 12) + slowly(law, 1, 40, 12)
+    assert rare == pytest.approx(exact, rel=1e-3, abs=1e-14)
+
+
+def test_where_nothing_is_lost_counts_are_binomial():
+    law = Releases(np.array([1.0, 3.0]), np.zeros(2))
+    caps = np.array([60, 160])
+    exact = binom.sf(59, 199, 0.25) + binom.sf(159, 199, 0.75)
+    assert silent_by(law, caps, 200) == pytest.approx(exact, rel=1e-9)
+    assert silent_by(law, np.array([200, 200]), 200) == pytest.approx(0.0, abs=1e-12)
+    np.testing.assert_allclose(law.chosen, [0.25, 0.75])
+    np.testing.assert_allclose(law.per_update, [0.25, 0.75])
+
+
+def test_losses_thin_the_choice():
+    for parts in ({}, {"retransmissions": 2}, {"retransmissions": 2, "resend": "fresh"}):
+        made = network(clock=UNEQUAL, channel=Ideal(**LOSSY, **parts), compute=Exponential(mean=2))
+        law, tries = releases(made), 1 + parts.get("retransmissions", 0)
+        heard = np.array([0.5, 2.0, 0.9, 4.0]) * 0.8
+        arrives = 1 - np.array(LOSSY["loss"]) ** tries
+        np.testing.assert_allclose(law.chosen, heard * arrives / (heard @ arrives))
+        assert selection(made) == pytest.approx(tuple(law.chosen))
+        assert shares(made) == pytest.approx(tuple(law.chosen))
+        sent = arrives / (1 - np.array(LOSSY["loss"])) if law.fresh else 1.0
+        np.testing.assert_allclose(law.per_update, heard * sent / (heard @ arrives))
+
+
+@pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        ({"channel": Ideal(loss=BURSTS)}, "messages are lost in bursts"),
+        ({"channel": Ideal(loss_query=BURSTS)}, "messages are lost in bursts"),
+        (
+            {"protocol": Request(timeout=1.0), "compute": Exponential(mean=2)},
+            "the learner gives up after a timeout",
+        ),
+        ({"protocol": RETRY, "channel": Ideal(loss_request=0.1)}, "requests that are lost are"),
+        (
+            {"channel": Ideal(loss=0.1, loss_acknowledgement=0.1, retransmissions=1)},
+            "answers that arrived are sent again",
+        ),
+        ({"protocol": PUSH, "compute": Exponential(mean=2)}, "protocol push does not lock"),
+    ],
+)
+def test_no_law_of_the_releases(parts, why):
+    assert releases(network(**parts)).reason.startswith(why)
+
+
+def test_budgets_that_losses_may_end_are_not_promised():
+    made = network(2, 100, answers_allowed=(140, 140), channel=Ideal(loss=0.5))
+    assert selection(made) == Unknown("a budget of 140 answers may be spent before the run ends")
+    lasting = network(2, 100, answers_allowed=(240, 240), channel=Ideal(loss=0.5))
+    assert selection(lasting) == (0.5, 0.5)
+
+
+def test_the_mean_gap_is_that_of_the_lock_where_nothing_is_lost():
+    made = network(clock=UNEQUAL, compute=(SLOW, HALF, Exponential(mean=2), HALF))
+    assert mean_gap(made) == pytest.approx(1 / said(made, "throughput"))
+    shared = network(channel=ALOHA)
+    assert mean_gap(shared) == pytest.approx(1 / said(shared, "throughput"))
+    again = network(channel=ALOHA.model_copy(update={"retransmissions": 1}))
+    assert mean_gap(again) == Unknown("answers may wait before they are sent again")
+    regular = network(1, clock=DeterministicClock())
+    assert mean_gap(regular) == Unknown("clocks are deterministic, not Poisson")
+    assert releases(regular).chosen == 1.0

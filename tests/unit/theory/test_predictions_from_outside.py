@@ -172,5 +172,4 @@ def test_a_forecast_of_a_channel_from_outside_simulates_it(channel):
     )
     scenario = parse(Scenario, fields).replace(channel=channel)
     assert any("from outside" in each for each in out_of_order(scenario)) is channel.outside
-    found = forecast(scenario)
-    assert np.isfinite(found.psi or np.nan)
+    assert np.isfinite(forecast(scenario).psi or np.nan)

@@ -77,8 +77,7 @@ def test_by_hand():
 
 @pytest.mark.parametrize("parts", UNKNOWN.values(), ids=UNKNOWN)
 def test_a_mean_for_ever_says_from_which_length_on(parts):
-    long = network(10**6, parts)
-    value = predicted(long, "mean_staleness")
+    value = predicted(network(10**6, parts), "mean_staleness")
     assert not isinstance(value, Unknown)
     first = int(np.ceil(100 * (1 + value)))
     short = predicted(network(first - 1, parts), "mean_staleness")

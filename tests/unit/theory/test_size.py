@@ -1,4 +1,4 @@
-"""Sizes of runs, told beforehand: what cannot fit is refused at every door, and nothing else."""
+"""Sizes of runs, reported before they start: what cannot fit is refused at every door."""
 
 import tracemalloc
 from pathlib import Path
@@ -14,8 +14,12 @@ from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.predict import size
+from asyncdp_sim.theory.predict.size import require_room
+from tests.cli.scenes import SMALL
 from tests.unit.scenario.test_hopeless import constant
-from tests.unit.scenario.test_out_of_range import scenario as written
+from tests.unit.scenario.test_taking_part import naming as written
+
+# Sizes of runs, told beforehand: what cannot fit is refused at every door, and nothing else.
 
 ENDLESS = {"run": {"updates": 2**31 - 1, "record_every": 2**31 - 1}}
 """540 GB and more: of one replicate."""
@@ -152,3 +156,47 @@ def test_the_page_says_the_constants():
     assert f"{size.OF_ANSWER * 1e6:g} µs · A + {size.OF_TICK * 1e6:g} µs for each other" in page
     assert f"{size.OF_EVENT * 1e6:g} µs · E) + {size.OF_UPDATE * 1e6:g} µs · U" in page
     assert f"{size.OWNER // 1000} kB · N ({size.OF_CROWD / 1000:g} kB where" in page
+
+
+# A run whose updates take longer than time can be counted is refused before it starts.
+
+SLOW = SMALL.replace("rate = 1.0", "rate = 1e-9").replace("updates = 12", "updates = 200")
+FILES = {"slow.toml": SLOW}
+RATE_ONE = {"kind": "poisson", "rate": 1.0}
+SAID = (
+    "slow.toml: run.updates: given 200, which take 6.67e+10 time units; allowed is what takes "
+    "4.61e+09, as time is counted in steps of 1e-09: choose a time unit 100 times as long, by "
+    "which rates grow and durations fall, or set run.until"
+)
+
+
+@pytest.mark.usefixtures("here")
+def test_every_door_refuses_it_and_proposes_the_unit(command):
+    """Found by attack: the run ended after 10 of 200 updates, with a late note."""
+    for verb in ("check", "run"):
+        assert command.refused(verb, "slow.toml") == SAID
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"clock": {"kind": "poisson", "rate": 1e-9}},
+        {"compute": {"kind": "constant", "value": 9e8}},
+        {
+            "clock": {"kind": "poisson", "rate": 1e-9},
+            "availability": {
+                "kind": "on-off",
+                "on": {"kind": "uniform", "low": 1.0, "high": 2.0},
+                "off": {"kind": "uniform", "low": 1.0, "high": 2.0},
+            },
+        },
+    ],
+    ids=["clocks", "exchanges", "no predictions"],
+)
+def test_what_ends_before_its_updates_is_refused_and_nothing_else(parts, here):
+    slow = ad.load(here / "slow.toml").replace(**{"clock": RATE_ONE, **parts})
+    with pytest.raises(ad.SpecError, match=r"run.updates: given 200, which take"):
+        require_room(slow)
+    require_room(slow.replace(run={"until": 1e9}))
+    require_room(slow.replace(run={"updates": 3}))

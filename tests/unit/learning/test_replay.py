@@ -1,0 +1,351 @@
+"""Replay: the same bits for one run or many, for one cell or many, live or not."""
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, FedAsync, Setting
+from asyncdp_sim.learning.answers import AnswerModel, Sample
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.recording import GradientMonitor, Trajectory
+from asyncdp_sim.learning.replay import CellTask, alike, fold, replay, replay_together
+from asyncdp_sim.privacy.budgets import BudgetSchedule
+from asyncdp_sim.privacy.mechanisms import (
+    DiscreteLaplaceNoise,
+    GaussianNoise,
+    LaplaceNoise,
+    NoNoise,
+)
+from asyncdp_sim.runs import RunResult, run
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import Trace
+from tests.one_in import one_in
+from tests.unit.learning.problems import records, same_path, traces
+from tests.unit.learning.problems import scopes as replicates
+
+# Live is the definition; replay gives the same, bit for bit, in whole runs of every sort.
+
+CASES = tomllib.loads(Path(__file__).with_name("live_is_replay.toml").read_text(encoding="utf-8"))
+BASE = CASES.pop("base")
+
+
+def learned(case: str, learning: str = "replay", **parts: Any) -> RunResult:
+    raw = {**BASE, **CASES[case], **parts}
+    del raw["stale"]
+    return run(parse(Scenario, raw | {"run": raw["run"] | {"learning": learning}}), events=True)
+
+
+@one_in(3, "case", CASES)
+def test_live_equals_replay(case: str) -> None:
+    replayed, lived = (learned(case, how) for how in ("replay", "live"))
+    assert lived.fingerprints == replayed.fingerprints
+    for one, two in zip(lived.traces, replayed.traces, strict=True):
+        assert one.events.tolist() == two.events.tolist()
+    for name in ("curve", "starts", "models", "clipped"):
+        assert np.array_equal(getattr(lived.learned, name), getattr(replayed.learned, name)), name
+    assert np.isfinite(lived.learned.models).all()
+    assert max(trace.n_updates for trace in lived.traces) >= 2
+    stale = max(int(trace.updates["staleness"].max()) for trace in lived.traces)
+    assert (stale > 0) is CASES[case]["stale"]
+
+
+@pytest.mark.long
+def test_some_models_were_projected_and_some_runs_cut_short() -> None:
+    outcomes = [learned(case) for case in CASES]
+    assert sum(int(outcome.learned.clipped.sum()) for outcome in outcomes) > 0
+    short = [t.n_updates < o.scenario.run.updates for o in outcomes for t in o.traces]
+    assert {*short} == {True, False}
+
+
+def test_where_the_step_is_taken_from_matters() -> None:
+    read = {"algorithm": BASE["algorithm"] | {"apply_at": "as-read"}}
+    here, there = learned("push").fingerprints, learned("push", **read).fingerprints
+    assert here["order"] == there["order"]
+    assert here["models"] != there["models"]
+
+
+# Replay: bits do not depend on who else is in lockstep; what a path records.
+
+SIZES = (40, 7, 23)
+SCALE = np.array([0.01, 0.2, 0.0])
+
+
+def path(
+    several: list[Trace], p: int, *, clip: float | None = None, moments: bool = True,
+    record_every: int = 1, theta_max: float | None = 3.0, first: int = 1,
+) -> Trajectory:  # fmt: skip
+    x, y = records(1, SIZES, p)
+    quadratic = Quadratic.from_records(x, y, 0.3, theta_max)
+    steps = AsyncGossip(rho=60.0, initial="uniform").steps(
+        Setting(quadratic.weights, p, 40, 0.3, theta_max)
+    )
+    gradients = quadratic if moments else LinearRecords(x, y, clip)
+    scopes = [Streams(2).within("replicate", first + r) for r in range(len(several))]
+    return replay(several, steps, AnswerModel(gradients, LaplaceNoise(SCALE)), scopes, record_every)
+
+
+@pytest.fixture(scope="module")
+def hundred() -> list[Trace]:
+    """100 replicates of 3 owners; they end at the horizon, after different numbers of updates."""
+    found = traces(100, 3, 40, until=14.0)
+    assert len({len(trace.updates) for trace in found}) > 10
+    return found
+
+
+@one_in(2, "p", [1, 2, 10, 50, 65, 200])
+def test_bits_do_not_depend_on_the_number_of_replicates_with_moments(
+    hundred: list[Trace], p: int
+) -> None:
+    _compare(hundred, p, moments=True, clip=None)
+
+
+@one_in(2, "clip", [None, 5.0])
+@pytest.mark.parametrize("p", [1, 10, 50])
+def test_bits_do_not_depend_on_the_number_of_replicates_with_records(
+    hundred: list[Trace], p: int, clip: float | None
+) -> None:
+    _compare(hundred, p, moments=False, clip=clip)
+
+
+def _compare(hundred: list[Trace], p: int, *, moments: bool, clip: float | None) -> None:
+    everyone = path(hundred, p, moments=moments, clip=clip)
+    for count in (1, 2, 3, 33):
+        few = path(hundred[:count], p, moments=moments, clip=clip)
+        assert np.array_equal(few.final, everyone.final[:count])
+        assert np.array_equal(few.clipped, everyone.clipped[:count])
+        for r in range(count):
+            assert np.array_equal(few.models(r), everyone.models(r))
+    last = path(hundred[99:], p, moments=moments, clip=clip, first=100)
+    assert np.array_equal(last.final[0], everyone.final[99])
+
+
+def test_replay_equals_a_loop_over_one_trace(hundred: list[Trace]) -> None:
+    """A slow twin: one replicate, one update at a time, noise of update k = row k."""
+    x, y = records(1, SIZES, 4)
+    trace = hundred[6]
+    quadratic = Quadratic.from_records(x, y, 0.3, 3.0)
+    steps = AsyncGossip(rho=60.0, initial="uniform").steps(
+        Setting(quadratic.weights, 4, 40, 0.3, 3.0)
+    )
+    state = steps.init([Streams(2).within("replicate", 7)])
+    rows = Streams(2).generator("replicate", 7, "noise").laplace(size=(len(trace.updates), 4))
+    models = [state.central[0].copy()]
+    for row, owner in zip(rows, trace.updates["owner"], strict=True):
+        index = np.array([owner - 1])
+        points = steps.query(state, AnswerBatch(index))
+        answer = quadratic.gradient(index, points) + row * SCALE[owner - 1]
+        steps.apply(state, AnswerBatch(index), points, answer)
+        models.append(state.central[0].copy())
+    found = path(hundred, 4)
+    assert np.array_equal(found.models(6), np.array(models))
+    assert found.clipped[6] == state.clipped[0]
+
+
+def test_noise_does_not_depend_on_the_block_that_it_is_drawn_in(
+    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = path(hundred[:3], 5)
+    for block in (1, 3, 7):
+        monkeypatch.setattr("asyncdp_sim.learning.answers._BLOCK", block)
+        assert np.array_equal(path(hundred[:3], 5).final, whole.final)
+
+
+@pytest.mark.parametrize("record_every", [1, 2, 7, 40, 1000])
+def test_a_path_records_the_start_the_multiples_and_the_end(
+    hundred: list[Trace], record_every: int
+) -> None:
+    full = path(hundred[:9], 3)
+    found = path(hundred[:9], 3, record_every=record_every)
+    for r, trace in enumerate(hundred[:9]):
+        last = len(trace.updates)
+        ks = sorted({*range(0, last + 1, record_every), last})
+        assert found.ks(r).tolist() == ks
+        assert np.array_equal(found.models(r), full.models(r)[ks])
+        assert np.array_equal(found.final[r], full.models(r)[-1])
+
+
+def test_rows_past_the_end_of_a_replicate_repeat_its_last_model(hundred: list[Trace]) -> None:
+    found = path(hundred[:9], 3)
+    for r, trace in enumerate(hundred[:9]):
+        past = found.central[len(trace.updates) :, r]
+        assert np.array_equal(past, np.broadcast_to(found.final[r], past.shape))
+
+
+def test_a_replicate_without_updates_stays_at_its_start(hundred: list[Trace]) -> None:
+    none = traces(1, 3, 40, until=1e-9)
+    assert len(none[0].updates) == 0
+    alone, together = path(none, 3), path([*none, hundred[1]], 3)
+    for found in (alone, together):
+        assert found.ks(0).tolist() == [0]
+        assert np.array_equal(found.models(0), found.central[:1, 0])
+        assert np.array_equal(found.final[0], found.central[0, 0])
+        assert found.clipped[0] == 0
+
+
+def test_a_run_that_diverges_says_so_without_a_warning() -> None:
+    several = traces(2, 3, 400)
+    x, y = records(1, SIZES, 3)
+    quadratic = Quadratic.from_records(x, y, 0.3, None)
+    steps = AsyncGossip(rho=1e12).steps(Setting(quadratic.weights, 3, 40, 0.3, None))
+    scopes = [Streams(2).within("replicate", r) for r in (1, 2)]
+    found = replay(several, steps, AnswerModel(quadratic, LaplaceNoise(SCALE)), scopes, 1)
+    assert not np.isfinite(found.final).any()
+
+
+# Cells that learn together, whatever their replies are: to the bit what each gives alone.
+
+scopes = partial(replicates, seed=2)
+
+SHARES = np.array([0.5, 0.2, 0.3])
+RECORDS, *OTHERS = (LinearRecords(*records(seed, SIZES, 4), clip=2.0) for seed in (1, 2, 3, 4))
+ALLOTMENT = BudgetSchedule.from_weights([np.arange(1.0, 41.0)] * 3)
+
+
+def cell_task(
+    p: int = 4, *, noise: Any = None, theta_max: float | None = 3.0, seed: int = 1,
+    record_every: int = 1, rho: float = 60.0, reply: dict[str, Any] | None = None, **options: Any,
+) -> CellTask:  # fmt: skip
+    objective = Quadratic.from_records(*records(seed, SIZES, p), 0.3, theta_max)
+    setting = Setting(objective.weights, p, 40, 0.3, theta_max, SHARES)
+    steps = AsyncGossip(rho=rho, **{"initial": "uniform", **options}).steps(setting)
+    noise = LaplaceNoise(SCALE) if noise is None else noise
+    return CellTask(steps, replace(AnswerModel(objective, noise), **(reply or {})), record_every)
+
+
+def alone(several: list[Trace], cell: CellTask) -> Trajectory:
+    [path] = fold(several, [cell], scopes(len(several)))
+    return path
+
+
+def held_to_each_alone(several: list[Trace], cells: list[CellTask]) -> None:
+    found = dict(replay_together(several, cells, lambda: scopes(len(several))))
+    assert sorted(found) == list(range(len(cells)))
+    for number, cell in enumerate(cells):
+        same_path(found[number], alone(several, cell))
+
+
+PAIRS: dict[str, Callable[[int], CellTask]] = {
+    "noise": lambda n: cell_task(noise=LaplaceNoise((n + 1) * SCALE)),
+    "one draw for all coordinates": lambda n: cell_task(
+        noise=LaplaceNoise((n + 1) * SCALE, "scalar-as-published")
+    ),
+    "a Gaussian": lambda n: cell_task(noise=GaussianNoise((n + 1) * SCALE)),
+    "a grid": lambda n: cell_task(noise=DiscreteLaplaceNoise(SCALE, np.full(3, 2.0 ** -(9 + n)))),
+    "silence": lambda n: cell_task(noise=NoNoise(np.zeros(3)), rho=60.0 + n),
+    "records": lambda n: cell_task(seed=1 + 4 * n),
+    "clipped records": lambda n: cell_task(rho=60.0 + n, reply={"gradients": RECORDS}),
+    "clipped records of others": lambda n: cell_task(reply={"gradients": OTHERS[n]}),
+    "records at other distances": lambda n: cell_task(rho=60.0 + n, record_every=1 + 6 * n),
+    "noise and none": lambda n: cell_task(noise=LaplaceNoise(n * SCALE)),
+    "divergence": lambda n: cell_task(theta_max=1e300, rho=10.0 ** (20 * n)),
+    "no box": lambda n: cell_task(theta_max=None, rho=10.0 ** (20 * n)),
+    "selection": lambda n: cell_task(selection="inverse-rate", rho=60.0 + n),
+    "samples": lambda n: cell_task(reply={"sample": Sample(RECORDS, 3)}, rho=60.0 + n),
+    "an allotment": lambda n: cell_task(
+        noise=LaplaceNoise((n + 1) / np.sqrt(np.arange(1.0, 121.0))),
+        reply={"allotment": ALLOTMENT},
+    ),
+}  # fmt: skip
+"""Two cells that are alike: of a number 0 or 1, by what differs."""
+
+
+@one_in(2, "cell", PAIRS.values(), ids=PAIRS)
+def test_two_cells(hundred: list[Trace], cell: Callable[[int], CellTask]) -> None:
+    cells = [cell(0), cell(1)]
+    assert alike(cells[0]) == alike(cells[1]) is not None
+    for count in (1, 2, 33):
+        held_to_each_alone(hundred[:count], cells)
+    assert not np.array_equal(*(alone(hundred[:3], each).final for each in cells))
+
+
+def test_cells_of_all_kinds_at_once(hundred: list[Trace]) -> None:
+    """Each learns with its like; those with no like learn alone."""
+    cells = [cell(n) for cell in PAIRS.values() for n in (0, 1)]
+    cells += [cell_task(3), cell_task(65), cell_task(record_every=7), cell_task(initial="ones")]
+    setting = Setting(cells[0].steps.step / 20, 4, 40, 0.3, 3.0)
+    cells.append(replace(cells[0], steps=FedAsync(step=0.1, mixing=0.9).steps(setting)))
+    assert len({alike(cell) for cell in cells}) > len(PAIRS) - 4
+    held_to_each_alone(hundred[:4], cells)
+
+
+def test_an_algorithm_that_is_no_dataclass_learns_alone(hundred: list[Trace]) -> None:
+    class Wrapper:
+        def __init__(self, steps: Any) -> None:
+            self._steps = steps
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._steps, name)
+
+    cells = [replace(cell_task(rho=rho), steps=Wrapper(cell_task().steps)) for rho in (60.0, 61.0)]
+    assert [alike(cell) for cell in cells] == [None, None]
+    held_to_each_alone(hundred[:3], cells)
+
+
+def test_each_watch_is_shown_its_own_cells_queries(hundred: list[Trace]) -> None:
+    plain = LinearRecords(*records(1, SIZES, 4))
+    cells = [cell_task(rho=rho) for rho in (60.0, 70.0, 80.0)]
+    watches = [GradientMonitor(plain), None, GradientMonitor(plain)]
+    some = [replace(c, watch=w) for c, w in zip(cells, watches, strict=True)]
+    dict(replay_together(hundred[:5], some, lambda: scopes(5)))
+    met = []
+    for cell, watch in zip(cells, watches, strict=True):
+        seen = GradientMonitor(plain)
+        alone(hundred[:5], replace(cell, watch=seen))
+        met.append(seen.met().largest.tolist())
+        assert watch is None or watch.met().largest.tolist() == met[-1]
+    assert met[0] != met[2]
+
+
+@pytest.mark.parametrize("which", ["clipped records", "clipped records of others"])
+def test_gradients_are_asked_once_for_all_cells(
+    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch, which: str
+) -> None:
+    asked, gradient = [], LinearRecords.gradient
+
+    def counted(self: LinearRecords, owners: Any, points: Any) -> Any:
+        asked.append(len(owners))
+        return gradient(self, owners, points)
+
+    monkeypatch.setattr(LinearRecords, "gradient", counted)
+    cells = [PAIRS[which](n) for n in range(3)]
+    dict(replay_together(hundred[:9], cells, lambda: scopes(9)))
+    assert asked == [3 * 9] * max(trace.n_updates for trace in hundred[:9])
+
+
+def test_noise_is_drawn_once_for_all_cells_that_memory_holds(
+    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, rows = [], LaplaceNoise.rows
+
+    def counted(self: LaplaceNoise, generator: Any, count: int, size: int) -> Any:
+        drawn.append(count)
+        return rows(self, generator, count, size)
+
+    monkeypatch.setattr(LaplaceNoise, "rows", counted)
+    cells = [PAIRS["noise"](n) for n in range(3)]
+    whole = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
+    once = sum(drawn)
+    for held, times in ((1, 3), (2, 2)):
+        drawn.clear()
+        monkeypatch.setattr("asyncdp_sim.learning.replay.BYTES", held * cells[0].size(5, 40))
+        found = dict(replay_together(hundred[:5], cells, lambda: scopes(5)))
+        assert sum(drawn) == times * once
+        for number, path in whole.items():
+            same_path(found[number], path)
+
+
+def test_answers_asked_of_the_central_model(hundred: list[Trace]) -> None:
+    cells = [PAIRS["noise"](n) for n in range(2)]
+    found = dict(replay_together(hundred[:2], cells, lambda: scopes(2), "central"))
+    for number, cell in enumerate(cells):
+        [path] = fold(hundred[:2], [cell], scopes(2), "central")
+        same_path(found[number], path)
+        assert path.final.tobytes() != alone(hundred[:2], cell).final.tobytes()

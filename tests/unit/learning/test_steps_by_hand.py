@@ -1,0 +1,285 @@
+"""Synchronous steps, FedBuff's, and the weights of stale answers, against short references."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.algorithms import (
+    AnswerBatch,
+    AnyAlgorithm,
+    Collab1,
+    FedAsync,
+    FedBuff,
+    FedBuffSteps,
+    ParameterServer,
+    Setting,
+)
+from asyncdp_sim.learning.algorithms.gathered import GatheredState
+from asyncdp_sim.learning.answers import AnswerModel, Sample
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
+from asyncdp_sim.learning.recording import Trajectory
+from asyncdp_sim.learning.replay import replay
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.protocols import Rounds
+from asyncdp_sim.privacy.mechanisms import LaplaceNoise
+from asyncdp_sim.results import read_table
+from asyncdp_sim.runs import RunResult, run, write
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.trace import ExchangeOutcome, Trace
+from tests.tables import table
+from tests.unit.learning.problems import records
+from tests.unit.learning.problems import scopes as replicates
+
+# Synchronous algorithms: against short references, by brute force, live, and in whole runs.
+
+scopes = partial(replicates, seed=3)
+
+N, P, T, SIGMA = 3, 4, 30, 0.3
+SIZES = (30, 10, 20)
+X, Y = records(N, SIZES, P)
+WEIGHTS = np.array(SIZES) / sum(SIZES)
+SILENT = LaplaceNoise(np.zeros(N))
+
+
+def network(**parts: Any) -> Network:
+    """Everybody answers every round, in an order of its own."""
+    fields = {"answers_allowed": (T,) * N, "updates": T, "compute": Exponential(mean=0.2)}
+    return Network(**{"protocol": Rounds(), "answers_per_update": None, **fields, **parts})
+
+
+def learned(
+    algorithm: AnyAlgorithm, reply: AnswerModel, box: float | None = None
+) -> tuple[Trace, Trajectory]:
+    trace = simulate(network(), scopes()[0])
+    steps = algorithm.steps(Setting(WEIGHTS, P, T, SIGMA, box))
+    return trace, replay([trace], steps, reply, scopes(), 1, "central")
+
+
+def gradient(theta: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndarray:
+    """∇f, record by record: σθ + (1/n) Σ 2(θᵀx − y)x; or over some of each owner's records."""
+    total = SIGMA * theta
+    for i in range(N):
+        some = range(SIZES[i]) if rows is None else rows[i].tolist()
+        each = [2 * (X[i][j] @ theta - Y[i][j]) * X[i][j] for j in some]
+        total = total + WEIGHTS[i] * np.mean(each, axis=0)
+    return total
+
+
+@pytest.mark.parametrize("batch", [None, 4])
+def test_the_parameter_server_is_its_ten_lines(batch: int | None) -> None:
+    """Its batches are the rows of one stream, in the order in which answers arrive."""
+    algorithm = ParameterServer(step=0.1, exponent=0.75, batch=batch)
+    sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
+    trace, path = learned(
+        algorithm, AnswerModel(Quadratic.from_records(X, Y, SIGMA, None), SILENT, sample)
+    )
+    draws = None if batch is None else scopes()[0].generator("batch").random((N * T, batch))
+    orders = trace.updates["owner"].reshape(T, N) - 1
+    assert len({tuple(order) for order in orders.tolist()}) == 6
+    theta = np.zeros(P)
+    for k in range(1, T + 1):
+        rows = None
+        if draws is not None:
+            rows = [np.empty(0, int)] * N
+            for place, owner in enumerate(orders[k - 1]):
+                rows[owner] = (draws[N * (k - 1) + place] * SIZES[owner]).astype(int)
+        theta = theta - 0.1 * k**-0.75 * gradient(theta, rows)
+        assert np.abs(path.models(0)[k] - theta).max() <= 1e-12
+
+
+def gathered(replicates: int, features: int, turns: list[AnswerBatch], answers: list[Any]) -> Any:
+    """Return the direction of one round at θ = 0 and σ = 0: the mean of its answers."""
+    steps = Collab1(rho=1.0).steps(Setting(np.full(9, 1 / 9), features, 1, 0.0, None))
+    state = steps.init(scopes(replicates))
+    for turn, found in zip(turns, answers, strict=True):
+        steps.apply(state, turn, np.zeros_like(found), found.copy())
+    steps.update(state, np.unique(np.concatenate([turn.rows for turn in turns])))
+    assert isinstance(state, GatheredState)
+    assert (state.batches, state.answers) == ([], [])
+    return -state.central
+
+
+def test_one_coordinate_of_one_replicate_has_the_same_bits_alone() -> None:
+    """Nine answers of one number each, summed alone or beside another replicate."""
+    answers = np.random.default_rng(5).normal(size=(9, 2, 1))
+    alone, both = np.array([0]), np.array([0, 1])
+    one = [AnswerBatch(np.array([i]), rows=alone) for i in range(9)]
+    two = [AnswerBatch(np.array([i, i]), rows=both) for i in range(9)]
+    found = gathered(1, 1, one, list(answers[:, :1]))
+    assert found[0, 0] == gathered(2, 1, two, list(answers))[0, 0]
+
+
+@pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
+def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost: float) -> None:
+    answers = np.array([[[1.0], [1.0]], [[lost], [2.0]], [[0.0], [3.0]]])
+    alone, both = np.array([0]), np.array([0, 1])
+    one = [AnswerBatch(np.array([i]), rows=alone) for i in range(2)]
+    two = [AnswerBatch(np.array([i, i]), rows=both) for i in range(2)]
+    two.append(AnswerBatch(np.array([2]), rows=np.array([1])))
+    both_found = [answers[0], answers[1], answers[2, 1:]]
+    found = gathered(1, 1, one, [answers[0, :1], answers[1, :1]])
+    assert np.array_equal(found[0], gathered(2, 1, two, both_found)[0], equal_nan=True)
+
+
+def test_weights_are_those_of_the_owners_that_answered() -> None:
+    """Owners 1 and 3 of weights 1/2, 1/6, 1/3 answer 2 and 7: (1/2·2 + 1/3·7)/(5/6) = 4."""
+    steps = Collab1(rho=1.0).steps(Setting(WEIGHTS, 1, 1, 0.0, None))
+    state = steps.init(scopes(2))
+    for owner, answer in ((2, 7.0), (0, 2.0)):
+        turn = AnswerBatch(np.array([owner]), rows=np.array([1]))
+        steps.apply(state, turn, np.zeros((1, 1)), np.array([[answer]]))
+    steps.update(state, np.array([1]))
+    assert state.central.ravel().tolist() == pytest.approx([0.0, -4.0])
+
+
+def test_a_trim_of_0_is_read_and_written_as_older_versions_did() -> None:
+    """Digests hold it, and so scenarios of results do; any other is refused as gone."""
+    found = parse(Collab1, {"kind": "collab-1", "rho": 1.0, "trim": 0})
+    assert found == Collab1(rho=1.0)
+    assert found.model_dump() == {"kind": "collab-1", "trim": 0, "initial": "zeros", "rho": 1.0}
+    assert found.model_dump(exclude_unset=True) == {"kind": "collab-1", "rho": 1.0}
+    with pytest.raises(SpecError, match="'trim'"):
+        Collab1(rho=1.0, trim=1)
+
+
+# FedBuff by hand, against FedAsync, and over stale and lossy answers.
+
+SCENES = table(__file__, "scenes.toml")
+BASE, CASES = SCENES["fedbuff"], SCENES["ways"]["fedbuff"]
+SCOPE = [Streams(1).within("replicate", 1)]
+QUARTERS = np.array([0.25, 0.75])
+FIRST, SECOND = np.array([0]), np.array([1])
+
+
+def made(theta_max: float | None = None, **fields: Any) -> FedBuffSteps:
+    spec = FedBuff(**{"step": 0.5, "server_step": 0.8, "buffer": 2, **fields})
+    return spec.steps(Setting(QUARTERS, 1, 100, 0.2, theta_max))
+
+
+def test_two_answers_make_one_update_by_hand() -> None:
+    """Owner 2, Q = 3 at 2, s = 3; owner 1, Q = −1 at 1, s = 0; θ = 0, w(3) = ½.
+
+    Δ_1 = ½(0.2·2 + 2·¾·3) = 2.45, Δ_2 = ½(0.2·1 − 2·¼·1) = −0.15, and
+    θ = −0.8·½·(½·2.45 − 0.15) = −0.43.
+    """
+    steps = made()
+    state = steps.init(SCOPE)
+    first = np.array([[2.0]])
+    steps.apply(state, AnswerBatch(SECOND, np.array([3])), first, np.array([[3.0]]))
+    assert state.central[0, 0] == 0.0
+    assert steps.query(state, AnswerBatch(FIRST))[0, 0] == 0.0
+    steps.apply(state, AnswerBatch(FIRST, np.array([0])), np.array([[1.0]]), np.array([[-1.0]]))
+    assert state.central[0, 0] == 0.0
+    steps.update(state)
+    assert state.central[0, 0] == pytest.approx(-0.43, abs=1e-15)
+    assert (state.buffer[0, 0], first[0, 0]) == (0.0, 2.0)
+
+
+def scenario(learning: str = "replay", **parts: Any) -> Scenario:
+    run = BASE["run"] | {"learning": learning}
+    return parse(Scenario, {**BASE, "run": run, **parts})
+
+
+PUSH = {"kind": "push", "own_tick": "overlap"}
+
+
+def test_the_cases_end_with_buffers_that_are_not_full() -> None:
+    horizon = {"updates": 20, "replicates": 8, "until": 7.0}
+    for case, parts in CASES.items():
+        outcome = run(scenario(run=horizon, **parts))
+        left = {int(trace.ended(ExchangeOutcome.buffered).sum()) for trace in outcome.traces}
+        assert len(left) > 1, case
+        assert left <= {0, 1, 2}
+        for trace in outcome.traces:
+            assert len(trace.updates) == 3 * trace.n_updates
+
+
+def test_a_buffer_of_one_is_fedasync_that_keeps_nothing() -> None:
+    """At staleness 0: mixing 1 and step η_g η_l give the same model, to rounding."""
+    parts = {"protocol": {"kind": "request"}, "run": {"updates": 60, "replicates": 2}}
+    one = {"kind": "fedbuff", "step": 0.1, "server_step": 0.8, "buffer": 1}
+    mixed = {"kind": "fedasync", "step": 0.08, "mixing": 1.0}
+    buffered = run(scenario(algorithm={**one, "weighting": "constant"}, **parts))
+    plain = run(scenario(algorithm={**mixed, "weighting": "constant"}, **parts))
+    assert buffered.scenario.network == plain.scenario.network
+    for name in ("order", "time", "accounts"):
+        assert buffered.fingerprints[name] == plain.fingerprints[name]
+    assert np.abs(buffered.learned.models - plain.learned.models).max() <= 1e-12
+    assert np.abs(plain.learned.models).max() > 0.1
+
+
+def outcome() -> RunResult:
+    return run(scenario(run={"updates": 20, "replicates": 2, "until": 7.0}, protocol=PUSH))
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    """``updates``: B rows a k, at the tick of the k-th update; ``curve``: ticks of updates."""
+    made = outcome()
+    write(made, tmp_path / "result")
+    updates, curve = (read_table(tmp_path / "result", name) for name in ("updates", "curve"))
+    assert str(updates["k"].dtype) == "int32"
+    for number, trace in enumerate(made.traces, start=1):
+        rows = updates[updates["replicate"] == number]
+        assert rows["k"].tolist() == [k for k in range(1, trace.n_updates + 1) for _ in range(3)]
+        ticks = rows.groupby("k")["tick"]
+        assert ticks.nunique().eq(1).all()
+        assert ticks.first().tolist() == trace.update_ticks.tolist()
+        shown = curve[curve["replicate"] == number]
+        assert shown["k"].tolist() == list(range(trace.n_updates + 1))
+        assert shown["tick"].tolist() == [0, *trace.update_ticks.tolist()]
+    said = made.summary
+    applied = sum(trace.n_updates for trace in made.traces)
+    assert said["updates"] == applied
+    assert said["throughput"] == pytest.approx(applied / (2 * said["simulated_time"]))
+    assert (said["p_repeat"], said["intervals"]["p_repeat"]) == (None, None)
+    left = sum(int(trace.ended(ExchangeOutcome.buffered).sum()) for trace in made.traces)
+    assert left > 0
+    assert any(f"{left} were left in the buffer" in warning for warning in made.warnings)
+
+
+def test_buffered_answers_are_charged() -> None:
+    made = run(scenario(run={"updates": 20, "replicates": 20, "until": 7.0}, protocol=PUSH))
+    released = max(int(trace.released.max()) for trace in made.traces)
+    assert made.summary["max_spent_ratio"] == pytest.approx(released / 40)
+    for trace in made.traces:
+        waiting = trace.ended(
+            ExchangeOutcome.buffered, ExchangeOutcome.applied, ExchangeOutcome.in_flight
+        )
+        assert waiting.tolist() == trace.released.tolist()
+
+
+def test_a_trace_of_other_updates_is_not_replayed() -> None:
+    made = outcome()
+    task = made.problem.task
+    steps = FedAsync(step=0.1, mixing=1.0).steps(Setting(np.full(3, 1 / 3), 3, 20, 0.1, None))
+    scopes = [Streams(1).within("replicate", number) for number in (1, 2)]
+    with pytest.raises(ValueError, match="updates of 1 answers"):
+        replay(made.traces, steps, task.reply, scopes, 1)
+
+
+# Weights of stale answers, beside their formulas: FedAsync, Xie, Koyejo and Gupta 2019.
+
+LATE = np.arange(12)
+
+
+@pytest.mark.parametrize("a", [0.5, 2.0])
+@pytest.mark.parametrize("b", [0.0, 3.0, 4.5])
+def test_a_hinge_begins_after_its_patience(a, b):
+    """A mutant lived in which it began at once: no example has answers later than its patience."""
+    kind = FedAsync(step=0.1, mixing=0.5, weighting="hinge", exponent=a, patience=b)
+    expected = [1.0 if s <= b else 1 / (a * (s - b) + 1) for s in LATE]
+    assert kind.weight(LATE).tolist() == pytest.approx(expected)
+
+
+def test_a_power_and_a_constant():
+    power = FedAsync(step=0.1, mixing=0.5, weighting="polynomial", exponent=0.5)
+    assert power.weight(LATE).tolist() == pytest.approx([(s + 1) ** -0.5 for s in LATE])
+    constant = FedAsync(step=0.1, mixing=0.5, weighting="constant")
+    assert constant.weight(LATE).tolist() == [1.0] * len(LATE)
