@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from asyncdp_sim import comparisons
 from asyncdp_sim import results as on_disk
-from asyncdp_sim import results as opened
 from asyncdp_sim.api.arguments import Named
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table
@@ -48,33 +47,30 @@ class TracePlots(Named):
 
     _label: Label | None = OF_A_NETWORK
 
-    def __init__(self, shown: opened.Result) -> None:
+    def __init__(self, shown: on_disk.Result) -> None:
         self._shown = shown
 
     def timing(self, by: By = "update") -> "Axes":
         """Draw the owner of each update; ``by`` is "update" or "time"."""
-        from asyncdp_sim.figures import traces
-
-        drawn = traces.BY_UPDATE if _by_update(by) else traces.BY_TIME
-        return self._axes(drawn.of(self._shown))[0]
+        return self._drawn("BY_UPDATE" if _by_update(by) else "BY_TIME")
 
     def gaps(self) -> "Axes":
         """Draw the times between updates, and the theory."""
-        from asyncdp_sim.figures import traces
-
-        return self._axes(traces.GAPS.of(self._shown))[0]
+        return self._drawn("GAPS")
 
     def staleness(self) -> "Axes":
         """Draw the staleness of answers, and the theory."""
-        from asyncdp_sim.figures import traces
-
-        return self._axes(traces.STALENESS.of(self._shown))[0]
+        return self._drawn("STALENESS")
 
     def shares(self) -> "Axes":
         """Draw each owner's share of the updates."""
+        return self._drawn("SHARES")
+
+    def _drawn(self, figure: str) -> "Axes":
+        """Draw a figure of networks, by its name in :mod:`asyncdp_sim.figures.traces`."""
         from asyncdp_sim.figures import traces
 
-        return self._axes(traces.SHARES.of(self._shown))[0]
+        return self._axes(getattr(traces, figure).of(self._shown))[0]
 
     def spacetime(self) -> tuple["Axes", ...]:
         """Draw messages over time, with senders and receivers; needs events (``events=True``)."""
@@ -144,7 +140,7 @@ class ComparisonPlots(Named):
         Opened results by name; the others are compared with the first.
     """
 
-    def __init__(self, results: Mapping[str, opened.Result]) -> None:
+    def __init__(self, results: Mapping[str, on_disk.Result]) -> None:
         self._results = results
 
     def convergence(self, by: By = "update") -> "Axes":
@@ -190,7 +186,7 @@ def _by_update(by: By) -> bool:
     return by == "update"
 
 
-def _convergence(results: Mapping[str, opened.Result], by: By) -> "Axes":
+def _convergence(results: Mapping[str, on_disk.Result], by: By) -> "Axes":
     from asyncdp_sim.figures import convergence
     from asyncdp_sim.figures.convergence import CurveLine
 
@@ -347,11 +343,7 @@ class Result(Named):
         ResultError
             If it was not judged: ``data.held_out`` keeps rows apart for it.
         """
-        if not self._found.has("gains"):
-            rule = "data.held_out keeps rows apart, on which gains are judged"
-            fault = Fault("gains", "a result without gains", rule)
-            raise ResultError([fault], str(self.directory))
-        return self._frame("gains")
+        return self._kept("gains", "data.held_out keeps rows apart, on which gains are judged")
 
     @property
     def optimum(self) -> Any:
@@ -367,10 +359,7 @@ class Result(Named):
         ResultError
             If they were not kept: ``ad.run(scenario, events=True)`` keeps them.
         """
-        if not self._found.has("events"):
-            fault = Fault("events", "a result without events", "ad.run(…, events=True) keeps them")
-            raise ResultError([fault], str(self.directory))
-        return self._frame("events")
+        return self._kept("events", "ad.run(…, events=True) keeps them")
 
     @property
     def summary(self) -> Any:
@@ -467,6 +456,13 @@ class Result(Named):
     def opened(self) -> on_disk.Result:
         """The result as figures and comparisons read it."""
         return self._found
+
+    def _kept(self, name: str, rule: str) -> Any:
+        """Return a table that not every result has; a rule says how to have it."""
+        if not self._found.has(name):
+            fault = Fault(name, f"a result without {name}", rule)
+            raise ResultError([fault], str(self.directory))
+        return self._frame(name)
 
     def _frame(self, name: str) -> Any:
         return with_units(self._found.frame(name), name)
@@ -619,12 +615,8 @@ class Comparison(Named):
         return f"<Comparison of {names} with {self.found.name}>"
 
     def _repr_html_(self) -> str:
-        tables = [
-            html_table(
-                self.found.figures(against),
-                title=against.name,
-                said=[against.pairing, against.together],
-            )
-            for against in self.found.others
-        ]
-        return "".join(tables) + html_table(self.found.labels.items(), title="Privacy")
+        text = ""
+        for against in self.found.others:
+            said = [against.pairing, against.together]
+            text += html_table(self.found.figures(against), title=against.name, said=said)
+        return text + html_table(self.found.labels.items(), title="Privacy")

@@ -135,7 +135,7 @@ _AVERAGED, _RUNS = 10**8, (1000, 10_000)
 """About how many numbers of vectors runs average; and fewest and most runs on each dataset."""
 
 
-class _Hearing(Wrapped):
+class _Listening(Wrapped):
     """Averaging, in which a pool of nodes notes what it is sent, and its own vectors meanwhile.
 
     It notes the first coordinate, along which the record moves its owner's vector.
@@ -270,6 +270,6 @@ def _heard(task: Task, pool: frozenset[int], trace: Trace, scopes: list[Scope]) 
     """Return what a pool noted in runs of one network, (runs, numbers)."""
     if not isinstance(task.steps, AveragingSteps):
         raise TypeError("views are those of nodes that average")
-    steps = _Hearing(task.steps, pool)
+    steps = _Listening(task.steps, pool)
     replay([trace] * len(scopes), steps, task.reply, scopes, max(1, trace.n_updates))
     return np.array(steps.heard).T

@@ -34,7 +34,6 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, exact_answers, prepare
 from asyncdp_sim.scenario import Scenario
 
-Ints = Ints
 Coins = Bools
 _LOOKED_AT = 200
 """Records of a table, at most, of which two are taken."""
@@ -259,8 +258,7 @@ class Guessed:
         if self._doubt <= 0:
             result = f"undecided: {self.canaries} times δ is too much for the confidence"
         elif self.most <= self.claim.epsilon:
-            most = f"{self.guesses} guesses can measure at most {self.most:.3g}"
-            result = f"undecided: {most}"
+            result = f"undecided: {self.guesses} guesses can measure at most {self.most:.3g}"
         return (
             f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.3g}, "
             f"stated {self.claim}: {result} "

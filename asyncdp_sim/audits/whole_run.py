@@ -253,10 +253,8 @@ def _judged(
         if opened is not None:
             parts = [np.split(problem, np.cumsum(count)[:-1]) for problem in (first, second)]
             sum_scores = told_in_runs(opened, pair, views, *parts)
-            likelihood, fewest = (
-                np.array([problem for problem, _ in sum_scores]),
-                min(few for _, few in sum_scores),
-            )
+            likelihood = np.array([score for score, _ in sum_scores])
+            fewest = min(few for _, few in sum_scores)
         else:
             close = coincidences(noise, pair.owner, views, first, second)
             ratios = ratio(noise, places, answers, first, second)

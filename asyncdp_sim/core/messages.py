@@ -125,10 +125,9 @@ class Noted(Notice):
     @classmethod
     def from_sentence(cls, said: str, within: str = "{}") -> "Noted":
         """Return a sentence as a record, in the place of ``{}`` within a longer one."""
-        value = (
-            said if isinstance(said, FormattedMessage) else FormattedMessage("{line}", line=said)
-        )
-        return cls(within.replace("{}", value.sentence), tuple(value.fields.items()))
+        if not isinstance(said, FormattedMessage):
+            said = FormattedMessage("{line}", line=said)
+        return cls(within.replace("{}", said.sentence), tuple(said.fields.items()))
 
     def describe(self) -> str:
         """Return the sentence."""
@@ -183,7 +182,7 @@ def revived(manifest: Mapping[str, Any]) -> list[Notice]:
     kept = manifest.get("warning_fields")
     if not isinstance(kept, list) or len(kept) != len(lines):
         return [Noted.from_sentence(line) for line in lines]
-    kinds = {_descendant.kind(): _descendant for _descendant in _descendants(Notice)}
+    kinds = {notice.kind(): notice for notice in _descendants(Notice)}
     return [_revived(kinds, *pair) for pair in zip(lines, kept, strict=True)]
 
 
@@ -257,32 +256,19 @@ def gathered(warnings: Sequence[Sequence[Notice] | None]) -> list[Gathered]:
     what they count is replicates. None stands for a cell that has no result.
     """
     alike: dict[Any, dict[str, tuple[Notice, list[int]]]] = {}
-    for number, text in enumerate(warnings):
-        for notice in text or ():
-            faults = alike.setdefault(notice.alike(), {})
-            faults.setdefault(notice.describe(), (notice, []))[1].append(number)
-    return [
-        _one(group, len(warnings))
-        for faults in alike.values()
-        for group in _together(list(faults.values()))
-    ]
-
-
-Known = tuple[Notice, list[int]]
-"""A warning, and the cells that have it."""
-
-
-def _together(known: list[Known]) -> list[list[Known]]:
-    """Return warnings that differ in numbers alone as one group, or each as its own."""
-    if known[0][0].counted or len(known) > SEVERAL:
-        return [known]
-    return [[item] for item in known]
-
-
-def _one(group: list[Known], n_cells: int) -> Gathered:
-    """Return a group of warnings as one."""
-    notices = [notice for notice, _ in group]
-    cells = sorted(number for _, numbers in group for number in numbers)
-    if len(group) == 1:
-        return Gathered(notices[0], tuple(cells), len(cells) == n_cells)
-    return Gathered(notices[0].with_others(notices[1:]), tuple(cells), everywhere=False)
+    for number, notices in enumerate(warnings):
+        for notice in notices or ():
+            same = alike.setdefault(notice.alike(), {})
+            same.setdefault(notice.describe(), (notice, []))[1].append(number)
+    result = []
+    for same in alike.values():
+        first, *rest = (notice for notice, _ in same.values())
+        if len(rest) > 0 and (first.counted or len(same) > SEVERAL):
+            cells = sorted(number for _, numbers in same.values() for number in numbers)
+            result.append(Gathered(first.with_others(rest), tuple(cells), everywhere=False))
+        else:
+            result += [
+                Gathered(notice, tuple(cells), len(cells) == len(warnings))
+                for notice, cells in same.values()
+            ]
+    return result

@@ -2,16 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from asyncdp_sim.core.specification import Count, PerOwner, Positive, Spec, per_owner
 from asyncdp_sim.network.laws import Law, NoTime
-
-if TYPE_CHECKING:
-    pass
-
 
 STAGES = ("query", "compute", "answer")
 """Of an exchange, from a query to the arrival of its answer."""

@@ -76,24 +76,19 @@ def run(
         nullcontext(run_map) if run_map is not None else processes(workers) as mapped,
     ):
         beginning(progress, "preparing records")
-        ready = Ready.from_scenario(
-            scenario, build_dataset(scenario) if dataset is None else dataset
-        )
+        dataset = build_dataset(scenario) if dataset is None else dataset
+        ready, network = Ready.from_scenario(scenario, dataset), scenario.network
         task = ready.problem.task
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
-        options: dict[str, Any] = {"progress": progress}
+        shown = pool | {"progress": progress}
         if scenario.run.learning == "live":
-            network = scenario.network
-            traces, learned = live_all(
-                network, task, seed, chosen, events=events, **options, **pool
-            )
+            traces, learned = live_all(network, task, seed, chosen, events=events, **shown)
         else:
             if traces is None:
-                network = scenario.network
-                traces = simulate_all(network, seed, chosen, events=events, **options, **pool)
-            [learned] = learn_all([task], seed, chosen, traces, **options, **pool)
+                traces = simulate_all(network, seed, chosen, events=events, **shown)
+            [learned] = learn_all([task], seed, chosen, traces, **shown)
         beginning(progress, "judging what was learned")
-        behaved = summarise(traces, scenario.network.airtime)
+        behaved = summarise(traces, network.airtime)
         outcome = ready.outcome(chosen, traces, behaved, learned, **pool)
         if gains is None:
             return outcome

@@ -184,15 +184,17 @@ def made_again(
         If one is another, or if ``scenario.toml`` and the manifest are of two scenarios.
     """
     manifest = read_manifest(directory)
-    raw, stated = _stated(directory, settings, allow_code=allow_code)
+    raw, stated = _stated_places(directory, settings, allow_code=allow_code)
     with TemporaryDirectory(prefix="asyncdp-replay-") as temporary:
         folder = Path(temporary)
-        places = _found(directory, manifest, raw, folder, stated)
-        scenario = _scenario(directory, with_files(raw, lambda p: places.get(p, p)), allow_code)
+        places = _located_files(directory, manifest, raw, folder, stated)
+        scenario = _read_scenario(
+            directory, with_files(raw, lambda p: places.get(p, p)), allow_code
+        )
         recorded = manifest["scenario"]
         differ = list(between("scenario.toml", described(scenario), recorded, "manifest"))
         if len(differ) > 0:
-            raise ReplayError(_said(directory, differ, manifest["versions"]))
+            raise ReplayError(_not_reproduced(directory, differ, manifest["versions"]))
         yield scenario, folder / "again"
 
 
@@ -223,7 +225,9 @@ def require_same(directory: Path, again: Path) -> list[str]:
     made = f"made with BLAS kernel {named}, here {blas_kernel()}"
     far, apart = beyond_rounding(directory, again, differ, kernels)
     if len(far) > 0:
-        raise ReplayError(_said(directory, far, versions) + (f"; {made}" if kernels else ""))
+        raise ReplayError(
+            _not_reproduced(directory, far, versions) + (f"; {made}" if kernels else "")
+        )
     return [*lines, f"{OTHER_ALGEBRA} {apart:.2g} of the largest value, {made}"]
 
 
@@ -235,7 +239,7 @@ def _of_gains(differs: Difference) -> bool:
     return differs.distance <= GAINS_TOLERANCE * differs.largest
 
 
-def _stated(
+def _stated_places(
     directory: Path, settings: Sequence[str], *, allow_code: bool
 ) -> tuple[Raw, dict[str, str]]:
     """Return the tables of ``scenario.toml``, as set, and places that are stated, by old paths.
@@ -261,7 +265,7 @@ def _stated(
     return read_tables(file, moved, allow_code=allow_code)[0], stated
 
 
-def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
+def _read_scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
     """Return the scenario of tables; if they are damaged, that is one fault and not many."""
     try:
         return scenario_of(raw, allow_code=allow_code)
@@ -275,7 +279,8 @@ def _scenario(directory: Path, raw: Raw, allow_code: bool) -> Scenario:
         raise ResultError([fault], str(directory)) from None
 
 
-def _said(directory: Path, differ: Sequence[Difference], versions: object) -> str:
+def _not_reproduced(directory: Path, differ: Sequence[Difference], versions: object) -> str:
+    """Return the message of a result that differs from what was made again."""
     rest = other_versions(versions)
     made = "".join(f"; made with {name} {version}" for name, version in rest.items())
     return f"{directory}: not reproduced: {in_words(differ)} differ{made}"
@@ -288,7 +293,7 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
     by_key = {differs.place.split(".")[0]: differs for differs in of_whole}
     for key in ("git_commit", "cpu_features", "blas_kernel", "mixed_versions"):
         if key in by_key:
-            yield _OF_ALL.get(key) or _made(key, by_key[key])
+            yield _OF_ALL.get(key) or _making(key, by_key[key])
     reported = {(differs.place, differs.kept) for differs in of_whole}
     parts: dict[str, list[str]] = {}
     for differs in found:
@@ -296,12 +301,12 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
         place = f"versions.{differs.place}" if of_versions else differs.place
         folder = str(Path(differs.file).parent)
         if differs.of_circumstances and folder != "." and (place, differs.kept) not in reported:
-            parts.setdefault(_made(place, differs), []).append(folder)
+            parts.setdefault(_making(place, differs), []).append(folder)
     for made, folders in parts.items():
         yield f"in part {made} ({some_of(sorted(set(folders)), _MOST)})"
 
 
-def _made(place: str, differs: Difference) -> str:
+def _making(place: str, differs: Difference) -> str:
     """Return how a result, or a part of a sweep, was made, from one place of its circumstances."""
     key, _, name = place.partition(".")
     made = {"git_commit": "at commit", "blas_kernel": "with BLAS kernel"}.get(key)
@@ -319,7 +324,7 @@ def _fields(raw: Raw) -> dict[str, str]:
     return {key: leaf.removeprefix(_SHA) for key, leaf in named.items()}
 
 
-def _found(
+def _located_files(
     directory: Path,
     manifest: Mapping[str, Any],
     raw: Raw,
@@ -335,7 +340,7 @@ def _found(
     places: dict[str, str] = {}
     nowhere: list[Fault] = []
     for number, (field, path) in enumerate(_fields(raw).items()):
-        name, wanted = _as_it_was(theirs, field)
+        name, wanted = _recorded_file(theirs, field)
         if path in places or wanted is None:  # without a digest it is not the manifest's
             continue
         value = Path(os.path.normpath(stated.get(path, path)))
@@ -354,14 +359,14 @@ def _found(
             both = f"{present[0]} has SHA-256 {digest}…, the manifest {wanted[:12]}…"
             text = f"not reproduced: the data file differs ({both})"
             raise ReplayError(f"{directory}: {text}; give another file: {where}")
-        at_last = same if same.name == name else _named(same, folder, number, name)
+        at_last = same if same.name == name else _under_old_name(same, folder, number, name)
         places[path] = str(at_last.absolute())
     if len(nowhere) > 0:
         raise DataError(nowhere, str(directory))
     return places
 
 
-def _as_it_was(theirs: Mapping[str, Any], field: str) -> tuple[str, str | None]:
+def _recorded_file(theirs: Mapping[str, Any], field: str) -> tuple[str, str | None]:
     """Return a file's name and digest in a manifest, by the field that names it."""
     name, swept, sha256 = str(theirs.get(field)).partition(f" {_SHA}")
     if swept != "":
@@ -370,7 +375,7 @@ def _as_it_was(theirs: Mapping[str, Any], field: str) -> tuple[str, str | None]:
     return name, theirs.get(f"{table}.{last.replace('path', 'sha256')}")
 
 
-def _named(file: Path, folder: Path, number: int, name: str) -> Path:
+def _under_old_name(file: Path, folder: Path, number: int, name: str) -> Path:
     """Return a file under the name that it had, by which the manifest knows it."""
     place = folder / f"data-{number}" / Path(name).name
     place.parent.mkdir()

@@ -78,9 +78,8 @@ def close(
     columns: dict[str, Any] = {"cell": np.arange(len(cells), dtype=np.int32)}
     for path, values in _swept(said, len(cells)):
         columns[path] = swept_column(values)
-    columns["status"] = arrow_texts(
-        ["failed" if cell.number in failed else "done" for cell in cells]
-    )
+    states = ["failed" if cell.number in failed else "done" for cell in cells]
+    columns["status"] = arrow_texts(states)
     if len(failed) > 0:
         columns["error"] = arrow_texts([failed.get(cell.number) for cell in cells])
     columns["seed"] = np.array([cell.seed for cell in cells])
@@ -362,18 +361,12 @@ class Status:
 
     def lines(self) -> list[str]:
         """Return all of it in words."""
-        took = (
-            "unknown until two cells are done"
-            if self.seconds_left is None
-            else duration(self.seconds_left)
-        )
-        entries = [
-            f"cells      {self.cells}",
-            f"done       {self.done}",
-            f"failed     {len(self.failed)}",
-            f"not run    {self.left}",
-        ]
-        return [*entries, *([f"time left  {took}"] if self.left > 0 else []), *self.errors()]
+        rows = {"cells": self.cells, "done": self.done, "failed": len(self.failed)}
+        entries = [f"{name:<10} {count}" for name, count in (rows | {"not run": self.left}).items()]
+        left = "unknown until two cells are done"
+        if self.seconds_left is not None:
+            left = duration(self.seconds_left)
+        return [*entries, *([f"time left  {left}"] if self.left > 0 else []), *self.errors()]
 
     def errors(self) -> list[str]:
         """Return a line for each error, naming the cells that ended with it."""

@@ -149,9 +149,6 @@ class ObserverKind(Variant):
         """Return the ratio of its noise to the noise against an observer of every answer."""
         return 1.0
 
-    subtracts: ClassVar[int] = 0
-    """Number of owners that reveal their shares of a sum to it."""
-
     def heard(self, noise: AnswerNoise) -> AnswerNoise:
         """Return the least noise on one answer as this observer sees it."""
         return noise
@@ -226,8 +223,6 @@ class AggregateObserver(ObserverKind):
         if self.colluders == 1:
             return f"{seen}, with 1 colluding owner that reveals its answers"
         return f"{seen}, with {self.colluders} colluding owners that reveal their answers"
-
-    subtracts = trait(lambda self: self.colluders)
 
     @override
     def share_of_noise(self, n_owners: int, in_sum: int) -> float:

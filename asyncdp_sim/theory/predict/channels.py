@@ -179,19 +179,19 @@ class ChannelTheory:
         return False
 
     def access(self, load: Load) -> RandomAccess:
-        """Return what gets through while no budget is spent.
+        """Return attempts and successes per time unit while no budget is spent.
 
         Where answers are sent again, what is predicted has each of them arrive at last.
         """
         no_formula_if(NOT_SHARED if self.channel.contended is None else self.doubt(load))
-        return self.through(load)
+        return self.solve(load)
 
     def doubt(self, load: Load) -> str:
         """Return why no formula of this channel holds for a load, if none does."""
         return load.broken or load.not_poisson or load.slow or load.unequal
 
-    def through(self, load: Load) -> RandomAccess:  # noqa: ARG002
-        """Return what gets through of a load that is not in doubt."""
+    def solve(self, load: Load) -> RandomAccess:  # noqa: ARG002
+        """Return attempts and successes per time unit, of a load that is not in doubt."""
         raise NoFormulaError("no formula is known for this variant of the channel")
 
     def on_air(self, load: Load, rate: float) -> float:
@@ -199,7 +199,7 @@ class ChannelTheory:
         return rate * load.airtime
 
     def approximate(self, load: Load) -> RandomAccess:  # noqa: ARG002
-        """Return about how much gets through of a load that is not in doubt."""
+        """Return an approximation of :meth:`solve`, of a load that is not in doubt."""
         raise NoFormulaError("no approximation is known for this channel")
 
     def mean_staleness(self, load: Load) -> float | None:  # noqa: ARG002
@@ -243,7 +243,7 @@ class AlohaTheory(ChannelTheory):
         return f"$Ge^{{-{'2G' if self.channel.capture_ratio is None else '2Gz/(1+z)'}}}$"
 
     @override
-    def through(self, load: Load) -> RandomAccess:
+    def solve(self, load: Load) -> RandomAccess:
         ratio = self.channel.capture_ratio
         if load.overlap:
             offered = load.offered
@@ -263,7 +263,7 @@ class SlottedAlohaTheory(ChannelTheory):
     channel: SlottedAloha
 
     @override
-    def through(self, load: Load) -> RandomAccess:
+    def solve(self, load: Load) -> RandomAccess:
         slot = self.channel.slot
         if not load.overlap:
             return formulas.slotted_aloha(load.n_owners, load.rate, slot, load.airtime)
@@ -291,7 +291,7 @@ class CsmaTheory(ChannelTheory):
         return load.broken or load.not_poisson or load.slow or far or load.unequal
 
     @override
-    def through(self, load: Load) -> RandomAccess:
+    def solve(self, load: Load) -> RandomAccess:
         channel, offered, airtime = self.channel, load.offered, load.airtime
         detects, delay = channel.collision_detection, channel.propagation_delay
         if channel.gives_up and not load.overlap:
@@ -305,7 +305,7 @@ class CsmaTheory(ChannelTheory):
         if load.overlap and channel.persistence == 1.0 and not detects:
             survived = formulas.csma_one_persistent_infinite(offered, delay / airtime)
             return RandomAccess.from_rates(survived / offered, load.total)
-        return super().through(load)
+        return super().solve(load)
 
 
 class DcfTheory(ChannelTheory):
@@ -334,7 +334,7 @@ class DcfTheory(ChannelTheory):
         return load.can_lose_messages or again or (pause if late else "")
 
     @override
-    def through(self, load: Load) -> RandomAccess:
+    def solve(self, load: Load) -> RandomAccess:
         channel = self.channel
         asked = load.n_owners, channel.window, channel.doublings
         if dcf.states(*asked) > LARGEST:
@@ -389,7 +389,7 @@ class TdmaTheory(ChannelTheory):
         return "" if sure else "jobs do not surely end within a frame"
 
     @override
-    def through(self, load: Load) -> RandomAccess:
+    def solve(self, load: Load) -> RandomAccess:
         frame, slot = self.channel.frame or load.n_owners, self.channel.slot
         if load.saturated:
             return RandomAccess.from_rates(1.0, load.n_owners / (frame * slot))
@@ -417,7 +417,7 @@ class BottleneckTheory(ChannelTheory):
         return load.can_lose_messages or random or times or full
 
     @override
-    def through(self, load: Load) -> RandomAccess:
+    def solve(self, load: Load) -> RandomAccess:
         rate = load.total if load.overlap else self._rate(load, load.n_owners)
         return RandomAccess.from_rates(1.0, rate)
 
@@ -565,7 +565,7 @@ def contention(facts: Facts) -> RandomAccess:
 
 
 def unspent(facts: Facts) -> RandomAccess:
-    """Return the same for a network whose budgets last for ever."""
+    """Return :func:`contention` of a network whose budgets last for ever."""
     channel, protocol = facts.network.channel, facts.network.protocol
     if channel.contended is not None and not protocol.always_served:
         raise NoFormulaError(f"the formula is for protocol push, not {protocol.kind}")
@@ -619,9 +619,7 @@ class AccessCurve:
 
 @law
 def access_curve(facts: Facts) -> AccessCurve:
-    """Return the law that a network obeys exactly.
-
-    It holds while no budget is spent.
+    """Return the throughput curve that a network follows exactly while no budget is spent.
 
     Networks that differ in the rate of their clocks alone have equal curves.
     """
@@ -633,10 +631,10 @@ def access_curve(facts: Facts) -> AccessCurve:
 
 @law
 def endless_curve(facts: Facts) -> AccessCurve:
-    """Return the law for an infinite population that shares the network's channel.
+    """Return the throughput curve of an infinite population that shares the network's channel.
 
-    That is a yardstick for the channel, whether or not the network's attempts are Poisson; they
-    are spread alike over channels side by side.
+    It is a reference for the channel, whether or not the network's attempts are Poisson; over
+    channels side by side attempts are spread evenly.
     """
     return _curve(facts.network, None)
 
