@@ -1,4 +1,4 @@
-"""What hides a gradient under POLAR: perturbed draws of clients, secure consensus of servers."""
+"""Perturbed draws and secure consensus, which hide gradients under POLAR."""
 
 from fractions import Fraction
 
