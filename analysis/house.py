@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from asyncdp_sim.figures.kit.style import style
+from asyncdp_sim.figures.style import style
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs/pictures/house.svg"

@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from asyncdp_sim.api.forecasts import Forecast
     from asyncdp_sim.api.functions import (
         audit,
         audit_answers,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
         sweep,
     )
     from asyncdp_sim.api.results import Comparison, Result, Sweep
-    from asyncdp_sim.api.traces import Trace
+    from asyncdp_sim.api.traces import Forecast, Trace
     from asyncdp_sim.audits import Audit
     from asyncdp_sim.core.errors import (
         AsyncDPError,

@@ -32,7 +32,7 @@ from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.network.table_file import by_line, columns_of, moment_of
 from asyncdp_sim.results.write import write_into
 from asyncdp_sim.scenario import SCHEMA_LINE, load
-from asyncdp_sim.scenario.toml import listed, toml
+from asyncdp_sim.scenario.paths import listed, toml
 
 COLUMNS = ("owner", "request", "read", "release", "end")
 CLIENT = ("client", "sent", "received")
@@ -411,8 +411,8 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
     """
     from scipy.optimize import approx_fprime, minimize
 
-    counts = np.array([len(each) for each in gaps], np.float64)
-    means = np.array([each.mean() for each in gaps])
+    counts = np.array([len(periods) for periods in gaps], np.float64)
+    means = np.array([periods.mean() for periods in gaps])
     plain = float((counts * (np.log(1 / means) - 1)).sum())
     joined, before = np.concatenate(gaps), np.concatenate(busy)
     owner = np.repeat(np.arange(len(gaps)), counts.astype(int))
@@ -424,28 +424,28 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
 
     def likelihood(logs: Sequence[float]) -> float:
         a, b = np.exp(logs)
-        online, each = rates(a, b)
-        each = each[owner]
-        half = (each + a + b) / 2
-        root = np.sqrt(np.maximum(half**2 - each * b, 1e-300))
-        fast, slow = half + root, each * b / (half + root)
+        online, rate = rates(a, b)
+        rate = rate[owner]
+        half = (rate + a + b) / 2
+        root = np.sqrt(np.maximum(half**2 - rate * b, 1e-300))
+        fast, slow = half + root, rate * b / (half + root)
         early, late = np.exp(-fast * joined), np.exp(-slow * joined)
         here = (fast - b) * early - (slow - b) * late
-        density = each * (online * here + (1 - online) * b * (late - early)) / (2 * root)
+        density = rate * (online * here + (1 - online) * b * (late - early)) / (2 * root)
         return -float(np.log(np.maximum(density, 1e-300)).sum())
 
     scale = log(float(joined.mean()))
     starts = [(-scale - 1.0 - x, -scale - 1.0 - y) for x in (0.0, 2.0) for y in (0.0, 2.0)]
     matches = [minimize(likelihood, start, method="Nelder-Mead") for start in starts]
     best = min(matches, key=lambda each: float(each.fun))
-    a, b = (float(each) for each in np.exp(best.x))
+    a, b = (float(value) for value in np.exp(best.x))
     part: Availability = Always()
     text, wide = "always", np.zeros(2)
-    each, spread = 1 / means, 1 / np.sqrt(counts)
+    rate, spread = 1 / means, 1 / np.sqrt(counts)
     if (
         -float(best.fun) > plain + log(len(joined)) and b / (a + b) <= 0.995
     ):  # Schwarz's criterion: two parameters
-        each, spread = rates(a, b)[1], spread * [gap.std() / gap.mean() for gap in gaps]
+        rate, spread = rates(a, b)[1], spread * [gap.std() / gap.mean() for gap in gaps]
         on, off = 1 / a / share, 1 / b / share
         curvature = approx_fprime(best.x, lambda x: approx_fprime(x, likelihood, 1e-3), 1e-2)
         wide = np.sqrt(np.maximum(np.diag(np.linalg.pinv(curvature)), 0.0))
@@ -453,10 +453,10 @@ def fit_presence(gaps: Sequence[Array], busy: Sequence[Array], share: float = 1.
         online = f"online {100 * on / (on + off):.3g} % of the time"
         worst = f"standard errors up to {100 * max(wide):.2g} %"
         text = f"on-off, on {number(on)}, off {number(off)} ({worst}), {online}"
-    clock = f"poisson, rates {extent(each)} (standard errors up to {100 * spread.max():.2g} %)"
-    errors = (*(each * spread).tolist(), *wide.tolist())
+    clock = f"poisson, rates {extent(rate)} (standard errors up to {100 * spread.max():.2g} %)"
+    errors = (*(rate * spread).tolist(), *wide.tolist())
     lines = f"clock: {clock}", f"availability: {text}"
-    return FittedOwners(PoissonClock(rate=tuple(each.tolist())), part, errors, lines)
+    return FittedOwners(PoissonClock(rate=tuple(rate.tolist())), part, errors, lines)
 
 
 REPLICATES = 20
@@ -557,7 +557,7 @@ def _compared(network: Network, second: MeasuredTrace, seed: int) -> list[str]:
     """Return the second half as it was, and as a network predicts it."""
     n, length = network.n_owners, network.until or 0.0
     streams = (Streams(seed).within("replicate", number) for number in range(1, REPLICATES + 1))
-    runs = [simulate(network, each).updates for each in streams]
+    runs = [simulate(network, stream).updates for stream in streams]
     owner = second.answered.owner
     rows = [("throughput", len(owner) / length, [len(run) / length for run in runs])]
     if not second.in_rounds:  # there every answer is of the newest model

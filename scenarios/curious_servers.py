@@ -15,7 +15,7 @@ from analysis.privacy.curious import additive_spread, guess, guess_error, weight
 from analysis.privacy.curious_servers import NO_GUARANTEE, Known, by_servers, one_more
 from asyncdp_sim.core.errors import InputError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures.kit.picture import save, write
+from asyncdp_sim.figures.picture import save, write
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 
 SEED, CLIENTS, FEATURES = 1, 2000, 10

@@ -49,24 +49,31 @@ def page(answers: Sequence[Answer], listed: Sequence[Table]) -> list[str]:
 
 
 def _owners(answers: Sequence[Answer]) -> Iterator[str]:
-    yield "| command | verdicts | covered | least of a table | decided | or no difference | wrong |"
-    yield "|---|--:|--:|--:|--:|--:|--:|"
+    yield (
+        "| command | verdicts | covered | least of a table | truly material | decided | "
+        "or no difference | wrong |"
+    )
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|"
     for way in WAYS[1:]:
         told = [each for each in answers if each.way == way and each.owner != ""]
         least = min(_share([x.covered for x in told if x.table == name])
                     for name in {x.table for x in told})  # fmt: skip
         clear = [x for x in told if x.verdict != "undecided"]
+        told_something = _percent([x.verdict != "undecided" for x in told])
         yield (
             f"| {COMMANDS[way]} | {len(told)} | {_percent([x.covered for x in told])} | "
-            f"{least:.0%} | {_percent([x.decided for x in told])} | "
-            f"{_percent([x.verdict != 'undecided' for x in told])} | {_wrong(clear)} |"
+            f"{least:.0%} | {_percent([x.truly_material for x in told])} | "
+            f"{_percent([x.decided for x in told])} | {told_something} | {_wrong(clear)} |"
         )
-    yield "| *target of `--as` and `--private`* | | ≥ 93% | ≥ 85% | ≥ 20% | ≥ 35% | ≤ 5% |"
+    yield "| *target of `--as` and `--private`* | | ≥ 93% | ≥ 85% | | ≥ 20% | ≥ 35% | ≤ 5% |"
 
 
 def _means(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:
-    yield "| command | owners | means | no verdict | covered | decided | wrong | CPU seconds |"
-    yield "|---|---|--:|--:|--:|--:|--:|--:|"
+    yield (
+        "| command | owners | means | no verdict | covered | truly material | decided | wrong | "
+        "CPU seconds |"
+    )
+    yield "|---|---|--:|--:|--:|--:|--:|--:|--:|"
     alike = {table.name: table.owner is None for table in listed}
     for way in WAYS:
         told = [each for each in answers if each.way == way]
@@ -81,13 +88,14 @@ def _means(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:
                 continue
             yield (
                 f"| {COMMANDS[way]} | {name} | {len(means)} | {len(means) - len(given)} | "
-                f"{_percent([x.covered for x in given])} | {_percent([x.decided for x in given])} "
-                f"| {_wrong(clear)} | {seconds:.2g} |"
+                f"{_percent([x.covered for x in given])} | "
+                f"{_percent([x.truly_material for x in given])} | "
+                f"{_percent([x.decided for x in given])} | {_wrong(clear)} | {seconds:.2g} |"
             )
         if way == "owner":
-            yield f"| {COMMANDS[way]} | | | | | | | {seconds:.2g} |"
-    yield "| *target of `forecast`* | drawn at random | | | ≥ 93% | ≥ 40% | | |"
-    yield "| *target of `--private`* | | | | ≥ 90% | ≥ 50% | none | |"
+            yield f"| {COMMANDS[way]} | | | | | | | | {seconds:.2g} |"
+    yield "| *target of `forecast`* | drawn at random | | | ≥ 93% | | ≥ 40% | | |"
+    yield "| *target of `--private`* | | | | ≥ 90% | | ≥ 50% | none | |"
 
 
 def _by_table(answers: Sequence[Answer], listed: Sequence[Table]) -> Iterator[str]:

@@ -158,6 +158,11 @@ class Answer:
         return self.verdict in ("gains", "does worse")
 
     @property
+    def truly_material(self) -> bool:
+        """Whether the true gain is material, or the true loss: only then can it be decided."""
+        return abs(self.truth) >= self.material
+
+    @property
     def wrong(self) -> bool:
         """Whether the verdict is certainly wrong: beyond the truth's own 95 % interval."""
         least = 1.96 * self.error

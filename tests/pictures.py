@@ -12,7 +12,7 @@ from pathlib import Path
 
 from analysis.studies import studies
 from asyncdp_sim.figures.draw import plan
-from asyncdp_sim.figures.kit.picture import Picture, save
+from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep
@@ -21,6 +21,7 @@ from scenarios.beyond import RESULTS
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 OF_ENTRIES = {
     "break-even": ("twenty-small-banks", "break-even"),
+    "break-even-narrow": ("twenty-small-banks", "break-even"),
     "fixed-point": ("wifi-contention", "fixed-point"),
     "stale-steps": ("steps-against-staleness", "where-it-ends"),
 }
@@ -31,9 +32,12 @@ OF_RESULTS = {
     "fedawe-waves": "fedawe-waves",
     "muffliato": "muffliato",
     "routing-accuracy": "routing-accuracy",
+    "secure-sums": "secure-sums",
     "whom-to-ask": "routing",
 }
 """By the picture's file: the result of others whose first variant it shows."""
+NARROW = {"break-even-narrow": 3.4}
+"""Inches of what is drawn for a phone."""
 SOURCES = (*OF_ENTRIES, *OF_RESULTS)
 
 
@@ -48,7 +52,7 @@ def drawn(name: str, folder: Path) -> Picture:
         [figure] = [each for each in RESULTS if each.name == OF_RESULTS[name]]
         sweep(figure.scenario(next(iter(figure.variants)), full=False), folder, workers=1)
         [made] = figure.pictures(Sweep.read(folder))
-    return replace(made, name=name)
+    return replace(made, name=name, width=NARROW.get(name))
 
 
 def main(names: list[str]) -> int:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import looks
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import looks
 from asyncdp_sim.results import Result
 
 SCORE = "held_out_accuracy"

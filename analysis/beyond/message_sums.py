@@ -9,9 +9,9 @@ import numpy.typing as npt
 from analysis.studies.over_distance import LEVELS, over_hops, quartile_marks, rows
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.results import Result
 
 

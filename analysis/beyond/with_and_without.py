@@ -7,9 +7,9 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.results import Result
 
 

@@ -9,13 +9,13 @@ from analysis.exact import assumptions, synchronous
 from analysis.exact.gossip_map import GossipMap, gossip_map_of
 from analysis.exact.per_update import CentralMoments, Initial, Moments, Shape, moments
 from analysis.exact.sample_spread import SampleSpread
+from analysis.exact.silence import answering, endless
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.algorithms import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results.manifest import digest
-from asyncdp_sim.theory.predict.releases import Releases
-from asyncdp_sim.theory.predict.update_order import answering, endless, releases
+from asyncdp_sim.theory.predict.update_order import Releases, releases
 from asyncdp_sim.theory.prediction import Unknown
 
 

@@ -20,6 +20,7 @@ from analysis.exact.learning import (
     sample_spread,
     variance_of,
 )
+from analysis.exact.silence import answering
 from analysis.exact.with_budgets import capped_moments, capped_size
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.streams import Streams
@@ -27,8 +28,7 @@ from asyncdp_sim.core.units import to_units
 from asyncdp_sim.forecasts.population import Population
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.network import Network, simulate
-from asyncdp_sim.theory.predict.releases import Releases
-from asyncdp_sim.theory.predict.update_order import answering, shares
+from asyncdp_sim.theory.predict.update_order import Releases, shares
 
 
 @dataclass(frozen=True, eq=False)

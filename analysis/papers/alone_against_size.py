@@ -1,4 +1,4 @@
-"""Gains of joining by size: ψ of owners alone against n_i, and of the joint model as lines.
+"""Fit by size: ψ of owners alone against n_i, and of the joint model as lines.
 
 As Async, figure 11.
 """
@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import BLUE, THEORY, VERMILION
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import BLUE, THEORY, VERMILION
 from asyncdp_sim.results import not_a_result
 
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":")
 MOST_NAMES = 12
-"""How many owners that gain are named in the picture; the caption names three times as many."""
+"""Owners above a line that are named in the picture; the caption names three times as many."""
 
 
 def by_size(
@@ -29,8 +29,8 @@ def by_size(
 ) -> Picture:
     """Draw ψ(θ_i*) of every owner against n_i, and E ψ(θ_L,T) of every result as a line.
 
-    An owner gains by a result where its ψ(θ_i*) lies above the line. Owners that gain by the last
-    result are filled.
+    Where ψ(θ_i*) lies above the line, the joint model fits all records better than the owner's own.
+    Markers of owners above the last line are filled.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ def by_size(
             raise not_a_result(line.result.directory, "other owners alone than the first result's")
     called = np.array(names if len(names) > 0 else [str(i + 1) for i in range(len(alone))])
     means = np.array([line.result.mean_psi for line in lines])
-    gains = alone > means[:, None]
+    worse = alone > means[:, None]
     look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
-    last, own = gains[-1], r"$\psi(\theta_i^*)$ of an owner alone"
+    last, own = worse[-1], r"$\psi(\theta_i^*)$ of an owner alone"
     white = {"color": BLUE, "markerfacecolor": "white"}
     marks = [
         Layer("line", records[~last], alone[~last], name=own, look=look | white),
-        Layer("line", records[last], alone[last], name=f"of one that gains{at(lines[-1])}",
+        Layer("line", records[last], alone[last], name=f"of one above the line{at(lines[-1])}",
              look=look | {"color": VERMILION}),
     ]  # fmt: skip
     for line, mean, dash in zip(lines, means, DASHES * len(lines), strict=False):
@@ -75,7 +75,7 @@ def by_size(
             marks.append(Layer("note", x, y, name=str(name), look=beside))
     side = Side(rf"relative fitness $\psi$ {BETTER}", log=True)
     panel = Panel(marks, Side("records $n_i$ of an owner", log=True), side)
-    fits = [f"{np.count_nonzero(row)}{at(line)}" for line, row in zip(lines, gains, strict=True)]
+    fits = [f"{np.count_nonzero(row)}{at(line)}" for line, row in zip(lines, worse, strict=True)]
     title = f"The joint model fits all records better than {', '.join(fits)} of {len(alone)} own "
     said = Declaration([panel], (6.5, 4.2), f"{title}models")
     table = {
@@ -85,16 +85,16 @@ def by_size(
         "records": np.tile(records, len(lines)),
         "psi_alone": np.tile(alone, len(lines)),
         "psi_final_mean": np.repeat(means, len(alone)),
-        "gains": gains.astype(int).ravel(),
+        "fits_worse": worse.astype(int).ravel(),
         **row_labels([[line.result] for line in lines], len(alone)),
     }
     if len(expected) > 0:
         table["psi_final_expected"] = np.repeat(np.array(expected, dtype=float), len(alone))
-    who = "; ".join(_who(line, called[row]) for line, row in zip(lines, gains, strict=True))
+    who = "; ".join(_who(line, called[row]) for line, row in zip(lines, worse, strict=True))
     caption = (
         "Markers: ψ(θ_i*) of the model that an owner learns alone and without noise, against its "
-        "number of records; lines: ψ(θ_L) after the last update, mean over replicates. Owners "
-        f"above a line gain by joining. Of {len(alone)} owners gain{who}."
+        "number of records; lines: ψ(θ_L) after the last update, mean over replicates. Own models "
+        f"above a line fit all records worse. Of {len(alone)} these are{who}."
     )
     results = [line.result for line in lines]
     return Picture("alone-against-size", said, table, caption, label(results))
@@ -121,10 +121,10 @@ def _said(line: CurveLine) -> str:
     return line.name or r"E $\psi(\theta_L)$"
 
 
-def _who(line: CurveLine, gaining: npt.NDArray[Any]) -> str:
-    """Return how many gain and which."""
-    if len(gaining) == 0:
+def _who(line: CurveLine, above: npt.NDArray[Any]) -> str:
+    """Return how many are above a line, and which."""
+    if len(above) == 0:
         return f"{at(line)} none"
-    listed = ", ".join(gaining[: 3 * MOST_NAMES])
-    more = ", …" if len(gaining) > 3 * MOST_NAMES else ""
-    return f"{at(line)} {len(gaining)} ({listed}{more})"
+    listed = ", ".join(above[: 3 * MOST_NAMES])
+    more = ", …" if len(above) > 3 * MOST_NAMES else ""
+    return f"{at(line)} {len(above)} ({listed}{more})"

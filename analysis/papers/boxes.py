@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine, ending, quartile_rows, quartiles
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import THEORY, colours
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import THEORY, colours
 
 CAPTION = (
     "Relative fitness ψ(θ̄[k]) = f(θ̄[k])/f(θ*) − 1 of the averaged model against iteration k: "

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import FEW_OWNERS
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import FEW_OWNERS
 from asyncdp_sim.figures.traces import first_with_updates, window
 from asyncdp_sim.results import Result
 

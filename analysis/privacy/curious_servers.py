@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.sentences.label import Label
 
 NO_GUARANTEE = Label(

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.audits.observers import HIDDEN, learned
+from analysis.privacy.transcripts import HIDDEN, learned
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.style import BAND, looks
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.style import BAND, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import load

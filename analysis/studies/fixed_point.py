@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate
-from asyncdp_sim.figures.kit.style import THEORY, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, estimates
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT

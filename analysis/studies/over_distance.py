@@ -14,8 +14,8 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import Look
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.style import THEORY, looks
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon

@@ -1,14 +1,41 @@
 """Mean ψ over ε or the number of owners, as single entries ask for it."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
-from asyncdp_sim.figures.psi_lines import HOSPITAL, LENDING, PsiSeries, Reference, lines, series_of
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.psi_lines import LENDING, PsiSeries, Reference, lines, series_of
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
 EPSILON, OWNERS = "privacy.epsilon", "owners.count"
+
+
+def hospital_law(epsilon: float) -> float:
+    """Return 0.9/ε + 0.6/ε², as figure 10 of Async draws it; n, N and f(θ*) are in both numbers."""
+    return 0.9 / epsilon + 0.6 / epsilon**2
+
+
+HOSPITAL = Reference(
+    "0.9/ε + 0.6/ε², as published", "law",
+    lambda cell: hospital_law(float(cell.values[EPSILON])),
+)  # fmt: skip
+
+
+def markers(
+    sweep: Sweep,
+    x: str,
+    by: str | None = None,
+    *,
+    chosen: Sequence[float] | None = None,
+    references: Sequence[Reference] = (),
+    name: str = "markers",
+) -> Picture:
+    """Draw mean ψ of a sweep against x; parameters as in ``series_of``, whose errors it raises."""
+    found = partial(series_of, x=x, by=by, chosen=chosen, references=references)
+    return lines(name, found).picture(sweep)
 
 
 def alone(cell: Cell) -> float:

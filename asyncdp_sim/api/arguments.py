@@ -46,7 +46,7 @@ def wrong_type(name: str, given: object, allowed: str) -> SpecError:
 
 def no_attribute(owner: str, name: str, public: Iterable[str]) -> AttributeError:
     """Return the error for a name that is not there, with the nearest one that is."""
-    names = sorted(each for each in public if not each.startswith("_"))
+    names = sorted(key for key in public if not key.startswith("_"))
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     meant = f"did you mean {near[0]!r}? " if len(near) > 0 else ""
     return AttributeError(

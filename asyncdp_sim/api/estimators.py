@@ -60,10 +60,10 @@ class RowEncoder:
         names = list(self.features.public)
         values = np.asarray(rows, dtype=object)
         if values.ndim != 2 or values.shape[1] != len(names):
-            given = f"an array of shape {values.shape}"
+            shape = f"an array of shape {values.shape}"
             columns = ", ".join(map(str, names))
             rule = f"allowed is a DataFrame, or rows of {len(names)} columns: {columns}"
-            raise SpecError([Fault("X", given, rule)])
+            raise SpecError([Fault("X", shape, rule)])
         return pd.DataFrame(values, columns=names)
 
 
@@ -105,22 +105,22 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     features, target = encode.features, str(getattr(scenario.data, "target_column", ""))
     require_column(target, list(rows.columns), "rows")
     targets = _targets(rows[target], features, model)
-    known = np.flatnonzero(~np.isnan(targets))
+    labelled = np.flatnonzero(~np.isnan(targets))
     person = getattr(scenario.data, "person", None)
     persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
     own = OwnRows(
-        features.columns(rows)[known],
-        places(targets[known], model),
+        features.columns(rows)[labelled],
+        places(targets[labelled], model),
         len(model.labels),
-        persons[known],
+        persons[labelled],
     )
     linear = linear_models(model, features.projection, theta[None])
-    scores = joint_scores(model, encode(rows)[known], theta[None])
+    scores = joint_scores(model, encode(rows)[labelled], theta[None])
     generator = Streams(scenario.run.seed).generator("decision", "owner", owner)
     models = JointModels(scores, linear, margins=margins(model))
-    found, strength = adapted_model(own, models, model.sigma, generator)
+    fitted, strength = adapted_model(own, models, model.sigma, generator)
     sign = -1.0 if len(model.labels) == 2 else 1.0  # scikit-learn scores the second of two classes
-    coefficients, constants = sign * found.coefficients[0], sign * found.constants[0]
+    coefficients, constants = sign * fitted.coefficients[0], sign * fitted.constants[0]
     name = "LogisticRegression" if model.classifies else "Ridge"
     if not model.classifies:
         coefficients, constants = coefficients[0], constants[0] + features.projection.target_shift

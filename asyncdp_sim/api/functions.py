@@ -6,9 +6,8 @@ from typing import Any
 
 from asyncdp_sim import results as opened
 from asyncdp_sim.api.arguments import as_count, as_path, wrong_type
-from asyncdp_sim.api.forecasts import Forecast
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
-from asyncdp_sim.api.traces import Trace
+from asyncdp_sim.api.traces import Forecast, Trace
 from asyncdp_sim.audits import Audit
 from asyncdp_sim.audits.check import Finding
 from asyncdp_sim.audits.per_answer import attack_answers

@@ -18,7 +18,7 @@ from asyncdp_sim.audits.derived import (
     undercharged,
 )
 from asyncdp_sim.audits.eavesdropper import overhear
-from asyncdp_sim.audits.neighbours import made_up, neighbours
+from asyncdp_sim.audits.neighbours import asked, made_up, neighbours
 from asyncdp_sim.audits.observers import audit_models, audit_views
 from asyncdp_sim.audits.one_run import Guessed, audit_once
 from asyncdp_sim.audits.per_answer import audit_answer, noise_composes
@@ -129,11 +129,11 @@ class Audit:
         refuting = [fact.said for fact in self.facts if fact.exceeded]
         strongest = max(attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None)
         if strongest is not None and (strongest.exceeded or len(refuting) == 0):
-            what, measured, stated, _ = strongest.cells()
-            refuting = [f"{what}, measured ε ≥ {measured}, stated {stated}"]
+            attacked, measured, stated, _ = strongest.cells()
+            refuting = [f"{attacked}, measured ε ≥ {measured}, stated {stated}"]
         return [
             f"verdict: {self.verdict}",
-            *(f"strongest attack: {each}" for each in refuting[:1]),
+            *(f"strongest attack: {described}" for described in refuting[:1]),
             f"what to do: {self._advice()}",
         ]
 
@@ -281,7 +281,8 @@ def first_audit(
     beginning(progress, "attacking single answers")
     dataset = build_dataset(scenario)
     problem = prepare(scenario, dataset)
-    made = made_up(scenario, dataset, problem)
+    queries = asked(scenario, problem)
+    made = made_up(scenario, dataset, problem, queries)
     doubt = (1 - confidence) / (1 if listener.sees_sums else 2)
     if answers is None:
         answers = int(np.clip(_NUMBERS // problem.task.steps.answer_size, *_ANSWERS))
@@ -290,7 +291,7 @@ def first_audit(
     words = f"one {noun} moves an answer by the whole bound"
     if not listener.sees_sums:
         beginning(progress, "training once with canaries")
-        guessed = audit_once(scenario, canaries, doubt)
+        guessed = audit_once(scenario, canaries, doubt, queries)
         words += f"; a fair coin chooses each of {guessed.canaries} canary {noun}s from two"
     claims, called = owed(scenario), scenario.owners.participants
     began = process_time()
@@ -366,4 +367,3 @@ _ANSWERS = (20_000, 1_000_000)
 """Single answers on each side, at least and at most, where nothing else is asked for."""
 _NUMBERS = 20_000_000
 """Numbers in so many answers, about."""
-__all__ = ["Audit", "Check", "Fact", "Guessed", "audit", "expected_seconds", "first_audit"]

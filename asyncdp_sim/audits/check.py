@@ -185,7 +185,7 @@ def _best(name: str, pair: Pair, claim: Claim, doubt: float) -> tuple[float, Eve
     events = []
     for above in (True, False):
         thresholds = _thresholds(np.concatenate(pair), above)
-        inside = [_inside(each, thresholds, above) for each in pair]
+        inside = [_inside(scores, thresholds, above) for scores in pair]
         for second in (True, False):
             a, b = (1, 0) if second else (0, 1)
             runs = len(pair[a]), len(pair[b])

@@ -333,15 +333,19 @@ class MadeUp:
         return Neighbours(self.owner, first, second, words)
 
 
-def made_up(scenario: Scenario, dataset: Dataset, problem: Problem) -> MadeUp | None:
+def made_up(
+    scenario: Scenario, dataset: Dataset, problem: Problem, queries: Array | None = None
+) -> MadeUp | None:
     """Return records that bring the answers of an owner as far apart as a record can.
 
-    The owner is the one that pays the most for an answer, of several the one with the fewest
-    records. None where the bound is declared, and nothing made up would respect it.
+    They do so at ``queries``, or else at those :func:`asked`. The owner is the one that pays the
+    most for an answer, of several the one with the fewest records. None where the bound is
+    declared, and nothing made up would respect it.
     """
     if scenario.privacy.on_trust:
         return None
-    owner, queries = dearest(scenario, dataset), asked(scenario, problem)
+    owner = dearest(scenario, dataset)
+    queries = asked(scenario, problem) if queries is None else queries
     p = scenario.data.features
     directions = [np.eye(1, p, at)[0] for at in sorted({0, p - 1})]
     records = along(scenario, [*directions, np.full(p, 1 / p)])

@@ -109,9 +109,16 @@ class Canaries:
 
 
 def canaries(
-    scenario: Scenario, dataset: Dataset, count: int | None, owners: Sequence[int], most: int
+    scenario: Scenario,
+    dataset: Dataset,
+    count: int | None,
+    owners: Sequence[int],
+    most: int,
+    queries: Array | None = None,
 ) -> Canaries:
     """Return as many canaries of these owners, one of each, then a second; None is up to ``most``.
+
+    They move gradients at ``queries``, or else at those :func:`~.neighbours.asked`.
 
     Raises
     ------
@@ -125,7 +132,7 @@ def canaries(
         hint = f"allowed is 1 to {len(room)}: one per {per}"
         raise SpecError([Fault("canaries", str(count), hint)])
     taken = room[: most if count is None else count]
-    queries = asked(scenario, prepare(scenario, dataset))
+    queries = asked(scenario, prepare(scenario, dataset)) if queries is None else queries
     far_apart = _of_the_table if scenario.privacy.on_trust else _made_up
     pairs = [far_apart(scenario, dataset, queries, at) for at in range(taken[-1][0] + 1)]
     places, held = np.array(taken, dtype=np.int64).T
@@ -288,7 +295,9 @@ class Guessed:
         return f"one run with {self.canaries} canaries", measured, stated, verdict(self.exceeded)
 
 
-def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:
+def audit_once(
+    scenario: Scenario, count: int | None, doubt: float, queries: Array | None = None
+) -> Guessed:
     """Train once on data with canaries, and guess their coins from all released answers.
 
     Parameters
@@ -299,6 +308,8 @@ def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:
         the doubt where δ > 0.
     doubt : float
         In (0, 1); 1 − doubt is the confidence.
+    queries : array (q, p), optional
+        Those that runs of the scenario ask, where they are known.
 
     Raises
     ------
@@ -312,7 +323,7 @@ def audit_once(scenario: Scenario, count: int | None, doubt: float) -> Guessed:
     owners = [i for i, claim in enumerate(claims) if np.isfinite(claim.epsilon)]
     delta = max(claims[i].delta for i in owners)
     most = _MOST if delta == 0 else max(1, min(_MOST, int(doubt / delta)))
-    placed = canaries(scenario, build_dataset(scenario), count, owners, most)
+    placed = canaries(scenario, build_dataset(scenario), count, owners, most, queries)
     scope = Streams(scenario.run.seed).within("audit", "one-run")
     coins = scope.generator("coins").random(len(placed.owners)) < 0.5
     task = placed.problem(coins).task

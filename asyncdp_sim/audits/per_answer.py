@@ -75,9 +75,9 @@ def centred(column: Any) -> Array | None:
         return np.asarray(values, dtype=float)
     if values.dtype.kind in "iu":
         # modulo 2⁶⁴ the distance to the least value is exact, whatever the sign
-        whole = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
-        least = whole.min()
-        distance = whole.astype(np.uint64) - least.astype(np.uint64)
+        integers = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64)
+        least = integers.min()
+        distance = integers.astype(np.uint64) - least.astype(np.uint64)
         middle = np.partition(distance, len(distance) // 2)[len(distance) // 2]
         above = distance >= middle
         up, down = (distance - middle).astype(float), (middle - distance).astype(float)
@@ -102,34 +102,36 @@ def _names(frame: Any, dataset: str) -> list[object]:
 def _sides(frame: Any, dataset: str) -> tuple[Array, Array]:
     """Return the centred answers of the two data sets, shape (rows, numbers) each."""
     if not hasattr(frame, "columns"):
-        given = f"a value of type {type(frame).__name__}"
-        raise SpecError([Fault("frame", given, "allowed is a pandas DataFrame")])
+        problem = f"a value of type {type(frame).__name__}"
+        raise SpecError([Fault("frame", problem, "allowed is a pandas DataFrame")])
     if (count := list(frame.columns).count(dataset)) != 1:
-        given = "no such column" if count == 0 else f"{count} columns of this name"
-        raise SpecError([Fault(dataset, given, "required: one column, the data set of each row")])
+        problem = "no such column" if count == 0 else f"{count} columns of this name"
+        raise SpecError([Fault(dataset, problem, "required: one column, the data set of each row")])
     names = _names(frame, dataset)
     if len(names) == 0:
-        given = "no column besides it"
-        raise SpecError([Fault(dataset, given, "required: a column for each number of an answer")])
+        problem = "no column besides it"
+        raise SpecError(
+            [Fault(dataset, problem, "required: a column for each number of an answer")]
+        )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        given = f"{names.count(twice)} columns of this name"
-        raise SpecError([Fault(str(twice), given, "allowed is each name once")])
+        problem = f"{names.count(twice)} columns of this name"
+        raise SpecError([Fault(str(twice), problem, "allowed is each name once")])
     if frame[dataset].isna().any():
-        given = f"no value in {int(frame[dataset].isna().sum()):,} of {len(frame):,} rows"
-        raise SpecError([Fault(dataset, given, "required: the data set of each row")])
+        problem = f"no value in {int(frame[dataset].isna().sum()):,} of {len(frame):,} rows"
+        raise SpecError([Fault(dataset, problem, "required: the data set of each row")])
     side = frame[dataset].astype(str)
     labels, counts = np.unique(side, return_counts=True)
     if len(labels) != 2 or counts.min() < LEAST:
         least = f", the smallest of {counts.min()} rows" if len(labels) > 0 else ""
-        given = f"{len(labels)} data set{'' if len(labels) == 1 else 's'}{least}"
-        raise SpecError([Fault(dataset, given, f"allowed are two of {LEAST} rows or more")])
+        problem = f"{len(labels)} data set{'' if len(labels) == 1 else 's'}{least}"
+        raise SpecError([Fault(dataset, problem, f"allowed are two of {LEAST} rows or more")])
     columns = []
     for name in names:
         numbers = centred(frame[name])
         if numbers is None:
-            given = "a value that is no finite number"
-            raise SpecError([Fault(str(name), given, "allowed are numbers")])
+            problem = "a value that is no finite number"
+            raise SpecError([Fault(str(name), problem, "allowed are numbers")])
         columns.append(numbers)
     answers = np.column_stack(columns)
     return answers[(side == labels[0]).to_numpy()], answers[(side == labels[1]).to_numpy()]

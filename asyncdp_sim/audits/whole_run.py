@@ -76,8 +76,8 @@ def _told(
     rounds, noise = _runs_of(made), pair.first.noise
     if isinstance(noise, LearnerNoise) and len(noise.column) > 1:
         begins = [begin for begin, _ in rounds]
-        sums = (np.add.reduceat(each, begins) for each in (unknown, moved))
-        left, apart = (noise.whitened(each) for each in sums)
+        sums = (np.add.reduceat(values, begins) for values in (unknown, moved))
+        left, apart = (noise.whitened(summed) for summed in sums)
         variance = noise.parts * (scale * records)[owner] ** 2
         fewest = min(end - begin for begin, end in rounds)
         return float(((left - apart / 2) * apart).sum() / variance), fewest
@@ -106,8 +106,8 @@ def _counted(pair: Neighbours, view: View) -> float:
     shares = law.quantile - np.diff(np.log(view.path)) / law.rate
     left = (shares - 0.5) * owners - (first + second) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
-        told = left * (second - first) / np.square(law.noise)
-    return float(np.sum(told[second != first]))
+        ratios = left * (second - first) / np.square(law.noise)
+    return float(np.sum(ratios[second != first]))
 
 
 def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:

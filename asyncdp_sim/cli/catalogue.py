@@ -61,7 +61,7 @@ def announce_sweep(name: str) -> None:
 
 def listed() -> list[ListedEntry]:
     """Return all scenarios of the catalogue, by group and name."""
-    marks, seconds = (json.loads(each.read_text(encoding="utf-8")) for each in (MARKS, SECONDS))
+    marks, seconds = (json.loads(file.read_text(encoding="utf-8")) for file in (MARKS, SECONDS))
     matches = []
     for file in FOLDER.glob("*.toml"):
         text = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -90,7 +90,7 @@ def list_command() -> None:
         )
 
     for group, members in groupby(listed(), key=lambda found: found.group):
-        typer.echo("\n".join([group, *(line for found in members for line in lines(found)), ""]))
+        typer.echo("\n".join([group, *(line for member in members for line in lines(member)), ""]))
     typer.echo(
         "sweep, 14 s: asyncdp sweep NAME --plot takes 14 CPU seconds and draws it.\n"
         "Entries are private as claimed unless marked.\n"

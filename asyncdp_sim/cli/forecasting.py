@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ def forecast_command(
     tuning: bool = False,
     market: Sequence[float] | None = None,
     whose: str | None = None,
+    comparing: bool = False,
     material: float | None = None,
     own_best: str = "any",
     save: Path | None = None,
@@ -44,10 +46,12 @@ def forecast_command(
     from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.forecasts import forecast
     from asyncdp_sim.forecasts.advice.contest import advice_json
+    from asyncdp_sim.forecasts.alternatives import alternatives
     from asyncdp_sim.forecasts.gains import Asked
     from asyncdp_sim.forecasts.population import population
     from asyncdp_sim.scenario import require_new, save_new
     from asyncdp_sim.sentences import forecast as words
+    from asyncdp_sim.sentences.alternatives import as_content, lines
     from asyncdp_sim.sentences.names import write_beside
 
     advising = inviting or tuning or market is not None
@@ -55,7 +59,11 @@ def forecast_command(
         wrong = "given --market without --target; add the ψ to reach, such as --target 0.1"
         raise typer.BadParameter(wrong)
     if whose is not None and (private or advising):
-        raise typer.BadParameter("given --as; allowed is nothing with it but --json and --details")
+        wrong = "given --as; allowed with it are --json, --details and --alternatives"
+        raise typer.BadParameter(wrong)
+    if comparing and advising:
+        wrong = "given --alternatives; allowed without --invite, --tune and --market"
+        raise typer.BadParameter(wrong)
     judging = as_judging(material, own_best)
     if save is not None and inviting + tuning + (market is not None) != 1:
         raise typer.BadParameter("given --save; add one of --invite, --tune and --market")
@@ -91,7 +99,7 @@ def forecast_command(
             put_schema_beside(save)
         note_all(text)
         return
-    base = scenario.base()
+    base, asked = scenario.base(), Asked(judging.material, judging.own_best, workers)
     with one_thread(), blaming(file), drawn() as progress:
         value = population(base, private=private)
         result = forecast(
@@ -99,18 +107,24 @@ def forecast_command(
             target=target,
             workers=workers,
             known=value,
-            judged=Asked(judging.material, judging.own_best),
+            judged=asked,
             whose=whose,
             progress=progress,
         )
+        others = None
+        if comparing and result.gains is not None:
+            how = replace(asked, progress=progress)
+            others = alternatives(value, how, whose, result.gains)
     own = None if whose is None else base.read_data.own_rows(Streams(base.run.seed))
     unlike = [*(own.unlike if own is not None else ()), *value.dataset.unlike]
     text += unlike if private or whose is not None else []
     if as_json:
-        typer.echo(words.as_json(result))
+        typer.echo(words.as_json(result, [] if others is None else as_content(others)))
         note_all(text)
         return
     show(words.lines(result) if details else words.first_screen(result))
+    if others is not None and result.gains is not None:
+        show(["", *lines(result.gains, others)])
     note_all(text)
     again = ["forecast", file, *as_options(settings), "--details"]
     again += [] if whose is None else ["--as", whose]

@@ -77,8 +77,8 @@ def _folded(line: str) -> list[str]:
 
 def note_all(notes: Sequence[str]) -> None:
     """Print notes, each once, those on privacy first."""
-    for said in sorted(dict.fromkeys(notes), key=lambda said: "private" not in said):
-        note(said)
+    for sentence in sorted(dict.fromkeys(notes), key=lambda sentence: "private" not in sentence):
+        note(sentence)
 
 
 NOTHING_KEPT = "nothing is kept"
@@ -158,10 +158,10 @@ def show_result(directory: Path, notes_before: Sequence[str], *, done: bool, det
     show([*lines, *before, f"result in {directory}"])
     reasons = [line for line in lines if line.startswith("because")]
     # a reason that has been shown is a note but for its mark
-    limits, others = warnings_first(directory)
+    limits, rest = warnings_first(directory)
     marked = [(item, item.partition(": ")[2] or item) for item in limits]
-    further = [item for item, said in marked if not any(r.endswith(said) for r in reasons)]
-    further += others if details else []
-    more = f"--details prints {len(others)} further note{'s' * (len(others) > 1)}"
-    hidden = [more] if len(others) > 0 and not details else []
+    further = [item for item, reason in marked if not any(r.endswith(reason) for r in reasons)]
+    further += rest if details else []
+    more = f"--details prints {len(rest)} further note{'s' * (len(rest) > 1)}"
+    hidden = [more] if len(rest) > 0 and not details else []
     note_all([*notes_before, *further, *hidden])

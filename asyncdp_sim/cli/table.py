@@ -78,7 +78,7 @@ def data_command(
             public_seed=public_seed,
             private=private,
             charset=charset,
-            declared=dict(_declared(each) for each in column),
+            declared=dict(_declared(declaration) for declaration in column),
             missing=missing,
             drop=drop,
         )
@@ -87,8 +87,8 @@ def data_command(
     if len(lacking) > 0:
         if write is not None or sheets is not None:
             raise DataError(lacking, str(file))
-        given = ["" if fault.given == "none" else f"{fault.given}; " for fault in lacking]
-        texts = [f"{why}{fault.allowed}" for why, fault in zip(given, lacking, strict=True)]
+        causes = ["" if fault.given == "none" else f"{fault.given}; " for fault in lacking]
+        texts = [f"{why}{fault.allowed}" for why, fault in zip(causes, lacking, strict=True)]
         show([f"no scenario yet: {text}" for text in texts])
         if seen.owner is None:
             show(["no owners yet: add --owner COLUMN, the column with the owner of each row"])
@@ -175,8 +175,8 @@ def _write_sheets(seen: "TableLook", folder: Path, epsilon: float, timing: "Timi
     with drawn() as progress:
         lines = whole(seen, epsilon, folder, progress, timing)
     written = sheets(lines, seen)
-    for stem, each in written.items():
-        write_new("\n".join([*each, ""]), folder / f"{stem}.toml", "--sheets")
+    for stem, sheet in written.items():
+        write_new("\n".join([*sheet, ""]), folder / f"{stem}.toml", "--sheets")
     show([f"written to {folder}: {len(written)} scenarios, one for each owner, and {public.name}"])
     show(["every owner sees the number of rows of all others; no private row was read"])
 

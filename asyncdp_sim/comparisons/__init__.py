@@ -54,6 +54,3 @@ def _names(directories: Sequence[Path]) -> list[str]:
     """Return the directories' own names where these tell them apart, else their paths."""
     short = [directory.resolve().name for directory in directories]
     return short if len(set(short)) == len(short) else list(map(str, directories))
-
-
-__all__ = ["Comparison", "compare", "contrast"]

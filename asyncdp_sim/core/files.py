@@ -63,8 +63,8 @@ def unreadable(error: OSError | ValueError) -> str:
 
 def not_parquet(start: bytes) -> str:
     """Return in words what a file is that cannot be read as Parquet, by its first bytes."""
-    whole = start.startswith(b"PAR1")
-    return "the Parquet file is damaged or cut off" if whole else "the file is not Parquet"
+    is_parquet = start.startswith(b"PAR1")
+    return "the Parquet file is damaged or cut off" if is_parquet else "the file is not Parquet"
 
 
 def is_file(path: Path) -> bool:

@@ -35,8 +35,14 @@ FEW = 20
 """Fewest values for which shares and correlations are reported."""
 MOST_CLASSES = 10
 """Most distinct texts of a target that are classes."""
+EVEN_FROM = 150
+"""Values from which their spread tells amounts from ids: of 50, half of normal laws look even."""
+LEAST_OF_A_CLASS = 3
+"""Rows of each class from which an AUC tells of a leak: one row is at an end by chance."""
 SENTINELS = (-1, -9, -99, -999, -9999, -99999, -200, 99, 999, 9999, 99999, 999999, 365243)
 """Numbers that often stand for a missing one."""
+MORE_OFTEN = 3
+"""How many times as often as the next value −1 occurs, where it is a code and no count."""
 REPEATED = 1.3
 """Mean number of public rows of a value from which values repeat as persons do."""
 MOST_OF_A_PERSON = 50
@@ -249,7 +255,13 @@ def _ids(
             if named
             else "consecutive or padded with zeros"
         )
-    elif differ and len(values) > 0 and _even(values[0]) and not _related(values[0], target):
+    elif (
+        differ
+        and len(known) >= EVEN_FROM
+        and len(values) > 0
+        and _even(values[0])
+        and not _related(values[0], target)
+    ):
         yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"
     elif whole and named and (kind == "text" or _numbered(texts)):
         yield "an id, by its name"
@@ -358,8 +370,9 @@ def _leaks(column: "pd.Series", values: Sequence[Array], beside: Beside) -> Iter
             yield "a leak: equal to the target"
             return
         if two:
+            few = min(np.count_nonzero(y > 0), np.count_nonzero(y <= 0)) < LEAST_OF_A_CLASS
             auc = _auc(x, y)
-            if auc >= LEAK_AUC:
+            if auc >= LEAK_AUC and not few:
                 yield f"a leak: AUC {auc:.3f} for the target"
                 return
             continue
@@ -445,7 +458,9 @@ def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
         low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
         gap = float(np.abs(rest - value).min())
         usual = value in SENTINELS and gap > (high - low) / 2
-        negative = value in SENTINELS and value < -1 and rest.min() >= 0
+        nearest = counts[1 if at == 0 else -2]
+        code = value < -1 or (value == -1 and counts[at] > MORE_OFTEN * nearest)
+        negative = value in SENTINELS and code and rest.min() >= 0
         if usual or negative or gap > 3 * max(high - low, np.abs(rest - middle).max()):
             text = encoding.shown(float(value))
             yield (

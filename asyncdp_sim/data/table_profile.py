@@ -32,6 +32,7 @@ from asyncdp_sim.data.tables.read import (
     with_public_rows,
 )
 from asyncdp_sim.data.tables.rows import nearest
+from asyncdp_sim.data.tables.text_columns import SUMS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,12 +67,6 @@ OWNERS = (
     "station store region state country device user"
 )
 """Words in names of columns that are likely targets, and owners."""
-SUMS = re.compile(
-    r"(?:grand |sub-?)?totals?|sum|summe|insgesamt|gesamt|ensemble|suma|totaal|average|mean|"
-    r"mittelwert|moyenne|итого|всего|合計|합계",
-    re.IGNORECASE,
-)
-"""Words for a row of sums or means."""
 MOST_SUMS = 3
 """Rows of sums at most: more are a category."""
 _WIDEST = 34

@@ -1,7 +1,8 @@
 """Owners that write a column differently: in other units, with other codes, or in another notation.
 
-Each owner's private cells are compared with the public ones. What is found tells of private cells
-and is for the owners alone.
+Rows that are no records, as sums or a header among them, are found here, too. Each owner's private
+cells are compared with the public ones. What is found tells of private cells and is for the owners
+alone.
 """
 
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.words import number, percent, some_of
-from asyncdp_sim.data.tables.rows import FROM_PRIVATE, Rows
+from asyncdp_sim.data.tables.rows import FROM_PRIVATE, FileRows, Rows
+from asyncdp_sim.data.tables.text_columns import SUMS, cell_or_nan, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +83,60 @@ class UnlikeOwners:
             f"{said}."
             for said, owners in found.items()
         ]
+
+    def without_sums(self, frame: "pd.DataFrame", places: FileRows, decimal: str) -> Rows:
+        """Name private rows that are no records, and return their numbers.
+
+        A row of sums has a word for one that its column has in no public row, and else numbers or
+        nothing; a header has the names of its columns. No other private row has a say.
+        """
+        private, public = frame.iloc[: self._first], frame.iloc[self._first :]
+        suspects = np.zeros(self._first, dtype=np.bool_)
+        for name in frame:
+            words = {text for text in _texts(private[name]) if text == name or _of_sums(text)}
+            if len(words) > 0:
+                words -= {*_texts(public[name])}
+                suspects |= private[name].isin(words).to_numpy()
+        rows = [
+            row
+            for row in np.flatnonzero(suspects).tolist()
+            if _no_record(private.iloc[row], decimal)
+        ]
+        if len(rows) > 0:
+            named = some_of(
+                [f"{places.said(row)} ({_word(private.iloc[row])!r})" for row in rows], 3
+            )
+            self.lines.append(
+                f"{FROM_PRIVATE}rows of sums or names of columns, read as missing: {named}."
+            )
+        return np.array(rows, dtype=np.int64)
+
+
+def _texts(column: "pd.Series") -> list[str]:
+    """Return the texts of a column that begin with no digit, as most cells of numbers do."""
+    texts = (text for text in column.dropna().unique() if isinstance(text, str))
+    return [text for text in texts if not text[:1].isdigit()]
+
+
+def _of_sums(text: str) -> bool:
+    return SUMS.fullmatch(text.strip(" :*")) is not None
+
+
+def _no_record(row: "pd.Series", decimal: str) -> bool:
+    """Tell whether a row has a word for sums and else numbers, or names of columns alone."""
+    texts = {str(name): written(value) for name, value in row.dropna().items()}
+    if all(text == name for name, text in texts.items()):
+        return True
+    others = [text for text in texts.values() if not _of_sums(text)]
+    return len(others) < len(texts) and not any(
+        np.isnan(cell_or_nan(text, decimal)) for text in others
+    )
+
+
+def _word(row: "pd.Series") -> str:
+    """Return a text of a row that is no record: a word for sums, or the first name of a column."""
+    texts = [written(value) for value in row.dropna()]
+    return next(filter(_of_sums, texts), texts[0])
 
 
 def _other_codes(known: Array, usual: Array) -> str:

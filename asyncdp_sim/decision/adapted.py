@@ -138,13 +138,7 @@ def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequen
     strengths : sequence of float
         λ ≥ 0, finite, L of them.
     """
-    x, n = rows.columns, len(rows)
-    centre, scale = x.mean(axis=0), x.std(axis=0)
-    # a constant column's deviation is rounding; its coefficient is what the penalties say
-    scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
-    left, singular, right = np.linalg.svd((x - centre) / scale, full_matrices=False)
-    kept = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
-    turned, right = left[:, kept] * singular[kept], right[kept]
+    n, (centre, scale, turned, right, singular) = len(rows), rows.turned
     goal = towards.coefficients * scale
     b0 = towards.constants + towards.coefficients @ centre
     strength = np.asarray(strengths, dtype=float)[:, None, None]
@@ -155,7 +149,7 @@ def pulled(rows: OwnRows, sigma: float, towards: LinearModels, strengths: Sequen
     inside = start @ right.T
     if rows.classes == 0:
         target = rows.targets @ turned / n
-        curvature = singular[kept] ** 2 / n
+        curvature = singular**2 / n
         total = curvature + weight[..., None]
         spanned = np.divide(
             target + weight[..., None] * inside, total, out=np.zeros_like(inside), where=total > 0

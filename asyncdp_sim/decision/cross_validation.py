@@ -79,24 +79,39 @@ class _Models:
     sigma: float
     boosts: bool
     weights: Array
+    kept: dict[bytes, OwnRows] = field(default_factory=dict)
     own: dict[bytes, OwnModels] = field(default_factory=dict)
+    errors: dict[tuple[bytes, bytes], Array] = field(default_factory=dict)
     used: dict[bytes, tuple[JointModels, JointModels, Uses]] = field(default_factory=dict)
+
+    def training(self, out: Ints) -> OwnRows:
+        """Return the rows but those at some places."""
+        key = np.sort(out).tobytes()
+        if key not in self.kept:
+            self.kept[key] = self.rows.take(rest(len(self.rows), out))
+        return self.kept[key]
 
     def without(self, out: Ints) -> OwnModels:
         """Return the own models of the rows but those at some places."""
         key = np.sort(out).tobytes()
         if key not in self.own:
-            kept = self.rows.take(rest(len(self.rows), out))
+            kept = self.training(out)
             self.own[key] = OwnModels.fitted(kept, self.sigma, boosts=self.boosts)
         return self.own[key]
+
+    def own_errors(self, out: Ints, part: Ints, tested: OwnRows) -> Array:
+        """Return the errors (C, m) of these models on rows, those at ``part`` or fresh ones."""
+        key = np.sort(out).tobytes(), part.tobytes()
+        if key not in self.errors:
+            self.errors[key] = tested.errors(self.without(out).scores(tested.columns))
+        return self.errors[key]
 
     def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
         """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
         key = np.sort(out).tobytes()
         if key not in self.used or self.used[key][0] is not joint:
-            kept = rest(len(self.rows), out)
-            fair = joint.calibrated(self.rows, kept)
-            fitted = Uses.fitted(self.rows.take(kept), self.sigma, fair)
+            fair = joint.calibrated(self.rows, rest(len(self.rows), out))
+            fitted = Uses.fitted(self.training(out), self.sigma, fair)
             self.used[key] = joint, fair, fitted
         return self.used[key][1:]
 
@@ -158,7 +173,7 @@ def _chosen(models: _Models, joint: JointModels, out: Ints, inner: list[Ints]) -
         both = np.concatenate([out, part])
         tested, weights = rows.take(part), models.weights[:, part].T
         fair, uses = models.uses(joint, both)
-        of_own = tested.errors(models.without(both).scores(tested.columns))
+        of_own = models.own_errors(both, part, tested)
         of_used = tested.errors(uses.scores(tested.columns, fair.scores[:, part]))
         with np.errstate(invalid="ignore"):  # a run may have diverged
             own.append(of_own @ weights)
@@ -171,7 +186,7 @@ def _score(
 ) -> Scored:
     """Fit to the rows but ``out``, as chosen inside of them, and judge on ``tested``."""
     own, (_, uses) = models.without(out), models.uses(joint, out)
-    errors_own = tested.errors(own.scores(tested.columns))
+    errors_own = models.own_errors(out, out, tested)
     errors_used = tested.errors(uses.scores(tested.columns, as_is))
     constant = own.names.index("constant")
     count = errors_used.shape[1]
@@ -242,7 +257,10 @@ class CrossValidation:
         records: int | None = None,
         material: float = MATERIAL,
     ) -> Gain:
-        """Return the gain by joint models, or by those of each fold of the first division."""
+        """Return the gain by joint models, or by those of each fold of each division.
+
+        Those of one division are of other runs than those of another one.
+        """
         rows, parts, ordered = self.rows, self.divisions, self.rows.order is not None
         if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + ordered < 2:
             return _nothing(len(rows), records, _count(joint))
@@ -266,6 +284,7 @@ class CrossValidation:
             [rows.persons[np.concatenate(places[block])] for block in blocks],
             factor, redraw, len(rows), records, material,
             rows.seldom if not ordered else rows.take(parts[0][0]).seldom,
+            runs_differ=not isinstance(joint, JointModels),
         )  # fmt: skip
 
 
@@ -416,8 +435,13 @@ def _gain(
     records: int | None,
     material: float,
     seldom: int,
+    *,
+    runs_differ: bool = False,
 ) -> Gain:
-    """Return the gain by paired differences of errors, a division of the rows each."""
+    """Return the gain by paired differences of errors, a division of the rows each.
+
+    Joint models are the same in each division, or ``runs_differ``.
+    """
     own, guess, joint, adapted = (
         float(np.mean([getattr(item, name).mean() for item in divisions]))
         for name in ("own", "guess", "joint", "adapted")
@@ -425,10 +449,9 @@ def _gain(
     estimates, kept = list[Estimate](), list[tuple[float, float, Array]]()
     for place, name in enumerate(("adapted", "joint")):
         used = [getattr(item, name) for item in divisions]
-        by_run = np.mean(
-            [(item.own - each).mean(axis=-1) for item, each in zip(divisions, used, strict=True)],
-            axis=0,
-        )
+        pairs = zip(divisions, used, strict=True)
+        by_division = np.array([(item.own - each).mean(axis=-1) for item, each in pairs])
+        by_run = by_division.ravel() if runs_differ else by_division.mean(axis=0)
         value = float(by_run.mean())
         if not np.isfinite(value):
             estimates.append(Estimate(value))
@@ -436,11 +459,11 @@ def _gain(
             continue
         if abs(value) <= ROUNDING * own and np.abs(by_run).max() <= ROUNDING * own:
             value, by_run = 0.0, np.zeros_like(by_run)
-        pairs = [
+        by_rows = [
             of_rows(item.own - each.mean(axis=0), whose, factor)
             for item, each, whose in zip(divisions, used, persons, strict=True)
         ]
-        variance, degrees = float(np.mean([v for v, _ in pairs])), pairs[0][1]
+        variance, degrees = float(np.mean([v for v, _ in by_rows])), by_rows[0][1]
         chosen = [item.others[place] / len(item.own) for item in divisions]
         # both are of other training rows: the larger one holds the smaller
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))

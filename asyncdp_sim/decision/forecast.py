@@ -1,7 +1,7 @@
 """A forecast: expected ψ and time, and what owners gain, with words on its parts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, Literal
 
@@ -151,6 +151,13 @@ class GainForecast:
     remaining : GainForecast or None
         The same if those alone join that gain; None where all or fewer than two of them do, or
         where not all rows were read.
+    judged : tuple of tuple of Gain
+        All gains at the scenario's budgets, by half of the public rows, or at once. They are for
+        comparisons, and reported of no owner.
+    factor : float
+        Times the budgets of the scenario.
+    tried : tuple of GainForecast
+        The same with each budget that was tried, ascending; without members where one was.
     """
 
     reads: Reads
@@ -172,6 +179,14 @@ class GainForecast:
     alike: Alike | None
     count: int
     remaining: "GainForecast | None" = None
+    judged: tuple[tuple[Gain, ...], ...] = ()
+    factor: float = 1.0
+    tried: "tuple[GainForecast, ...]" = ()
+
+    def everywhere(self, **changes: Any) -> "GainForecast":
+        """Return it with other fields, here and with each budget that was tried."""
+        tried = tuple(replace(each, **changes) for each in self.tried)
+        return replace(self, **changes, tried=tried)
 
     def counts(self) -> dict[str, int]:
         """Return how many owners have each verdict."""
@@ -181,10 +196,10 @@ class GainForecast:
 
 def gain_forecast(
     scenario: Scenario,
-    mine: Sequence[Gain],
+    by_budget: Sequence[Sequence[Gain]],
     means: Sequence[Consortium | None],
     budgets: Sequence[float],
-    given: int,
+    factors: Sequence[float],
     *,
     material: float,
     reads: Reads,
@@ -196,36 +211,43 @@ def gain_forecast(
     Parameters
     ----------
     scenario : Scenario
-    mine : sequence of Gain
-        At the scenario's budgets.
+    by_budget : sequence of sequence of Gain
+        Of each owner that was judged, with each budget that was tried.
     means : sequence of Consortium or None
-        With each budget that was tried; ``given`` is the place of the scenario's own.
+        With each of these budgets.
     budgets : sequence of float
         ε of the median owner; without members where nothing is hidden.
+    factors : sequence of float
+        Times the scenario's budgets; 1 is among them.
     """
-    own, joint, adapted, guessing = (
-        mean_of(mine, name) for name in ("own", "joint", "adapted", "guessing")
-    )
-    return GainForecast(
-        reads=reads,
-        release=reads == "public",
-        score=scored_by(len(scenario.model.labels)),
-        unit=None if scenario.model.classifies else scenario.data.target_unit,
-        together=means[given],
-        own=own,
-        joint=joint,
-        adapted=adapted,
-        guessing=guessing,
-        material=material,
-        owners=(),
-        budgets=tuple(budgets),
-        break_even=break_even_of(budgets, means, [material * own] * len(means)),
-        judged_on=judged_on,
-        runs=runs,
-        at_least=False,
-        alike=None,
-        count=scenario.owners.count,
-    )
+    given = factors.index(1.0)
+    own = mean_of(by_budget[given], "own")
+    level = break_even_of(budgets, means, [material * own] * len(means))
+    tried = [
+        GainForecast(
+            reads=reads,
+            release=reads == "public",
+            score=scored_by(len(scenario.model.labels)),
+            unit=None if scenario.model.classifies else scenario.data.target_unit,
+            together=mean,
+            own=mean_of(gains, "own"),
+            joint=mean_of(gains, "joint"),
+            adapted=mean_of(gains, "adapted"),
+            guessing=mean_of(gains, "guessing"),
+            material=material,
+            owners=(),
+            budgets=tuple(budgets),
+            break_even=level,
+            judged_on=judged_on,
+            runs=runs,
+            at_least=False,
+            alike=None,
+            count=scenario.owners.count,
+            factor=factor,
+        )
+        for factor, gains, mean in zip(factors, by_budget, means, strict=True)
+    ]
+    return replace(tried[given], tried=tuple(tried) if len(tried) > 1 else ())
 
 
 def break_even_of(

@@ -1,6 +1,8 @@
 """An owner's rows as its own models see them, and the errors of predictions on them."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,6 +12,27 @@ from asyncdp_sim.decision.gain import Score
 SPREAD = 1e-3
 """Share of every predicted probability that is spread evenly over the classes: no prediction is
 certain, so that one surprise costs at most ln(K/SPREAD), 7.6 of two classes."""
+
+
+class Turned(NamedTuple):
+    """Columns (n, c), centred and scaled, in coordinates of the space that they span.
+
+    Attributes
+    ----------
+    centre, scale : array (c,)
+    turned : array (n, r)
+        The rows in coordinates.
+    right : array (r, c)
+        The directions of these in the scaled columns.
+    singular : array (r,)
+        Lengths of the coordinates, > 0.
+    """
+
+    centre: Array
+    scale: Array
+    turned: Array
+    right: Array
+    singular: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +72,18 @@ class OwnRows:
             persons=self.persons[places],
             order=order,
         )
+
+    @cached_property
+    def turned(self) -> Turned:
+        """The columns in at most n coordinates, by a singular value decomposition."""
+        x = self.columns
+        centre, scale = x.mean(axis=0), x.std(axis=0)
+        # a constant column's deviation is rounding; its coefficient is what penalties say
+        scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1.0)] = 1.0
+        left, singular, right = np.linalg.svd((x - centre) / scale, full_matrices=False)
+        kept = singular > 1e-10 * max(float(singular.max(initial=0.0)), 1e-300)
+        turned = left[:, kept] * singular[kept]
+        return Turned(centre, scale, turned, right[kept], singular[kept])
 
     @property
     def scores(self) -> int:

@@ -6,5 +6,3 @@
 
 from asyncdp_sim.figures.draw import draw_all
 from asyncdp_sim.results import Result, Sweep, open_directory
-
-__all__ = ["Result", "Sweep", "draw_all", "open_directory"]

@@ -9,11 +9,17 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import as_float, known, number
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end, owner_table
-from asyncdp_sim.figures.kit.picture import label, named_guarantee, row_labels
-from asyncdp_sim.figures.kit.style import THEORY, VERMILION, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates, least
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.picture import label, named_guarantee, row_labels
+from asyncdp_sim.figures.style import THEORY, VERMILION, looks
+from asyncdp_sim.figures.sweep_figure import (
+    Series,
+    SweepFigure,
+    estimates,
+    least,
+    mean_psi_at_end,
+    owner_table,
+)
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import bound_moves, gradient_norm
 
@@ -58,9 +64,9 @@ class JointSeries(Series):
         norm = (self.results[0].scenario["privacy"].get("sensitivity") or {}).get("norm")
         sign = "Ξ₁" if (norm or gradient_norm(self.results[0].manifest)) == "l1" else "Ξ₂"
         constants = [result.manifest.get("constants") or {} for result in self.results]
-        bounds = sorted({known(each.get("noise_bound")) for each in constants})
-        said = ", ".join(f"{bound:.4g}" for bound in bounds if np.isfinite(bound))
-        bound = f"{sign} = {said}" if said else "no bound"
+        bounds = sorted({known(numbers.get("noise_bound")) for numbers in constants})
+        values = ", ".join(f"{bound:.4g}" for bound in bounds if np.isfinite(bound))
+        bound = f"{sign} = {values}" if values else "no bound"
         if bound_moves(self.results[0].manifest):
             bound = f"{bound} at first"
         return f"{self.name} ({bound}): {named_guarantee(self.results)}"
@@ -210,8 +216,8 @@ def decision(found: list[JointSeries]) -> str:
 
 def decisions(opened: Result | Sweep) -> tuple[str, ...]:
     """Return what a sweep's break-even picture says; nothing of other sweeps, or of a result."""
-    found = select_alone(opened) if isinstance(opened, Sweep) else "a single result"
-    return () if isinstance(found, str) else (decision(found),)
+    lines = select_alone(opened) if isinstance(opened, Sweep) else "a single result"
+    return () if isinstance(lines, str) else (decision(lines),)
 
 
 def _crossing(epsilon: Array, psi: Array, own: float) -> float:

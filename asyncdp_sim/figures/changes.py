@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import (
+from asyncdp_sim.figures.drawer import (
     BETTER,
     Declaration,
     Layer,
@@ -17,10 +17,17 @@ from asyncdp_sim.figures.kit.drawer import (
     measured,
     wrapped,
 )
-from asyncdp_sim.figures.kit.outcomes import FIGURES, psi_at_end
-from asyncdp_sim.figures.kit.style import BLUE, WIDE, is_wide, looks
-from asyncdp_sim.figures.kit.style import MOST as DIVERGED
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, ends, is_number, least
+from asyncdp_sim.figures.style import BLUE, WIDE, is_wide, looks
+from asyncdp_sim.figures.style import MOST as DIVERGED
+from asyncdp_sim.figures.sweep_figure import (
+    FIGURES,
+    Series,
+    SweepFigure,
+    ends,
+    is_number,
+    least,
+    psi_at_end,
+)
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
 
@@ -213,8 +220,8 @@ def _beside(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
 
 
 def _across(what: str, values: Array) -> Side:
-    there = values[0] <= DIVERGED
-    finite, middle = values[np.isfinite(values) & there], values[0][there & np.isfinite(values[0])]
+    shown = np.where(values[0] <= DIVERGED, values, np.nan)
+    finite, middle = shown[np.isfinite(shown)], shown[0][np.isfinite(shown[0])]
     name = FIGURES[what][0]
     if len(middle) == 0:
         return Side(name, ticks=())
@@ -281,9 +288,9 @@ def _select_crossed(sweep: Sweep) -> list[Marked] | str:
     if not 2 <= len(values) <= 3 or SEED in values:
         return f"{len(values)} settings are swept, and 2 or 3 can be crossed"
     # The most values have rows, the fewest panels; of two that have as many a number has markers.
-    row, *others = sorted(values, key=lambda path: -len(values[path]))
+    row, *rest = sorted(values, key=lambda path: -len(values[path]))
     *panel, marker = sorted(
-        others, key=lambda path: (len(values[path]), all(map(is_number, values[path])))
+        rest, key=lambda path: (len(values[path]), all(map(is_number, values[path])))
     )
     crossed = {row: "rows", **dict.fromkeys(panel, "panels"), marker: "markers"}
     for path, place in crossed.items():

@@ -12,15 +12,15 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
 from asyncdp_sim.core.words import known, number, numbers
-from asyncdp_sim.figures.kit.drawer import (
+from asyncdp_sim.figures.drawer import (
     BETTER,
     Declaration,
     Layer,
     Panel,
     Side,
 )
-from asyncdp_sim.figures.kit.picture import Picture, captions_page, label, row_labels, save, write
-from asyncdp_sim.figures.kit.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
+from asyncdp_sim.figures.picture import Picture, captions_page, label, row_labels, save, write
+from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
 from asyncdp_sim.results import Result
 from asyncdp_sim.scenario import leaves
 from asyncdp_sim.scenario.labels import words
@@ -228,8 +228,8 @@ def _drawn(
             marks.append(Layer("line", grid[-1:], np.array([line.published]),
                               look=DIAMOND | {"markeredgecolor": look["color"]}))  # fmt: skip
     count = numbers(float(len(line.result.replicates)) for line in lines)
-    said = ONE if count == "1" else f"median of {count} replicates"
-    marks += explained(curves, said, BLUE if alone else GRAY)
+    median = ONE if count == "1" else f"median of {count} replicates"
+    marks += explained(curves, median, BLUE if alone else GRAY)
     if published:
         diamond = "published end (see caption)" if why else "published, last update"
         marks.append(Layer("line", name=diamond, look=DIAMOND | {"markeredgecolor": GRAY}))
@@ -356,13 +356,13 @@ def held_out(lines: Sequence[CurveLine]) -> Picture:
     across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
     loss = Side(f"mean held-out loss above θ*'s\n{BETTER}", log, limits, grid=True)
     panel = Panel(marks, across, loss)
-    said = Declaration([panel], (6.5, 3.8), beside_alone(table))
+    declared = Declaration([panel], (6.5, 3.8), beside_alone(table))
     caption = (
         f"{medians(unseen)} over replicates of the mean loss on all held-out rows after update k, "
         "without the regulariser, above the loss of θ*, all records without privacy. Dotted: each "
         "owner's own optimum on its own rows."
     )
-    return Picture("held-out", said, table, caption, label(results))
+    return Picture("held-out", declared, table, caption, label(results))
 
 
 def beside_alone(table: Columns) -> str:
@@ -472,13 +472,13 @@ def psi_ratio(lines: Sequence[CurveLine]) -> Picture | None:
     panel = Panel(marks, across, Side(named, log=True, grid=True))
     table = quartile_rows(drawn, "k", ratio=quartiles)
     title = ending(table, "k", f"ratio to ψ of {first.name}", "ratio")
-    said = Declaration([panel], (6.5, 3.4), title)
+    declared = Declaration([panel], (6.5, 3.4), title)
     caption = (
         f"{medians(quartiles)} over replicates of ψ at update k over ψ of {first.name} "
         "at the same update of the same replicate (both use the same random numbers); "
         "below 1 a result is better than the first one."
     )
-    return Picture("psi-ratio", said, table, caption, label([line.result for line in lines]))
+    return Picture("psi-ratio", declared, table, caption, label([line.result for line in lines]))
 
 
 def _ratio(first: Result, second: Result) -> Quartiles | None:

@@ -24,7 +24,8 @@ from asyncdp_sim.figures import (
 )
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.picture import (
+from asyncdp_sim.figures.networks import DrawnNetwork
+from asyncdp_sim.figures.picture import (
     SCREEN,
     FileFormat,
     LazyFigure,
@@ -34,9 +35,8 @@ from asyncdp_sim.figures.kit.picture import (
     save,
     write,
 )
-from asyncdp_sim.figures.kit.style import style_sheet
-from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
+from asyncdp_sim.figures.style import style_sheet
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Cell, Result, Sweep, open_directory
 
@@ -104,9 +104,9 @@ def plan(
     else:
         names = ", ".join(figure.name for figure in traces.ALL).replace("-", " ")
         notes.append(f"{names}: nothing was updated")
-    told = shown[0].result if shown else first(opened)
-    if told.has_events:
-        entries.append(LazyFigure(partial(spacetime.diagram, told), [told]))
+    drawn = shown[0].result if shown else first(opened)
+    if drawn.has_events:
+        entries.append(LazyFigure(partial(spacetime.diagram, drawn), [drawn]))
     planned = [picture.of(name, fixed) for picture in compared]
     return planned + [picture.of(name) for picture in entries], notes
 
@@ -328,7 +328,7 @@ def draw_named(
     ----------
     path : Path
     file_format, width
-        As of :class:`~asyncdp_sim.figures.kit.picture.Paper`.
+        As of :class:`~asyncdp_sim.figures.picture.Paper`.
     sheet : Path, optional
         A matplotlib style sheet, applied over the style of all figures.
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side, measured
-from asyncdp_sim.figures.kit.outcomes import owner_table, psi_of_replicates
-from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import THEORY, is_wide, looks, per_cent
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.picture import row_labels
+from asyncdp_sim.figures.style import THEORY, is_wide, looks, per_cent
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, owner_table, psi_of_replicates
 from asyncdp_sim.results import Result, Sweep
 
 SEED = "run.seed"

@@ -14,12 +14,11 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.files import file_bytes, from_json, unreadable
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import as_float, known, number, numbers
+from asyncdp_sim.core.words import as_float, estimate, known, number, numbers
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.outcomes import mean_of, mean_psi_at_end, owner_table
-from asyncdp_sim.figures.kit.picture import Picture, label, row_labels
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label, row_labels
+from asyncdp_sim.figures.style import (
     BAND,
     BLUE,
     FEW_OWNERS,
@@ -29,6 +28,7 @@ from asyncdp_sim.figures.kit.style import (
     plain_text,
     time_axis,
 )
+from asyncdp_sim.figures.sweep_figure import mean_of, mean_psi_at_end, owner_table
 from asyncdp_sim.measures.scores import SCORES, Score
 from asyncdp_sim.results import not_a_result
 from asyncdp_sim.scenario import Participants
@@ -82,7 +82,7 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         table |= columns
         in_units = f" ({unit})" if score.in_units and unit else ""
         up = Side(f"{score.words}: better by{in_units}", grid=True)
-        said = f"{score.words} on own held-out rows: the joint model is "
+        compared = f"{score.words} on own held-out rows: the joint model is "
         shown = f"by how much the {score.words} on an owner's own held-out rows is better with it"
     else:
         even = 1.0  # an interval of ψ that reaches 0 leaves the ratio without an upper end
@@ -91,9 +91,9 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
                 (alone / mean, alone / high, alone / np.maximum(low, 0)) for mean, low, high in psi
             ]
         up = Side("$\\psi$ of own model\nover that of the joint one", log=True, grid=True)
-        said = "ψ of all records: the joint model is "
+        compared = "ψ of all records: the joint model is "
         shown = "ψ of an owner's own model over that of the joint one"
-    verdicts = [judged(each, even) for each in better]
+    verdicts = [judged(ends, even) for ends in better]
     if all(result.has("gains") for result in results):
         frames = [result.frame("gains") for result in results]
         better = [tuple(frame[end].to_numpy(float) for end in ("gain", "low", "high"))
@@ -101,22 +101,22 @@ def by_owner(lines: Sequence[CurveLine]) -> Picture:
         verdicts = [frame["verdict"].to_numpy(str) for frame in frames]
         score_of, unit = results[0].manifest.get("score"), results[0].manifest.get("unit")
         up = Side(f"gain: smaller {score_of}{f' ({unit})' if unit else ''}", grid=True)
-        names, even, said = {name: name for name in LOOKS}, 0.0, ""
+        names, even, compared = {name: name for name in LOOKS}, 0.0, ""
         shown = "how much smaller its error is than with its best own model"
-    ends = np.concatenate([np.array(each) for each in better], axis=1)
+    ends = np.concatenate([np.array(interval) for interval in better], axis=1)
     table |= dict(zip(("difference", "difference_low", "difference_high"), ends, strict=True))
     table["verdict"] = np.concatenate(verdicts)
     panels, title = list[Panel](), ""
-    for line, each, verdict in list(zip(lines, better, verdicts, strict=True))[:MOST]:
-        title = counted(verdict, said)
-        marks, order = in_order(each, verdict, names, even)
-        name = f"{line.name}: {title.removeprefix(said)}" if len(lines) > 1 else ""
+    for line, interval, verdict in list(zip(lines, better, verdicts, strict=True))[:MOST]:
+        title = counted(verdict, compared)
+        marks, order = in_order(interval, verdict, names, even)
+        name = f"{line.name}: {title.removeprefix(compared)}" if len(lines) > 1 else ""
         panels.append(Panel(marks, _people(participants, records, order), up, name))
     size = (6.5, 3.4) if len(panels) == 1 else (7.2, 2.6 * -(-len(panels) // 2))
     if len(panels) > 1:
         better_for = [int(np.sum(verdict == "gains")) for verdict in verdicts]
-        title = f"{said or 'Joining: '}better for {', '.join(map(str, better_for))} of {n_owners} "
-        title += f"owners ({'; '.join(line.name for line in lines)})"
+        title = f"{compared or 'Joining: '}better for {', '.join(map(str, better_for))} of "
+        title += f"{n_owners} owners ({'; '.join(line.name for line in lines)})"
     declared = Declaration(panels, size, title)
     caption = (
         f"For each owner, in order: {shown}, with 95 % intervals. By ψ, the joint model fits all "
@@ -151,15 +151,23 @@ def in_order(
     """Return differences and their intervals from the largest on, and the owners' order."""
     order = np.argsort(-np.nan_to_num(better[0], nan=-inf), kind="stable")
     value, low, high = (end[order] for end in better)
-    places, size = np.arange(1, len(order) + 1), float(np.clip(90 / len(order), 2.5, 5.0))
+    places = np.arange(1, len(order) + 1)
+    return _marked(places, (value, low, high), verdicts[order], names, even), order
+
+
+def _marked(
+    places: Any, gains: Ends, verdicts: Any, names: Mapping[str, str], even: float = 0.0
+) -> list[Layer]:
+    """Return gains and their intervals at places, marked by verdict, and the level of no gain."""
+    size = float(np.clip(90 / len(places), 2.5, 5.0))
     marks = [Layer("level", y=even, look={"color": THEORY, "linewidth": 1.0})]
     for verdict, name in names.items():
-        here = verdicts[order] == verdict
+        here = verdicts == verdict
         look = {"linestyle": "none", "markersize": size, "elinewidth": 0.9, **LOOKS[verdict]}
         if here.any():
-            marks.append(Layer("line", places[here], value[here], low[here], high[here], name,
-                               look=look))  # fmt: skip
-    return marks, order
+            value, low, high = (end[here] for end in gains)
+            marks.append(Layer("line", places[here], value, low, high, name, look=look))
+    return marks
 
 
 def _people(owners: Participants, records: Array, order: Any) -> Side:
@@ -167,9 +175,9 @@ def _people(owners: Participants, records: Array, order: Any) -> Side:
     limits = (0.4, len(order) + 0.6)
     if len(order) > FEW_OWNERS:
         return Side("owners, the largest difference first", limits=limits, ticks=(), labels=())
-    said = [f"{plain_text(owners.labels[place])}\n{number(records[place])}" for place in order]
+    labels = [f"{plain_text(owners.labels[place])}\n{number(records[place])}" for place in order]
     return Side("owner $i$, with $n_i$ training rows", limits=limits,
-                ticks=range(1, len(order) + 1), labels=said)  # fmt: skip
+                ticks=range(1, len(order) + 1), labels=labels)  # fmt: skip
 
 
 def _scored(lines: Sequence[CurveLine], score: Score) -> tuple[Columns, list[Ends]]:
@@ -181,8 +189,8 @@ def _scored(lines: Sequence[CurveLine], score: Score) -> tuple[Columns, list[End
     optimum, alone = (
         first.of_owners(f"{name}{end}").mean(axis=0) for end in ("_optimum", "_alone")
     )
-    each = [[mean_of(own) for own in line.result.of_owners(name).T] for line in lines]
-    joint = np.array(each).transpose(0, 2, 1)
+    estimates = [[mean_of(own) for own in line.result.of_owners(name).T] for line in lines]
+    joint = np.array(estimates).transpose(0, 2, 1)
     columns = {f"{name}_optimum": np.tile(optimum, len(lines)),
                f"{name}_alone": np.tile(alone, len(lines)), name: joint[:, 0].ravel()}  # fmt: skip
     if score.more_is_better:
@@ -195,8 +203,11 @@ def headline(summary: dict[str, Any]) -> Score:
     return next(score for score in SCORES if f"held_out_{score.name}" in summary)
 
 
+OWNERS = "forecast-owners"
+"""Name of the picture of a forecast's owners."""
 KEYS = ("psi", "quantiles", "curve", "times", "owners", "data", "method", "not_for_release")
 OF_OWNERS = {"owner", "records", "gain", "low", "high", "verdict"}
+OF_BUDGETS = {"epsilon", "factor", "decision", "consortium", "owners"}
 _COMMAND = "asyncdp forecast SCENARIO --json > FILE.json"
 
 
@@ -227,14 +238,69 @@ def _whole(found: dict[str, Any]) -> bool:
     curve, times, levels, rows = (found[key] for key in ("curve", "times", "quantiles", "owners"))
     if not (isinstance(curve, list) and isinstance(times, list) and isinstance(rows, list)):
         return False
-    owners = all(isinstance(owner, dict) and owner.keys() >= OF_OWNERS for owner in rows)
+    tried = found.get("budgets", [])
+    if not (isinstance(tried, list) and all(_has(each, OF_BUDGETS) for each in tried)):
+        return False
+    rows = [*rows, *(owner for each in tried for owner in each["owners"])]
+    owners = all(_has(owner, OF_OWNERS) for owner in rows)
     spread = isinstance(levels, dict) and {"0.05", "0.95"} <= levels.keys()
     return owners and spread and len(curve) == len(times) > 0
 
 
+def _has(part: object, keys: set[str]) -> bool:
+    return isinstance(part, dict) and part.keys() >= keys
+
+
 def pictures(found: dict[str, Any]) -> list[Picture]:
     """Draw a forecast."""
-    return [over_time(found)] + ([owners(found)] if len(found["owners"]) > 0 else [])
+    drawn = [owners(found)] if len(found["owners"]) > 0 else []
+    tried = by_epsilon(found)
+    return [over_time(found), *drawn, *([] if tried is None else [tried])]
+
+
+def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
+    """Draw the gain of the average owner, or of the one that asks, at each ε that was tried.
+
+    None where fewer than two were, or where that gain is not known.
+    """
+    tried = found.get("budgets", [])
+    asks = found.get("reads") == "owner"
+    gains = [each["owners"][0] if asks else each["consortium"] for each in tried]
+    if len(gains) < 2 or None in gains:
+        return None
+    epsilon = np.array([each["epsilon"] for each in tried], dtype=float)
+    value, low, high = (np.array([known(g[key]) for g in gains]) for key in ("gain", "low", "high"))
+    verdicts = np.array([gain["verdict"] for gain in gains])
+    marks = _marked(epsilon, (value, low, high), verdicts, {name: name for name in LOOKS})
+    unit = f" ({found['unit']})" if found.get("unit") else ""
+    who = "this owner" if asks else "the average owner"
+    said = Declaration(
+        [
+            Panel(
+                marks,
+                Side("$\\epsilon$ of the median owner", log=True),
+                Side(f"gain: smaller {found['score']}{unit}", grid=True),
+            )
+        ],
+        title=_from_epsilon(epsilon, verdicts, who),
+    )
+    caption = (
+        f"Gain of {who} by joining at each ε that was tried, with 95 % intervals; all owners' ε "
+        f"are scaled alike ({found['data']})."
+    )
+    table = {"epsilon": epsilon, "gain": value, "low": low, "high": high, "verdict": verdicts}
+    return Picture("forecast-by-epsilon", said, table, caption, _label(found), exact=False)
+
+
+def _from_epsilon(epsilon: Array, verdicts: Any, who: str) -> str:
+    """Return at which ε an owner gains, in a sentence."""
+    gains = epsilon[verdicts == "gains"]
+    between = f"between ε = {number(epsilon[0])} and {number(epsilon[-1])}"
+    if len(gains) == 0:
+        return f"No gain of {who} is shown at any ε {between}"
+    if len(gains) == len(epsilon):
+        return f"{who[0].upper()}{who[1:]} gains at every ε tried {between}"
+    return f"Of {len(epsilon)} ε {between}, {who} gains at {numbers(gains.tolist())}"
 
 
 def over_time(found: dict[str, Any]) -> Picture:
@@ -255,17 +321,17 @@ def over_time(found: dict[str, Any]) -> Picture:
         f"Expected ψ falls from {number(curve[0])} to {number(curve[-1])} in {number(times[-1])} "
         f"units; 90 % of runs end between {number(low)} and {number(high)}"
     )
-    said = Declaration([panel], title=in_unit(title, found.get("time_unit")))
+    declared = Declaration([panel], title=in_unit(title, found.get("time_unit")))
     caption = (
         f"Expected relative fitness ψ over time ({found['method']}; {found['data']}). The bar "
         "at the end contains ψ of 90 % of runs. ψ is the fit to all records; whether an owner "
         "gains is another question."
     )
     table = {"time": times, "expected_psi": curve}
-    return Picture("forecast-over-time", said, table, caption, _label(found), exact=False)
+    return Picture("forecast-over-time", declared, table, caption, _label(found), exact=False)
 
 
-def owners(found: dict[str, Any]) -> Picture:
+def owners(found: Mapping[str, Any]) -> Picture:
     """Draw every owner's gain with its 95 % interval, the largest first."""
     rows = sorted(found["owners"], key=lambda owner: -np.nan_to_num(known(owner["gain"])))
     called = tuple(str(owner["name"]) for owner in rows if owner.get("name") is not None)
@@ -278,20 +344,15 @@ def owners(found: dict[str, Any]) -> Picture:
     )
     unit = f" ({found['unit']})" if found.get("unit") else ""
     up = Side(f"gain: smaller {found['score']}{unit}", grid=True)
-    said = Declaration([Panel(marks, _people(people, records, order), up)],
+    declared = Declaration([Panel(marks, _people(people, records, order), up)],
                        title=_forecast(found, verdicts))  # fmt: skip
-    counts = [int(np.sum(verdicts == name)) for name in LOOKS]
-    caption = (
-        f"Gain of each owner by joining, with 95 % intervals. Of {len(rows)} owners {counts[0]} "
-        f"gain, {counts[1]} do worse, {counts[2]} have no material difference, {counts[3]} are "
-        f"undecided ({found['data']})."
-    )
+    caption = f"Gain of each owner by joining, with 95 % intervals ({found['data']})."
     table = {**owner_table(people), "records": records}
     table |= dict(zip(("gain", "low", "high"), better, strict=True)) | {"verdict": verdicts}
-    return Picture("forecast-owners", said, table, caption, _label(found), exact=False)
+    return Picture(OWNERS, declared, table, caption, _label(found), exact=False)
 
 
-def _forecast(found: dict[str, Any], verdicts: Any) -> str:
+def _forecast(found: Mapping[str, Any], verdicts: Any) -> str:
     """Return the mean gain and its interval where it is known, and how many owners gain."""
     budgets = [epsilon for owner in found["owners"] if (epsilon := as_float(owner.get("epsilon")))]
     at = f"At ε = {numbers(budgets)}, " if budgets else ""
@@ -299,13 +360,12 @@ def _forecast(found: dict[str, Any], verdicts: Any) -> str:
     gain, low, high = (known(together.get(key)) for key in ("gain", "low", "high"))
     if not np.isfinite([gain, low, high]).all():
         return f"{at}{counted(verdicts)}"
-    unit = f" {found['unit']}" if found.get("unit") else ""
-    mean = f"the mean gain is {number(gain)}{unit} ({number(low)} to {number(high)})"
+    mean = f"the mean gain is {estimate(gain, low, high, found.get('unit') or '')}"
     text = f"{at}{mean}: {counted(verdicts)}"
     return f"{text[0].upper()}{text[1:]}"
 
 
-def _label(found: dict[str, Any]) -> Label:
+def _label(found: Mapping[str, Any]) -> Label:
     """Return the label of a forecast, which is about the data that it read."""
     private = bool(found["not_for_release"])
     text = "Forecast, not a run. No private record was read."

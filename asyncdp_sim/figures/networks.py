@@ -8,8 +8,8 @@ from itertools import chain
 import numpy as np
 
 from asyncdp_sim.core.arrays import Columns
-from asyncdp_sim.figures.kit.drawer import Declaration, Panel
-from asyncdp_sim.figures.kit.picture import LazyFigure, Picture, label, listed, row_labels
+from asyncdp_sim.figures.drawer import Declaration, Panel
+from asyncdp_sim.figures.picture import LazyFigure, Picture, label, listed, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep
 
 ACROSS = 2
@@ -86,25 +86,26 @@ class NetworkFigure:
 
     def picture(self, shown: Sequence[DrawnNetwork]) -> Picture:
         """Draw a panel for each of these networks; at least one."""
-        alone, height = len(shown) == 1, self.height(max(each.result.n_owners for each in shown))
+        alone, height = len(shown) == 1, self.height(max(n.result.n_owners for n in shown))
         rows = -(-len(shown) // ACROSS)
         size = (6.5, height) if alone else (7.2, LOW * height * rows + 0.6)
-        found = [self.declared(network.result, small=not alone) for network in shown]
+        drawn = [self.declared(network.result, small=not alone) for network in shown]
         panels = [
             replace(panel, title=f"{network.name}: {panel.title}" if network.name else panel.title)
-            for (_, panel, _), network in zip(found, shown, strict=True)
+            for (_, panel, _), network in zip(drawn, shown, strict=True)
         ]
-        said = Declaration(panels, size, shared=self.one_scale)
+        declared = Declaration(panels, size, shared=self.one_scale)
         if alone:
-            said = replace(said, panels=[replace(panels[0], title="")], title=panels[0].title)
+            one = [replace(panels[0], title="")]
+            declared = replace(declared, panels=one, title=panels[0].title)
         tables = [
             table | row_labels([network.results], len(next(iter(table.values()))))
-            for (table, *_), network in zip(found, shown, strict=True)
+            for (table, *_), network in zip(drawn, shown, strict=True)
         ]
         table = _stacked(tables, [network.name for network in shown])
         named = [
             f"{network.name}: {sentence}" if network.name else sentence
-            for network, (*_, sentence) in zip(shown, found, strict=True)
+            for network, (*_, sentence) in zip(shown, drawn, strict=True)
         ]
         caption = f"{self.head}: {named[0]}."
         if len(shown) > 1:
@@ -112,7 +113,7 @@ class NetworkFigure:
         results = [result for network in shown for result in network.results]
         if len(results) > len(shown):
             caption += " Cells with the same network have one panel."
-        return Picture(self.name, said, table, caption, label(results), exact=False)
+        return Picture(self.name, declared, table, caption, label(results), exact=False)
 
 
 def no_updates(result: Result) -> str | None:
@@ -195,7 +196,7 @@ def pictures(
         reasons = [figure.why_not(panel.result) for panel in found]
         for reason in dict.fromkeys(reasons):
             if reason is not None:
-                where = _where(found, [each == reason for each in reasons])
+                where = _where(found, [why == reason for why in reasons])
                 missing.setdefault(f"{reason}{where}", []).append(figure.name.replace("-", " "))
         able = [network for network, reason in zip(found, reasons, strict=True) if reason is None]
         kept, left_out = spread(able)

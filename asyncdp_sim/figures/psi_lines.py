@@ -10,7 +10,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Bools, Columns
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.words import MOST_NUMBERS, number, numbers
-from asyncdp_sim.figures.kit.drawer import (
+from asyncdp_sim.figures.drawer import (
     BETTER,
     LONGEST_AT_END,
     Declaration,
@@ -19,10 +19,9 @@ from asyncdp_sim.figures.kit.drawer import (
     Side,
     measured,
 )
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.kit.style import GRAY, RAISED, THEORY, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.style import GRAY, RAISED, THEORY, looks
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least, mean_psi_at_end
 from asyncdp_sim.results import Cell, Sweep, not_a_result
 from asyncdp_sim.scenario.labels import axis as axis_name
 from asyncdp_sim.scenario.labels import symbol
@@ -81,20 +80,12 @@ CONSTANT = 2.1536e9
 
 def lending_law(cell: Cell) -> float:
     """Return c/(ε n_i)² in a cell."""
-    said = cell.result.scenario
-    return CONSTANT / (float(said["privacy"]["epsilon"]) * float(said["owners"]["records"])) ** 2
-
-
-def hospital_law(epsilon: float) -> float:
-    """Return 0.9/ε + 0.6/ε², as figure 10 of Async draws it; n, N and f(θ*) are in both numbers."""
-    return 0.9 / epsilon + 0.6 / epsilon**2
+    scenario = cell.result.scenario
+    epsilon, records = scenario["privacy"]["epsilon"], scenario["owners"]["records"]
+    return CONSTANT / (float(epsilon) * float(records)) ** 2
 
 
 LENDING = Reference("published bound 2.15·10⁹/(ε n_i)²", "law", lending_law)
-HOSPITAL = Reference(
-    "0.9/ε + 0.6/ε², as published", "law",
-    lambda cell: hospital_law(float(cell.values["privacy.epsilon"])),
-)  # fmt: skip
 DRAWN: Mapping[str, tuple[Reference, ...]] = {"async-05": (LENDING,), "async-07": ()}
 """Entries beside whose surface a paper draws a bound, or none: in place of a fitted law."""
 
@@ -234,20 +225,6 @@ def lines(
     return SweepFigure(name, select, _rows, _declared, _caption)
 
 
-def markers(
-    sweep: Sweep,
-    x: str,
-    by: str | None = None,
-    *,
-    chosen: Sequence[float] | None = None,
-    references: Sequence[Reference] = (),
-    name: str = "markers",
-) -> Picture:
-    """Draw that figure of a sweep; parameters as in :func:`series_of`, whose errors it raises."""
-    found = partial(series_of, x=x, by=by, chosen=chosen, references=references)
-    return lines(name, found).picture(sweep)
-
-
 def surface(sweep: Sweep, x: str, y: str, references: Sequence[Reference]) -> Picture:
     """Draw mean ψ over two swept numbers: against y, a line for each x.
 
@@ -262,11 +239,11 @@ def surface(sweep: Sweep, x: str, y: str, references: Sequence[Reference]) -> Pi
 def _over_two(
     sweep: Sweep, x: str, y: str, references: Sequence[Reference] | None = None
 ) -> list[PsiSeries] | str:
-    found = series_of(sweep, y, x, most=np.inf)
-    if not any((np.isfinite(line.psi[0]) & (line.psi[0] > 0)).any() for line in found):
+    series = series_of(sweep, y, x, most=np.inf)
+    if not any((np.isfinite(line.psi[0]) & (line.psi[0] > 0)).any() for line in series):
         return "no cell with a finite mean ψ"
-    laws = tuple(beside(found, x, y) if references is None else references)
-    return [replace(line, references=laws, named=x) for line in found]
+    laws = tuple(beside(series, x, y) if references is None else references)
+    return [replace(line, references=laws, named=x) for line in series]
 
 
 def _select_surface(sweep: Sweep) -> list[PsiSeries] | str:

@@ -15,10 +15,9 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Columns, Ints
 from asyncdp_sim.core.units import TICKS_PER_UNIT, in_unit, to_ticks, to_units, unit_of
 from asyncdp_sim.core.words import agreed, number
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.kit.layout import MAY_GO
-from asyncdp_sim.figures.kit.picture import Picture, label
-from asyncdp_sim.figures.kit.style import FEW_OWNERS, OKABE_ITO, plain_text, time_axis
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.picture import Picture, label
+from asyncdp_sim.figures.style import FEW_OWNERS, MAY_GO, OKABE_ITO, plain_text, time_axis
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, EventKind
@@ -312,12 +311,12 @@ class Scene:
         for mark in found:
             by_kind.setdefault(mark.what, []).append(mark)
         drawn = self._lines(by_kind.get(OFFLINE, []))
-        for kind, some in by_kind.items():
-            x, y = to_units(_column(some, "start")), np.array([self._home(mark) for mark in some])
+        for kind, marks in by_kind.items():
+            x, y = to_units(_column(marks, "start")), np.array([self._home(mark) for mark in marks])
             if kind in BARS:
-                drawn.append(self._bars(some, BARS[kind], 0.24 if kind == LOCK else 0.11))
+                drawn.append(self._bars(marks, BARS[kind], 0.24 if kind == LOCK else 0.11))
             elif kind in ARROWS:
-                drawn += self._messages(kind, some)
+                drawn += self._messages(kind, marks)
             elif kind in STROKES:
                 colour, half = STROKES[kind]
                 look: dict[str, Any] = {"color": colour, "linewidth": 1.0, "zorder": 5}
@@ -497,9 +496,9 @@ def diagram(
     panel = Panel(scene.layers(rows, before + 1), across, people)
     drawn = _as_table(rows)
     size = (width, 1.9 + 0.36 * (len(shown) + 1))
-    said = Declaration([panel], size, in_unit(happenings(drawn, last - first), unit))
+    declared = Declaration([panel], size, in_unit(happenings(drawn, last - first), unit))
     caption = _caption(result, chosen, (first, last), shown, learner=learner)
-    return Picture("space-time", said, drawn, caption, label([result]), exact=False)
+    return Picture("space-time", declared, drawn, caption, label([result]), exact=False)
 
 
 def _sent(found: Sequence[DrawnMark]) -> int:
@@ -508,11 +507,11 @@ def _sent(found: Sequence[DrawnMark]) -> int:
 
 def happenings(table: Columns, ticks: int) -> str:
     """Return how many messages a window has, how many updates, and how many fail."""
-    what = table["what"].tolist()
+    kinds = table["what"].tolist()
     fails = {REQUEST_LOST, QUERY_LOST, ANSWER_LOST, COLLIDED, REFUSED, DISCARDED}
-    lost = sum(each in fails for each in what)
-    text = f"{number(float(to_units(ticks)))} units: {sum(each in MESSAGES for each in what)} "
-    text += f"messages, {what.count(UPDATE)} updates"
+    lost = sum(kind in fails for kind in kinds)
+    text = f"{number(float(to_units(ticks)))} units: {sum(kind in MESSAGES for kind in kinds)} "
+    text += f"messages, {kinds.count(UPDATE)} updates"
     return agreed(f"{text}; {lost} messages are lost or refused" if lost else text)
 
 

@@ -7,11 +7,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.words import as_float, number
-from asyncdp_sim.figures.kit.drawer import Declaration, Kind, Layer, Panel, Side
-from asyncdp_sim.figures.kit.outcomes import of_summary
-from asyncdp_sim.figures.kit.picture import row_labels
-from asyncdp_sim.figures.kit.style import THEORY, looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates
+from asyncdp_sim.figures.drawer import Declaration, Kind, Layer, Panel, Side
+from asyncdp_sim.figures.picture import row_labels
+from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, estimates, of_summary
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve

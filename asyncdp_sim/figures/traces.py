@@ -8,9 +8,9 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Columns, Ints
 from asyncdp_sim.core.units import in_unit, to_units, unit_of
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.kit.drawer import Layer, Panel, Side
-from asyncdp_sim.figures.kit.outcomes import owner_table
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.drawer import Layer, Panel, Side
+from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
+from asyncdp_sim.figures.style import (
     BAND,
     BLUE,
     DARK_BLUE,
@@ -21,7 +21,7 @@ from asyncdp_sim.figures.kit.style import (
     per_cent,
     time_axis,
 )
-from asyncdp_sim.figures.networks import Drawn, NetworkFigure, no_updates, untimed
+from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas.arguments import binomial_quantile
@@ -182,8 +182,8 @@ def _survival(result: Result, *, small: bool) -> Drawn:
         named = "exponential law of the same mean"
         marks.append(Layer("line", t, table["memoryless"], name=named, look=DOTTED))
         text += f"; no formula applies, because {plain(str(law))}"
-    there = table["survival"] > 0
-    marks.append(Layer("steps", t[there], table["survival"][there], name="measured",
+    positive = table["survival"] > 0
+    marks.append(Layer("steps", t[positive], table["survival"][positive], name="measured",
                       look={"color": BLUE}))  # fmt: skip
     named = time_axis(unit_of([result.manifest["scenario"]]), small=small)
     across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))

@@ -46,6 +46,7 @@ from asyncdp_sim.decision.forecast import (
     gain_forecast,
 )
 from asyncdp_sim.decision.gain import HALVES
+from asyncdp_sim.decision.predictors import boosts
 from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
 from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
 from asyncdp_sim.runs.problem import build_dataset, prepare
@@ -53,8 +54,11 @@ from asyncdp_sim.scenario import Scenario
 
 FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 """Times the scenario's budgets, ascending, at which break-even is looked for."""
-RUNS, FEW_RUNS = 6, 2
+RUNS, FEW_RUNS = 8, 6
 """Simulated runs of every joint model, and of every half or redraw of public rows."""
+DIVISIONS, FEW_DIVISIONS = 4, 2
+"""How often all owners' rows are divided into folds, each time with its share of the runs, and how
+often of classes and where boosting is among own models: these fits take their time."""
 FRESH = 4_000
 """Fresh rows of a known law that judge an owner."""
 JUDGED = 12
@@ -65,7 +69,7 @@ MOST_OWNERS = 200
 """Owners that are judged, at most, evenly spaced by number."""
 
 
-def gains(known: Population, options: Asked, whose: str | None = None) -> GainForecast | None:
+def gains(known: Population, options: Asked, whose: str | None = None) -> GainForecast:
     """Return what owners gain, from the rows that a population has.
 
     Parameters
@@ -110,30 +114,38 @@ def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
     Joint models are trained on the other folds of all owners, with the noise of n_i records.
     """
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
-    places, divided = list[Ints](), list[CrossValidation]()
-    designs = list[Array]()
-    for owner, number in enumerate(scenario.owners.participants):
-        rows, design, there = _rows_of(scenario, known.dataset, owner)
-        generator = streams.generator("decision", "owner", number)
-        divided.append(
-            CrossValidation.divided(
-                rows, scenario.model.sigma, generator, own_best=options.own_best, repeats=1
-            )
-        )
-        places.append(there)
-        designs.append(design)
-    folds = [
-        _without(known.dataset, _left_out_of(divided, places, fold))
-        for fold in range(max(len(cv.divisions[0]) for cv in divided))
+    count = len(scenario.owners.participants)
+    judged = [_rows_of(scenario, known.dataset, owner) for owner in range(count)]
+    designs, places = [design for _, design, _ in judged], [there for _, _, there in judged]
+    slow = scenario.model.classifies or any(boosts(rows, options.own_best) for rows, _, _ in judged)
+    divide = partial(
+        CrossValidation.divided,
+        own_best=options.own_best,
+        repeats=FEW_DIVISIONS if slow else DIVISIONS,
+    )
+    divided = [
+        divide(rows, scenario.model.sigma, streams.generator("decision", "owner", number))
+        for (rows, _, _), number in zip(judged, scenario.owners.participants, strict=True)
     ]
-    factors = _factors(known, options, len(folds))
+    divisions = len(divided[0].divisions)
+    folds = max(len(division) for cv in divided for division in cv.divisions)
+    factors = _factors(known, options, divisions * folds)
     noise_records = known.noise_records
     if noise_records is None:
         noise_records = np.array(known.dataset.records)
-    tasks = [task for data in folds for task in _tasks(_on(known, data, noise_records), factors)]
-    _, learned = known.quick_runs.learned(tasks, range(1, RUNS + 1), **options.of_runs)
-    models = np.stack([each.models for each in learned])
-    models = models.reshape(len(folds), len(factors), *models.shape[1:])
+    models, runs = list[Array](), RUNS // divisions
+    for division in range(divisions):
+        parts = [
+            _without(known.dataset, _left_out_of(divided, places, division, fold))
+            for fold in range(folds)
+        ]
+        tasks = [
+            task for part in parts for task in _tasks(_on(known, part, noise_records), factors)
+        ]
+        numbers = range(1 + division * runs, 1 + (division + 1) * runs)
+        _, learned = known.quick_runs.learned(tasks, numbers, **options.of_runs)
+        found = np.stack([each.models for each in learned])
+        models.append(found.reshape(folds, len(factors), *found.shape[1:]))
     chosen = _spaced(len(divided))
     advance = counted(options.progress, "own models: owners", len(chosen))
     by_owner = list[list[Gain]]()
@@ -142,7 +154,7 @@ def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
         by_owner.append(
             [
                 cv.judge(
-                    _joint_by_fold(known, cv, design, models[:, place]),
+                    _joint_by_fold(known, cv, design, [each[:, place] for each in models]),
                     records=int(noise_records[owner]),
                     material=options.material,
                 )
@@ -175,15 +187,14 @@ def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows,
 
 
 def _left_out_of(
-    divided: Sequence[CrossValidation], places: Sequence[Ints], fold: int
+    divided: Sequence[CrossValidation], places: Sequence[Ints], division: int, fold: int
 ) -> list[Ints]:
     pairs = zip(divided, places, strict=True)
-    return [_left_out(cv, there, fold) for cv, there in pairs]
+    return [_left_out(cv, there, cv.divisions[division], fold) for cv, there in pairs]
 
 
-def _left_out(cv: CrossValidation, there: Ints, fold: int) -> Ints:
+def _left_out(cv: CrossValidation, there: Ints, division: Sequence[Ints], fold: int) -> Ints:
     """Return the records that one fold leaves out; none of an owner that cannot be divided."""
-    division = cv.divisions[0]
     if fold >= len(division) or len(division[fold]) == len(cv.rows):
         return np.zeros(0, dtype=np.int64)
     return there[division[fold]]
@@ -202,16 +213,25 @@ def _without(dataset: Dataset, out: Sequence[Ints]) -> Dataset:
 
 
 def _joint_by_fold(
-    known: Population, cv: CrossValidation, design: Array, models: Array
+    known: Population, cv: CrossValidation, design: Array, models: Sequence[Array]
 ) -> Callable[[Ints], JointModels]:
-    """Return joint models (K, R, p) by the fold of an owner's rows that they have not seen."""
-    by_fold = [_joint_models(known, design, each) for each in models]
+    """Return joint models by the fold of an owner's rows that they have not seen.
+
+    Parameters
+    ----------
+    models : sequence of array (K, R, p)
+        Of each division.
+    """
+    # K is the largest number of folds of an owner, so that this owner may have fewer.
+    pairs = [
+        (part, _joint_models(known, design, each))
+        for division, of_folds in zip(cv.divisions, models, strict=True)
+        for part, each in zip(division, of_folds, strict=False)
+    ]
 
     def not_trained_on(fold: Ints) -> JointModels:
-        # Cross-validation hands over one of the arrays of its own division, so that identity finds
-        # it. K is the largest number of folds of an owner, so that this owner may have fewer.
-        pairs = zip(by_fold, cv.divisions[0], strict=False)
-        return next(joint for joint, part in pairs if part is fold)
+        # Cross-validation hands over one of its own arrays, so that identity finds it.
+        return next(joint for part, joint in pairs if part is fold)
 
     return not_trained_on
 
@@ -256,7 +276,7 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     for owner, (x, y) in enumerate(numbered):
         if owner not in chosen:
             continue
-        fresh, fresh_design, _ = known_rows(scenario, (x, x, y, np.arange(len(y))))
+        fresh, fresh_design, _ = known_rows(scenario, (x, x, y, np.arange(len(y))), FRESH)
         models = [each.models for each in learned]
         judge = partial(_judged, known, options, (fresh, fresh_design), models)
         number = known.participants.numbers[owner]
@@ -319,7 +339,7 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         runs=HALVES * FEW_RUNS,
     )
     level = found.owners[0].break_even
-    return replace(found, together=None, break_even=level, release=False)
+    return found.everywhere(together=None, break_even=level, release=False)
 
 
 def _place(known: Population, whose: str) -> int:
@@ -391,21 +411,24 @@ def by_halves(known: Population, options: Asked, table: PublicTable) -> GainFore
         )
         for place in range(len(factors))
     ]
-    given = factors.index(1.0)
+    of_owners = [several for half in halves for several in half]
     found = gain_forecast(
         scenario,
-        [gain[given] for half in halves for gain in half],
+        list(zip(*of_owners, strict=True)),
         means,
         _budgets(known, factors),
-        given,
+        factors,
         material=options.material,
         reads="public",
         judged_on=f"{HALVES} random halves of {len(usable):,} public rows",
         runs=HALVES * FEW_RUNS,
     )
     few = int(records.sum()) > (len(usable) + 1) // 2
-    found = replace(found, at_least=few, alike=likeness, count=count)
-    return replace(found, together=None, break_even=None) if likeness.known == "differ" else found
+    given = factors.index(1.0)
+    judged = tuple(tuple(gain[given] for gain in half) for half in halves)
+    found = replace(found, judged=judged).everywhere(at_least=few, alike=likeness, count=count)
+    differ = likeness.known == "differ"
+    return found.everywhere(together=None, break_even=None) if differ else found
 
 
 def _substitutes(first: Ints, sizes: Sequence[int], generator: np.random.Generator) -> list[Ints]:
@@ -511,39 +534,40 @@ def _found(
     judged_on: str,
     runs: int,
 ) -> GainForecast:
-    """Return the gains of owners at the scenario's budgets, and of their mean."""
-    people, given = known.participants, factors.index(1.0)
-    epsilon = np.asarray(known.problem.accountant.epsilon, dtype=float)
-    owners = list[OwnerGain]()
+    """Return the gains of owners and of their mean, with each budget that was tried."""
+    people = known.participants
+    stated = np.asarray(known.problem.accountant.epsilon, dtype=float)
+    owners = list[list[OwnerGain]]()
     for place, several in zip(chosen, by_owner, strict=True):
-        budget = float(epsilon[place]) if known.problem.xi is not None else np.inf
+        budget = float(stated[place]) if known.problem.xi is not None else np.inf
+        hidden = isfinite(budget)
+        budgets = [budget * factor for factor in factors]
+        material = [gain.material for gain in several]
+        level = break_even_of(budgets if hidden else [], several, material)
+        name = people.names[place] if len(people.names) > 0 else None
         owners.append(
-            OwnerGain(
-                people.numbers[place],
-                people.names[place] if len(people.names) > 0 else None,
-                several[given],
-                break_even_of(
-                    [budget * factor for factor in factors] if isfinite(budget) else [],
-                    several,
-                    [gain.material for gain in several],
-                ),
-                budget if isfinite(budget) else None,
-            )
+            [
+                OwnerGain(people.numbers[place], name, gain, level, epsilon if hidden else None)
+                for gain, epsilon in zip(several, budgets, strict=True)
+            ]
         )
-    as_asked = [owner.gain for owner in owners]
-    means = [consortium([several[place] for several in by_owner]) for place in range(len(factors))]
+    by_budget = list(zip(*by_owner, strict=True))
     found = gain_forecast(
         known.scenario,
-        as_asked,
-        means,
+        by_budget,
+        [consortium(gains) for gains in by_budget],
         _budgets(known, factors),
-        given,
+        factors,
         material=options.material,
         reads=reads,
         judged_on=judged_on,
         runs=runs,
-    )
-    return replace(found, owners=tuple(owners), release=found.release and not known.private)
+    ).everywhere(release=reads == "public" and not known.private)
+    listed = [tuple(of_budget) for of_budget in zip(*owners, strict=True)]
+    tried = [replace(f, owners=of) for f, of in zip(found.tried, listed, strict=False)]
+    mine = listed[factors.index(1.0)]
+    judged = tuple(owner.gain for owner in mine)
+    return replace(found, owners=mine, judged=(judged,), tried=tuple(tried))
 
 
 __all__ = ["Asked", "gains"]

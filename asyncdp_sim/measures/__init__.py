@@ -6,20 +6,7 @@ from asyncdp_sim.measures.summary import (
     Ratio,
     busy_ticks,
     gaps,
-    repeated,
     shares,
     summarise,
     updates_until_all,
 )
-
-__all__ = [
-    "SHARE",
-    "NetworkSummary",
-    "Ratio",
-    "busy_ticks",
-    "gaps",
-    "repeated",
-    "shares",
-    "summarise",
-    "updates_until_all",
-]

@@ -14,8 +14,7 @@ from asyncdp_sim.core.units import to_units
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.measures.summary import Ratio, busy_ticks
 from asyncdp_sim.network import Network
-from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.theory.predict.occupation import occupation
+from asyncdp_sim.theory.predict.all import occupation, predicted
 from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, either
 from asyncdp_sim.trace import Trace
 from asyncdp_sim.trace.vocabulary import MESSAGES, State

@@ -3,5 +3,3 @@
 from asyncdp_sim.network.latency import Latency
 from asyncdp_sim.network.simulate import simulate
 from asyncdp_sim.network.spec import Network
-
-__all__ = ["Latency", "Network", "simulate"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from asyncdp_sim.core.kernel import Activity, Kernel, Waiting
+from asyncdp_sim.core.kernel import Activity, Kernel, Processor, Waiting
 from asyncdp_sim.core.specification import own
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
@@ -18,8 +18,8 @@ from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import DeliveryPolicy, Durations, Link, LostMessages, Owner, SureLink
-from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.network.spec import Network
+from asyncdp_sim.network.sums import Trips
 from asyncdp_sim.trace.recorder import Spells
 from asyncdp_sim.trace.vocabulary import State
 
@@ -255,24 +255,37 @@ class Builder:
             durations[name] = drawn
         return durations
 
-    def opening(self, owner: Owner) -> Iterator[int]:
-        """Yield how long trips take by which an owner helps to open sums."""
+    def trips(self, owner: Owner, step: str) -> Trips:
+        """Yield an owner's trips of a step by which sums are prepared or opened."""
         network, place = self._network, owner.number - 1
-        mine = self._streams.within("owner", owner.number, "opening")
-        size, rate, fixed = block(network.n_owners), network.latency.rate_bytes, 0
+        mine = self._streams.within("owner", owner.number, step)
+        size, rate, fixed, asked = block(network.n_owners), network.latency.rate_bytes, 0, 0
         if rate is not None:
-            fixed = to_ticks(sum(network.opening_bytes) / own(rate, place))
-        trips = {"query": network.latency.query, "answer": network.latency.answer}
+            asking, reply = network.trip_bytes[step]
+            fixed = to_ticks((asking + reply) / own(rate, place))
+            asked = to_ticks(asking / own(rate, place))
+        laws = {"query": network.latency.query, "answer": network.latency.answer}
         drawn = [
-            own(laws, place).durations(partial(mine.generator, name), size)
-            for name, laws in trips.items()
+            own(each, place).durations(partial(mine.generator, name), size)
+            for name, each in laws.items()
         ]
+        losses = list(self._losses_of_trips(owner.number, mine))
         trips_there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)
         for there_ticks, other in zip(trips_there, back, strict=False):  # neither ends
             trip = there_ticks + other + fixed + 2 * owner.distance
             if self._notes is not None:
                 self._notes.opening(owner.number, trip, other + owner.distance)
-            yield trip
+            there = there_ticks + asked + owner.distance
+            yield there, trip - there, any([next(lost) for lost in losses])
+
+    def _losses_of_trips(self, number: int, mine: Scope) -> Iterator[Iterator[bool]]:
+        """Yield which messages of a step are lost, there and back, where any can be."""
+        sums = self._network.aggregation
+        for name, field in (("query", "_query"), ("answer", "")):
+            law, source = self._network.channel.packet_loss(field), mine.generator
+            lost = law.draws(partial(source, "loss", name), number - 1)
+            if lost is not None and sums is not None and sums.absent_at is not None:
+                yield lost
 
     def _link(self, owner: Owner) -> Link:
         mine, channel = self._streams.within("owner", owner.number), self._network.channel

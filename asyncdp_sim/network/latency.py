@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -55,20 +55,38 @@ class Aggregation(Spec):
         Bytes of a masked number.
     key_bytes, share_bytes : int
         Bytes of an owner's public keys, and of what it shares with one other owner.
+    absent_at : str, optional
+        Steps at which messages are lost and owners absent, besides answers: ``opening`` a sum; or
+        ``every-step``, where keys and shares take a trip each. Without it, at answers only.
     """
 
     least: Count
     number_bytes: Bytes = 8
     key_bytes: Bytes = 64
     share_bytes: Bytes = 80
+    absent_at: Literal["opening", "every-step"] | None = None
+
+    @property
+    def prepared(self) -> bool:
+        """Whether keys and shares take trips of their own, before the query."""
+        return self.absent_at == "every-step"
 
     def with_query(self, n_owners: int) -> int:
         """Return the bytes that sums add to a query: keys and shares of all other owners."""
-        return (n_owners - 1) * (self.key_bytes + self.share_bytes)
+        keys = 0 if self.prepared else self.key_bytes
+        return (n_owners - 1) * (keys + self.share_bytes)
 
     def with_answer(self, n_owners: int) -> int:
         """Return the bytes that sums add to an answer: its owner's keys, a share for each other."""
-        return self.key_bytes + (n_owners - 1) * self.share_bytes
+        return 0 if self.prepared else self.key_bytes + (n_owners - 1) * self.share_bytes
+
+    def trips(self, n_owners: int) -> dict[str, tuple[int, int]]:
+        """Return the bytes, without headers, of each trip's two messages: there and back."""
+        others = n_owners - 1
+        keys = {"keys": (0, self.key_bytes)}
+        shares = {"shares": (others * self.key_bytes, others * self.share_bytes)}
+        opening = {"opening": (self.asking(n_owners), self.opening(n_owners))}
+        return keys | shares | opening if self.prepared else opening
 
     def asking(self, n_owners: int) -> int:
         """Return the bytes, without a header, that name those who answered: a bit for each."""

@@ -15,13 +15,13 @@ from asyncdp_sim.core.kernel import (
     Activity,
     Moment,
     Priority,
+    Processor,
     Waiting,
 )
 from asyncdp_sim.network.channels.air import Fate, Port
 from asyncdp_sim.network.channels.kind import Backoff
 from asyncdp_sim.network.exchanges import BroadcastQuery
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import ABANDONED, APPLIED, DISCARDED, OFFLINE, QUERY_RECEIVED
 
@@ -81,6 +81,11 @@ class Owner:
     processor: Processor | None = None
     retry: Durations = None
     delay: Durations = None
+
+    def attends(self, tick: int) -> bool:
+        """Return whether a message to it alone, outside any exchange, finds it online."""
+        drawn = self.online_for_query or self.online_at_tick
+        return self.offline_reasons == 0 and (drawn is None or drawn(tick))
 
     def go_offline(self, learner: Learner) -> None:
         """Take one more reason to be offline; ticks of its clock are dropped."""

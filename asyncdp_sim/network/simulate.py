@@ -409,11 +409,14 @@ def _start_owners(
     if network.topology is not None:
         network.topology.start_processes(owners, learner, streams.within("topology"))
     network.availability.start_processes(owners, learner, streams)
-    protocol.start_processes(owners, learner, streams)
     attempt = protocol.attempt
     if learner.sums is not None:
-        learner.sums.trips = [builder.opening(owner) for owner in owners]
+        learner.sums.owners = owners
+        learner.sums.trips = {
+            step: [builder.trips(owner, step) for owner in owners] for step in network.trip_bytes
+        }
         attempt = one_answer_per_sum(attempt)
+    protocol.start_processes(owners, learner, streams)
     size = block(network.n_owners)
     for owner in owners if protocol.clocked else ():
         source = partial(streams.generator, "owner", owner.number, "clock")

@@ -298,12 +298,16 @@ class Network(CachedSpec):
         return query_bytes(self.n_owners, self)
 
     @property
+    def trip_bytes(self) -> dict[str, tuple[int, int]]:
+        """Bytes of both messages of each step by which sums are prepared or opened."""
+        sums, header = self.aggregation, self.payload.header_bytes
+        steps = {} if sums is None else sums.trips(self.n_owners)
+        return {step: (header + there, header + back) for step, (there, back) in steps.items()}
+
+    @property
     def opening_bytes(self) -> tuple[int, int]:
         """Bytes of the two messages by which an owner helps to open a sum; 0 without sums."""
-        sums, header = self.aggregation, self.payload.header_bytes
-        if sums is None:
-            return 0, 0
-        return header + sums.asking(self.n_owners), header + sums.opening(self.n_owners)
+        return self.trip_bytes.get("opening", (0, 0))
 
     def message_bytes(self, name: str) -> int:
         """Return the bytes of a message: request, query, answer or acknowledgement."""

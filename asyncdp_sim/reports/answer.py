@@ -10,14 +10,14 @@ import numpy as np
 from asyncdp_sim.comparisons import Comparison
 from asyncdp_sim.core import words
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.units import in_unit, unit_of
+from asyncdp_sim.core.units import counts_rounds, in_unit, unit_of
 from asyncdp_sim.core.words import as_float, extent, figure, number, sentence
 from asyncdp_sim.figures.break_even import decisions
-from asyncdp_sim.figures.kit.outcomes import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
+from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, interval, mean_psi_at_end, psi_at_end
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.results.columns import flat
 from asyncdp_sim.results.columns import summary as dictionary
-from asyncdp_sim.sentences.forecast import rows_of
+from asyncdp_sim.sentences.forecast import ROWS, rows_of
 from asyncdp_sim.sentences.label import (
     PRIVATE,
     epsilon_words,
@@ -27,7 +27,14 @@ from asyncdp_sim.sentences.label import (
     reasons,
     timing_reasons,
 )
-from asyncdp_sim.sentences.result import decision, theory, verdicts
+from asyncdp_sim.sentences.result import (
+    NOT_JUDGED,
+    decision,
+    how_good,
+    how_sure,
+    theory,
+    verdicts,
+)
 from asyncdp_sim.theory.prediction import plain
 
 PSI = "relative fitness f(θ)/f(θ*) − 1; 0 is the best model"
@@ -61,30 +68,38 @@ def of_result(result: Result) -> Answer:
     """Return the answer of one result."""
     psi, manifest = psi_at_end(result), result.manifest
     ends = words.interval(psi.low, psi.high)
-    return Answer(
-        _decision(result, psi.value),
-        (
-            KeyFigure(
-                "ψ at the end",
-                number(psi.value),
-                f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}",
-            ),
-            KeyFigure("Time", _time(result), "simulated, per replicate"),
-            KeyFigure("ε", _epsilon(manifest), "per owner, for the whole run"),
-            KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),
+    gain, means = decision(manifest), None
+    if result.has("gains"):
+        frame = result.frame("gains")
+        means = {name: float(frame[name].mean()) for name in _ERRORS}
+    name, good = how_good(manifest, means)
+    rounds = counts_rounds(unit_of([manifest["scenario"]]), manifest["scenario"].get("clock", {}))
+    psi_note = f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}"
+    facts = {
+        "owners": None if gain is None else KeyFigure(ROWS["owners"], verdicts(manifest)),
+        "errors": KeyFigure(f"{name[0].upper()}{name[1:]}", good),
+        "psi": KeyFigure("ψ at the end", number(psi.value), psi_note),
+        "soon": KeyFigure(
+            ROWS["how_soon"], f"after {_time(result)}{rounds * ' (rounds of answers)'}"
         ),
-    )
+        "privacy": KeyFigure(ROWS["privacy"], _privacy(manifest)),
+        "private": KeyFigure("Private as stated", PRIVATE[label([manifest]).private]),
+        "sure": KeyFigure(ROWS["how_sure"], how_sure(manifest)),
+    }
+    text = f"whether owners gain by joining is {NOT_JUDGED}" if gain is None else gain
+    return Answer(sentence(text), tuple(fact for fact in facts.values() if fact is not None))
 
 
-def _decision(result: Result, psi: float) -> str:
-    """Return what owners gain, where the run judged it; else how good the model becomes."""
-    gain = decision(result.manifest)
-    if gain is not None:
-        return f"{sentence(gain)} {sentence(verdicts(result.manifest))}"
-    updates = f"After {shown(result.updates)} updates"
-    if psi >= 1:
-        return f"{updates} the loss is {number(1 + psi)} times the least possible loss."
-    return f"{updates} the loss is {number(100 * psi)} % above the least possible loss."
+_ERRORS = ("own", "joint", "adapted", "guessing")
+"""Columns of errors that a report compares."""
+
+
+def _privacy(manifest: Mapping[str, Any]) -> str:
+    """Return the privacy of a run, in the words of a forecast."""
+    true = epsilon_words(manifest)
+    if true in ("ε not shown", "no finite ε"):
+        return true
+    return f"{true.replace('true ε', 'ε =')} per owner for the whole run"
 
 
 def _time(result: Result) -> str:
@@ -121,9 +136,9 @@ def of_sweep(sweep: Sweep) -> Answer:
     )
 
 
-def of_forecast(found: Mapping[str, Any]) -> Answer:
+def of_forecast(decision: Mapping[str, str]) -> Answer:
     """Return the answer of a forecast: its own decision, line by line."""
-    (_, text), *rows = rows_of(found["decision"])
+    (_, text), *rows = rows_of(decision)
     facts = (KeyFigure(name, value) for name, value in rows)
     return Answer(sentence(text), tuple(facts))
 

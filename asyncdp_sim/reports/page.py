@@ -19,10 +19,10 @@ from asyncdp_sim.comparisons import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.core.words import sentence
+from asyncdp_sim.core.words import number, sentence
 from asyncdp_sim.figures import convergence, gains
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.kit.picture import Picture, inline, write
+from asyncdp_sim.figures.picture import Picture, inline, write
 from asyncdp_sim.figures.spacetime import diagram
 from asyncdp_sim.network import simulate
 from asyncdp_sim.reports import answer
@@ -38,8 +38,7 @@ from asyncdp_sim.results import (
 from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import data_files, load
-from asyncdp_sim.sentences.forecast import MOST
-from asyncdp_sim.sentences.forecast import owners as forecast_owners
+from asyncdp_sim.sentences.forecast import BESIDE, MOST, beside
 from asyncdp_sim.sentences.result import warnings_first
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
@@ -57,29 +56,39 @@ DrawnFigure = dict[str, Any]
 def figures(opened: Result | Sweep, without: str) -> tuple[list[DrawnFigure], list[str]]:
     """Return the figures of a directory but for one, and notes on what is not drawn."""
     entries, notes = pictures(opened)
-    return in_columns([picture for picture, _ in entries if picture.name != without]), notes
+    drawn = [picture for picture, _ in entries if picture.name != without]
+    if isinstance(opened, Result) and opened.has("gains"):  # what owners gain comes first
+        drawn.sort(key=lambda picture: picture.name != "profit")
+    return in_columns(drawn), notes
 
 
-def in_columns(pictures: Sequence[Picture]) -> list[DrawnFigure]:
-    """Return pictures at the width of a phone, which is that of a column of the page."""
-    share = BUDGET // max(1, len(pictures))
+def in_columns(pictures: Sequence[Picture], before: int = 0) -> list[DrawnFigure]:
+    """Return pictures at the width of a phone, which is that of a column of the page.
+
+    Parameters
+    ----------
+    before : int
+        Pictures of the page before these, in one place, of which one is shown.
+    """
+    share = BUDGET // max(1, len(pictures) + before)
     narrow = [replace(picture, width=WIDTH) for picture in pictures]
-    return [drawn(picture, number, share) for number, picture in enumerate(narrow, start=1)]
+    first = 2 if before > 0 else 1
+    return [drawn(picture, place, share) for place, picture in enumerate(narrow, start=first)]
 
 
-def drawn(picture: Picture, number: int, largest: int, prefix: str = "figure") -> DrawnFigure:
+def drawn(picture: Picture, place: int, largest: int, prefix: str = "figure") -> DrawnFigure:
     """Return one picture as an element of the page.
 
     Settings stand once on the page, and the label in the drawing.
     """
-    inner, (width, height) = inline(picture, f"{prefix}-{number}", largest)
+    inner, (width, height) = inline(picture, f"{prefix}-{place}", largest)
     return {
         "inner": inner,
         "width": width,
         "height": height,
         "box": f"0 0 {width:g} {height:g}",
         "alt": picture.text,
-        "caption": f"Figure {number}. {picture.text}",
+        "caption": f"Figure {place}. {picture.text}",
     }
 
 
@@ -154,23 +163,43 @@ def of_forecast(file: Path) -> dict[str, Any]:
         raise not_a_result(
             file, "a forecast of an older version; run asyncdp forecast --json again"
         )
-    drawn = gains.pictures(found)
+    over_time, *others = gains.pictures(found)
+    others = [picture for picture in others if picture.name != gains.OWNERS]
+    views = [_view(found | each) for each in found.get("budgets", [])] or [_view(found)]
     tone = "withheld" if found["not_for_release"] else "kept"
     return {
         "title": f"Forecast: {file.stem}",
-        "answer": answer.of_forecast(found),
-        "banner": answer.Banner(drawn[0].label.text, tone, ()),
-        "figures": in_columns(drawn),
+        "views": views,
+        "alike": len({owner["epsilon"] for owner in found["owners"]}) == 1,
+        "banner": answer.Banner(over_time.label.text, tone, ()),
+        "figures": in_columns([*others, over_time], len(views)),
         "tables": tuple(_forecast_tables(found)),
     }
 
 
-def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
-    head, *rows = forecast_owners(found["owners"])
+def _view(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a forecast's page shows at one ε: its decision, its picture and its owners."""
+    factor = found.get("factor", 1.0)
+    listed, prefix = found["owners"], f"epsilon-{factor:g}".replace(".", "-")
+    picture = [replace(gains.owners(found), width=WIDTH)] if len(listed) > 0 else []
+    return {
+        "epsilon": number(found["epsilon"]) if "epsilon" in found else "",
+        "given": factor == 1.0,
+        "answer": answer.of_forecast(found["decision"]),
+        "figures": [drawn(each, 1, BUDGET // 10, prefix) for each in picture],
+        "tables": tuple(_owner_tables(listed, found.get("unit"))),
+    }
+
+
+def _owner_tables(listed: Sequence[Mapping[str, Any]], unit: str | None) -> Iterator[PageTable]:
+    head, *rows = beside(listed, unit)
     if len(rows) > 0:
-        yield PageTable("Owners", [head, *rows[:MOST]])
+        yield PageTable("Owners", [head, *rows[:MOST]], BESIDE)
     if len(rows) > MOST:
         yield PageTable(f"{len(rows) - MOST} more owners", [head, *rows[MOST:]], folded=True)
+
+
+def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
     figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
     texts = [["method", str(found["method"])], ["data", str(found["data"])]]
     yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)
@@ -358,7 +387,7 @@ def _content(places: Sequence[Path]) -> tuple[str, dict[str, Any]]:
     if len(places) > 1:
         return "tables.html.j2", of_comparison(compare(places))
     if places[0].suffix == ".json" and not is_dir(places[0]):
-        return "tables.html.j2", of_forecast(places[0])
+        return "forecast.html.j2", of_forecast(places[0])
     return "result.html.j2", _of_directory(open_directory(places[0]))
 
 

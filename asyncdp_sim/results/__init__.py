@@ -11,17 +11,3 @@ from asyncdp_sim.results.read import (
     read_parquet,
     read_table,
 )
-
-__all__ = [
-    "SCHEMA",
-    "Cell",
-    "Result",
-    "Sweep",
-    "column_names",
-    "not_a_result",
-    "open_directory",
-    "read_columns",
-    "read_manifest",
-    "read_parquet",
-    "read_table",
-]

@@ -86,8 +86,10 @@ def _type_of(domain: str, unit: str) -> str:
         return f"list<element: {_type_of(domain.removeprefix('lists of '), unit)}>"
     if domain == TEXT or domain.startswith("one of "):
         return "string"
-    whole = "int64" if unit.startswith("ticks") else "int32"
-    return "bool" if domain == YES else whole if domain.startswith("whole numbers") else "double"
+    integer = "int64" if unit.startswith("ticks") else "int32"
+    return (
+        "bool" if domain == YES else integer if domain.startswith("integer numbers") else "double"
+    )
 
 
 @dataclass(frozen=True)

@@ -379,11 +379,11 @@ def default_directory(scenario: Scenario) -> Path:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions that decide a result's bits, of the packages that are installed."""
-    found = {"asyncdp_sim": asyncdp_sim.__version__, "python": platform.python_version()}
+    installed = {"asyncdp_sim": asyncdp_sim.__version__, "python": platform.python_version()}
     for name in ("numpy", "simpy", "networkx", JUDGES):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            installed[name] = version(name)
+    return installed
 
 
 @cache

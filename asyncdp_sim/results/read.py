@@ -13,12 +13,82 @@ from asyncdp_sim.core.errors import InputError, ResultError
 from asyncdp_sim.core.files import file_bytes, is_file
 from asyncdp_sim.core.words import known
 from asyncdp_sim.network import Network
-from asyncdp_sim.results.columns import from_arrow
-from asyncdp_sim.results.keys import require_keys, with_keys
+from asyncdp_sim.results.columns import COUNT, NUMBER, column, from_arrow
 from asyncdp_sim.results.manifest import not_a_result, read_manifest
 from asyncdp_sim.scenario import Participants, load
 from asyncdp_sim.scenario.labels import words
 from asyncdp_sim.theory.prediction import Unknown
+
+UNIQUE: Mapping[str, tuple[str, ...]] = {
+    "alone": ("owner", "coordinate"),
+    "cells": ("cell",),
+    "curve": ("replicate", "k"),
+    "events": ("replicate", "seq"),
+    "models": ("replicate", "coordinate"),
+    "optimum": ("coordinate",),
+    "owners": ("replicate", "owner"),
+}
+"""Columns of which no two rows of a table have the same values."""
+_COUNTED = ("replicate", "owner", "k", "tick")
+"""Read with any other columns of a table that has them."""
+_LEAST = {COUNT: 0, NUMBER: 1, "≥ 0": 0}
+
+
+def with_keys(name: str, wanted: Sequence[str]) -> list[str]:
+    """Return the columns to read of a table for these: they themselves, and the table's keys."""
+    return list(dict.fromkeys([*wanted, *UNIQUE.get(name, ()), *_COUNTED]))
+
+
+def require_keys(directory: Path, name: str, read: Any, most: Mapping[str, int]) -> None:
+    """Refuse a table whose rows are of nothing in the result, or twice of the same.
+
+    Parameters
+    ----------
+    directory : Path
+    name : str
+        The table's.
+    read : pyarrow.Table
+        Some of its columns.
+    most : mapping
+        The largest value of some columns.
+
+    Raises
+    ------
+    ResultError
+        With the column, a wrong value and what is allowed.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for key in read.column_names:
+        about = column(name, key)
+        least = None if about is None else _LEAST.get(about.domain)
+        if least is None or not pa.types.is_primitive(read[key].type):
+            continue
+        ends = pc.min_max(read[key]).as_py()
+        if ends["min"] is None:
+            continue
+        wrong = ends["min"] if ends["min"] < least else ends["max"]
+        if wrong < least or wrong > most.get(key, wrong):
+            rule = f"at least {least}" if key not in most else f"{least} to {most[key]}"
+            raise not_a_result(directory, f"{key} {wrong} in {name}.parquet", f"allowed is {rule}")
+    _require_unique(directory, name, read)
+
+
+def _require_unique(directory: Path, name: str, read: Any) -> None:
+    keys = UNIQUE.get(name, ())
+    if len(keys) == 0 or not {*keys} <= {*read.column_names}:
+        return
+    columns = [from_arrow(read[key]) for key in keys]
+    order = np.lexsort(columns[::-1])
+    twice = np.ones(max(len(order) - 1, 0), dtype=bool)
+    for values in columns:
+        twice &= values[order][1:] == values[order][:-1]
+    if np.any(twice):
+        row = order[np.argmax(twice)]
+        place = ", ".join(f"{key} {values[row]}" for key, values in zip(keys, columns, strict=True))
+        problem = f"{place} twice in {name}.parquet"
+        raise not_a_result(directory, problem, "allowed is one row")
 
 
 def read_table(directory: Path, name: str, most: Mapping[str, int] | None = None) -> Any:

@@ -15,11 +15,10 @@ from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.gains import judged, judging_of
-from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
+from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers, build, finished, manifest, write
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import Map, learn_all, live_all, processes, simulate_all
-from asyncdp_sim.runs.writing import build, finished, manifest, write
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.size import require_room
 from asyncdp_sim.trace import Trace
@@ -129,8 +128,8 @@ def run_together(
         seed = scenario.run.seed
         learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
         behaved = summarise(traces, scenario.network.airtime)
-        for item, found in zip(all_ready, learned, strict=True):
-            yield item.outcome(numbers, traces, behaved, found, **pool)
+        for item, outcome in zip(all_ready, learned, strict=True):
+            yield item.outcome(numbers, traces, behaved, outcome, **pool)
 
 
 def reproduce(
@@ -186,20 +185,3 @@ def reproduce(
     if not kept:
         on_note(f"{directory} has no updates.parquet to compare")
     return outcome
-
-
-__all__ = [
-    "OnNote",
-    "Ready",
-    "RunResult",
-    "all_numbers",
-    "build",
-    "finished",
-    "made_again",
-    "manifest",
-    "reproduce",
-    "require_same",
-    "run",
-    "run_together",
-    "write",
-]

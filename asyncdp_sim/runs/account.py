@@ -328,8 +328,8 @@ def honest_summary(
             by_name[f"held_out_{score.name}_optimum"] = float(value)
         by_name |= _guessed(problem, model, together)
     if alone is not None:
-        gains = _psi(objective, alone) > _psi(objective, models).mean()
-        by_name["profits_psi"] = int(np.count_nonzero(gains))
+        worse = _psi(objective, alone) > _psi(objective, models).mean()
+        by_name["profits_psi"] = int(np.count_nonzero(worse))
     if alone is not None and together is not None:
         items, records = _own(problem.held_out, alone), _records(problem.held_out)
         total = float(items[records > 0] @ records[records > 0])

@@ -1,25 +1,61 @@
-"""Inputs and results of a run, in memory."""
+"""Inputs and results of a run in memory, and its result directory."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.comparisons.differences import between, in_words
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.messages import Ends, Noted, Notice
 from asyncdp_sim.data import Dataset
+from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures import NetworkSummary
-from asyncdp_sim.measures.energy import energy_figures
+from asyncdp_sim.measures.energy import energy_figures, energy_predictions
 from asyncdp_sim.privacy import Guarantee, Ledger
+from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN
-from asyncdp_sim.results.manifest import fingerprints
-from asyncdp_sim.runs.account import honest_summary, judge, learn_alone, ledger_of, summary
-from asyncdp_sim.runs.gains import Gains
+from asyncdp_sim.results import SCHEMA, read_manifest
+from asyncdp_sim.results.columns import (
+    README,
+    alone_columns,
+    event_groups,
+    model_columns,
+    optimum_columns,
+    readme,
+    update_columns,
+)
+from asyncdp_sim.results.manifest import (
+    blas_kernel,
+    cpu_features,
+    described,
+    digest,
+    fingerprints,
+    git_commit,
+    network_digest,
+    versions,
+)
+from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
+from asyncdp_sim.runs.account import (
+    energy_columns,
+    honest_summary,
+    judge,
+    learn_alone,
+    ledger_of,
+    owner_columns,
+    owner_figures,
+    summary,
+)
+from asyncdp_sim.runs.gains import Gains, judging_of
 from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Learned, Map
 from asyncdp_sim.runs.split import split_psi
 from asyncdp_sim.scenario import Participants, Scenario
+from asyncdp_sim.sentences.label import Label, label
 from asyncdp_sim.sentences.warnings import (
     DeltaNotUsed,
     EndedEarly,
@@ -31,6 +67,8 @@ from asyncdp_sim.sentences.warnings import (
     TargetReached,
     TicksMeet,
 )
+from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.prediction import Prediction
 from asyncdp_sim.trace import Ending, Trace
 
 
@@ -221,3 +259,181 @@ def _of_divergence(traces: Sequence[Trace], learned: Learned) -> Iterator[Notice
     lost = np.unique(curve["replicate"][~np.isfinite(curve["relative_fitness"])])
     if len(lost) > 0:
         yield ModelDiverged(len(lost), len(traces))
+
+
+_TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "models", "optimum"))
+_ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
+
+
+def finished(
+    scenario: Scenario, directory: Path, *, events: bool, judging: Judging | None = None
+) -> bool:
+    """Return whether the result of a scenario is in a directory; if not, the directory is free.
+
+    The same scenario is the same as resolved: every field, the seed and the replicates among them,
+    and the contents of data files, wherever these lie. What a killed run has left beside the
+    directory is removed.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Without a sweep.
+    directory : Path
+    events : bool
+        Whether every event is to be there.
+    judging : Judging, optional
+        How gains are to be judged, if they are judged at all.
+
+    Raises
+    ------
+    ResultError
+        If something else is there, or a result without the events or otherwise judged, or nothing
+        can be written.
+    DataError
+        If a data file cannot be read.
+    """
+    if not os.path.isfile(directory / "manifest.json"):  # says no of any place that cannot be
+        require_free(directory)
+        remove_leftovers(directory)
+        return False
+    manifest, asked = read_manifest(directory), described(scenario)
+    if "summary" not in manifest:
+        require_free(directory)
+    if "measured" in manifest:
+        which = "an existing path, of real processes, not of a simulation"
+        raise ResultError([Fault("--out", which, _ALLOWED)], str(directory))
+    differ = list(between("manifest.json", manifest["scenario"], asked, "asked"))
+    complete = manifest.get("replicates") == list(all_numbers(scenario))
+    if len(differ) > 0 or not complete:
+        which = in_words(differ) or "of some replicates"
+        problem = f"an existing path, another result ({which})"
+        raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
+    missing = [name for name in _TABLES if not (directory / name).is_file()]
+    if len(missing) > 0:
+        problem = f"a damaged result, without {', '.join(missing)}"
+        raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
+    kept_judging = judging_of(manifest)
+    if judging is not None and kept_judging is not None and judging != kept_judging:
+        options = f"--material {kept_judging.material:g} --own-best {kept_judging.own_best}"
+        problem = f"an existing path, where gains were judged with {options}"
+        raise ResultError([Fault("--out", problem, _ALLOWED)], str(directory))
+    if events and manifest.get("events") is not True:
+        problem = "a finished result without events"
+        remedy = "allowed is it without --events, or another --out"
+        raise ResultError([Fault("--events", problem, remedy)], str(directory))
+    return True
+
+
+def write(outcome: RunResult, directory: Path, *, updates: bool = True) -> None:
+    """Write a result directory; it appears whole or not at all.
+
+    Parameters
+    ----------
+    outcome : RunResult
+    directory : Path
+        Must not exist.
+    updates : bool
+        Whether to write ``updates.parquet``.
+
+    Raises
+    ------
+    ResultError
+        If the directory exists or cannot be written.
+    """
+    with build(outcome, directory, updates=updates):
+        pass
+
+
+def build(outcome: RunResult, directory: Path, *, updates: bool = True) -> Writer:
+    """Build a result directory, and return what lets it appear.
+
+    Arguments and errors are those of :func:`write`.
+    """
+    text, labelled = _labelled(outcome)
+    writer = Writer(directory, labelled)
+    try:
+        _fill(writer, outcome, text, updates)
+    except BaseException:
+        writer.discard()
+        raise
+    return writer
+
+
+def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: bool) -> None:
+    participants = outcome.participants
+    traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
+    if updates:
+        writer.table("updates.parquet", participants.numbered(update_columns(traces, numbers)))
+    writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
+    charged = (outcome.ledger, outcome.judged, outcome.scenario.privacy.overlap)
+    owners = owner_columns(outcome.problem, *charged, traces, numbers, participants)
+    owners |= energy_columns(outcome.scenario, traces)
+    owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
+    writer.table("owners.parquet", participants.numbered(owners))
+    writer.table("models.parquet", model_columns(outcome.learned.models, numbers))
+    optimum = outcome.problem.task.objective.optimum
+    writer.table("optimum.parquet", optimum_columns(optimum))
+    spending = spending_columns(outcome.problem.accountant, traces)
+    if spending is not None and outcome.judged.is_upper:
+        writer.table("spending.parquet", participants.numbered(spending))
+    if outcome.alone is not None:
+        writer.table("alone.parquet", participants.numbered(alone_columns(outcome.alone)))
+    if outcome.gains is not None:
+        gains = outcome.gains.columns(participants.names)
+        writer.table("gains.parquet", participants.numbered(gains))
+    if all(trace.events is not None for trace in traces):
+        groups = event_groups(traces, numbers)
+        writer.row_groups("events.parquet", map(participants.numbered, groups))
+    writer.scenario(outcome.scenario)
+    writer.put("manifest.json", said)
+    writer.put(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
+
+
+def manifest(outcome: RunResult) -> dict[str, Any]:
+    """Return the origin and the summary of a result; no host, no path, no clock time."""
+    return _labelled(outcome)[0]
+
+
+def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
+    """Return the manifest of a result, and its label."""
+    written = described(outcome.scenario)
+    problem, names = outcome.problem, outcome.participants.names
+    content = {
+        "schema": SCHEMA,
+        "scenario": written,
+        "digest": digest(written),
+        "network": network_digest(outcome.scenario, len(outcome.numbers)),
+        "seed": outcome.scenario.run.seed,
+        "replicates": list(outcome.numbers),
+        "end_ticks": [int(trace.end_tick) for trace in outcome.traces],
+        "events": all(trace.events is not None for trace in outcome.traces),
+        "columns": list(outcome.dataset.columns),
+        **({} if len(names) == 0 else {"owner_names": list(names)}),
+        "constants": {
+            **vars(problem.posed.constants),
+            "noise_bound": problem.xi,
+            "least_fitness": problem.task.objective.least,
+        },
+        "versions": versions(),
+        "git_commit": git_commit(),
+        "cpu_features": cpu_features(),
+        "blas_kernel": blas_kernel(),
+        "fingerprints": outcome.fingerprints,
+        "predictions": [dict(vars(item)) for item in _predictions(outcome.scenario)],
+        "warnings": list(outcome.warnings),
+        "warning_fields": [item.content() for item in outcome.notices],
+        "summary": outcome.summary,
+    }
+    unit = outcome.scenario.data.target_unit
+    if outcome.gains is not None:
+        content |= outcome.gains.content(unit)
+    if problem.task.held_out is not None and unit is not None:
+        content["target_unit"] = unit
+    labelled = label([content])
+    return content | {"label": labelled.text}, labelled
+
+
+def _predictions(scenario: Scenario) -> list[Prediction]:
+    """Return predictions for a scenario's network, and for its energy if it has [energy]."""
+    of_energy = energy_predictions(scenario.energy, scenario.network)
+    return [*predict(scenario.network), *of_energy]

@@ -253,8 +253,8 @@ def _stated(
         elif Place.named(value) is not None:
             moved.append(setting)
         else:
-            allowed = ", ".join(f"--set {field}=FILE" for field in fields) or "no --set"
-            remedy = f"settings stay as they are, only files may have moved: allowed is {allowed}"
+            choices = ", ".join(f"--set {field}=FILE" for field in fields) or "no --set"
+            remedy = f"settings stay as they are, only files may have moved: allowed is {choices}"
             faults.append(Fault("--set", repr(setting), remedy))
     if len(faults) > 0:
         raise SpecError(faults, str(directory))
@@ -289,13 +289,13 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
     for key in ("git_commit", "cpu_features", "blas_kernel", "mixed_versions"):
         if key in by_key:
             yield _OF_ALL.get(key) or _made(key, by_key[key])
-    said = {(differs.place, differs.kept) for differs in of_whole}
+    reported = {(differs.place, differs.kept) for differs in of_whole}
     parts: dict[str, list[str]] = {}
     for differs in found:
         of_versions = differs.file.endswith(VERSIONS)
         place = f"versions.{differs.place}" if of_versions else differs.place
         folder = str(Path(differs.file).parent)
-        if differs.of_circumstances and folder != "." and (place, differs.kept) not in said:
+        if differs.of_circumstances and folder != "." and (place, differs.kept) not in reported:
             parts.setdefault(_made(place, differs), []).append(folder)
     for made, folders in parts.items():
         yield f"in part {made} ({some_of(sorted(set(folders)), _MOST)})"

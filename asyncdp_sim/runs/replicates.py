@@ -118,7 +118,7 @@ def processes(workers: int) -> Iterator[Map]:
             for place, item in enumerate(zip(*items, strict=True)):
                 waited.append(pool.submit(function, *item))
                 waited[-1].add_done_callback(partial(_tell, on_done, place))
-            return [each.result() for each in waited]
+            return [future.result() for future in waited]
 
         yield mapped
 

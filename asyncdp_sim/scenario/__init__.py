@@ -19,31 +19,5 @@ from asyncdp_sim.scenario.files import (
     without_places,
 )
 from asyncdp_sim.scenario.owners import Participants
-from asyncdp_sim.scenario.paths import Raw, leaves, spoken
+from asyncdp_sim.scenario.paths import Raw, jsonable, leaves, spoken
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.toml import jsonable
-
-__all__ = [
-    "SCHEMA_LINE",
-    "Participants",
-    "Raw",
-    "Scenario",
-    "data_files",
-    "dump",
-    "from_tables",
-    "jsonable",
-    "leaves",
-    "load",
-    "parse",
-    "read_tables",
-    "require_new",
-    "resolved",
-    "save_new",
-    "scenario_of",
-    "spoken",
-    "toml_value",
-    "unplaced",
-    "unplaced_json",
-    "with_files",
-    "without_places",
-]

@@ -80,8 +80,8 @@ def _part_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
     key = "numbers" if scenario.owners.numbers is not None else key
     value = getattr(scenario.owners, key)
     learner = ["privacy.learner"] if scenario.privacy.learner is not None else []
-    for each in [*scenario.of_everybody, *learner] if value is not None else ():
-        remedy = f"not allowed with {each}: it is of all owners, by their numbers"
+    for part in [*scenario.of_everybody, *learner] if value is not None else ():
+        remedy = f"not allowed with {part}: it is of all owners, by their numbers"
         yield Fault(f"owners.{key}", show(list(value)), remedy)
 
 
@@ -183,8 +183,8 @@ def _share_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
         value = lateness(scenario.network)
         remedy = "it needs the law of each owner's staleness"
     if isinstance(value, Unknown):
-        given = "inverse-weight" if scenario.algorithm.needs_lateness else "inverse-rate"
-        yield Fault("algorithm.selection", given, f"{remedy}, which is not known: {value}")
+        chosen = "inverse-weight" if scenario.algorithm.needs_lateness else "inverse-rate"
+        yield Fault("algorithm.selection", chosen, f"{remedy}, which is not known: {value}")
 
 
 def _record_faults(scenario: ScenarioFacts) -> Iterator[Fault]:

@@ -192,8 +192,8 @@ class ScenarioFacts(CachedSpec):
         """Tell whether its network is this one: of the same objects, and of equal counts."""
         pairs = ((getattr(network, name), part) for name, part in self._of_network().items())
         return all(
-            one is other or (_counts(one) and _counts(other) and one == other)
-            for one, other in pairs  # counts alone: 0.0 and −0.0 are other numbers
+            part is other or (_counts(part) and _counts(other) and part == other)
+            for part, other in pairs  # counts alone: 0.0 and −0.0 are other numbers
         )
 
     def _of_network(self) -> dict[str, Any]:

@@ -13,9 +13,19 @@ from asyncdp_sim.core.gone import as_earlier, as_now, unnamed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.scenario.owners import count_owners
-from asyncdp_sim.scenario.paths import EITHER, Raw, keys, set_path
+from asyncdp_sim.scenario.paths import (
+    EITHER,
+    Raw,
+    WrittenPart,
+    jsonable,
+    keys,
+    listed,
+    set_path,
+    together,
+    toml,
+    written_parts,
+)
 from asyncdp_sim.scenario.spec import Scenario
-from asyncdp_sim.scenario.toml import WrittenPart, jsonable, listed, together, toml, written_parts
 
 SCHEMA_FILE = "asyncdp.schema.json"
 """Name of the JSON schema that lies beside scenarios, for editors."""

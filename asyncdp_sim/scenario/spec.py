@@ -24,10 +24,10 @@ from asyncdp_sim.scenario.paths import (
     Raw,
     keys,
     leaves,
+    listed,
     set_path,
     variant_settings,
 )
-from asyncdp_sim.scenario.toml import listed
 
 _S = TypeVar("_S", bound=Spec)
 _KNOWN_TO_FIT = object()

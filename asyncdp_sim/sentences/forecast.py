@@ -15,7 +15,7 @@ from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGa
 from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.owners import shown
-from asyncdp_sim.sentences.gains import AVERAGE, counted, joining, with_ends
+from asyncdp_sim.sentences.result import AVERAGE, counted, errors, joining, with_ends
 from asyncdp_sim.theory.prediction import plain
 
 RELEASE = "uses private data, not for release"
@@ -102,18 +102,18 @@ def rows_of(decision: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(name, decision.get(key, "")) for key, name in ROWS.items() if decision.get(key)]
 
 
-def decide(found: Forecast) -> Decision:
-    """Return the decision of a forecast in words."""
-    gains, grows = found.gains, divergence(found)
+def decide(found: Forecast, tried: GainForecast | None = None) -> Decision:
+    """Return the decision of a forecast in words; with the budgets that were ``tried``, if any."""
+    gains, grows = found.gains if tried is None else tried, divergence(found)
     return Decision(
         decision=NOT_ASKED if gains is None else verdict(found, gains),
         owners="" if gains is None else _single_owners(gains),
         remaining="" if gains is None or gains.remaining is None else _remaining(gains.remaining),
         break_even="" if gains is None else _break_even_line(gains),
-        errors="" if gains is None else _errors(gains),
+        errors="" if gains is None else errors(vars(gains), gains.score, gains.unit),
         alike="" if gains is None or gains.alike is None else _alike(gains.alike),
         how_soon=f"after {time_words(found)}" + " (rounds of answers)" * found.rounds,
-        privacy=_privacy(found),
+        privacy=_privacy(found, 1.0 if gains is None else gains.factor),
         how_sure=_how_sure(found),
         sharing=_sharing(found),
         warning="" if grows is None else f"take shorter steps: {grows}",
@@ -125,7 +125,7 @@ def verdict(found: Forecast, gains: GainForecast) -> str:
     content, least = gains_content(gains), "at least " if gains.at_least else ""
     if gains.reads == "owner":
         [owner] = gains.owners
-        [gain], who = content["owners"], _name(owner)
+        [gain], who = content["owners"], name_of(owner)
         condition = _guessing(owner.gain.better_than_guessing)
     elif gains.together is None:
         differ = gains.alike is not None and gains.alike.known == "differ"
@@ -135,7 +135,7 @@ def verdict(found: Forecast, gains: GainForecast) -> str:
         condition = _guessing(min(gains.joint, gains.adapted) < gains.guessing)
         condition += "" if gains.alike is None else "if owners are alike, "
     least *= gain["low"] > 0
-    return condition + joining(gain, gains.unit, _at(found), who, least)
+    return condition + joining(gain, gains.unit, _at(found, gains.factor), who, least)
 
 
 def _guessing(better: bool) -> str:
@@ -169,7 +169,7 @@ def _break_even_line(gains: GainForecast) -> str:
     """Return from which ε on the average owner, or the one that asks, gains."""
     known, budgets, who = gains.break_even, gains.budgets, AVERAGE
     if gains.reads == "owner":
-        known, who = gains.owners[0].break_even, _name(gains.owners[0])
+        known, who = gains.owners[0].break_even, name_of(gains.owners[0])
     if len(budgets) < 2 or (gains.together is None and gains.reads != "owner"):
         return ""
     if known is None:
@@ -181,13 +181,6 @@ def _level(level: BreakEven) -> str:
     if level.low == 0:
         return f"{number(level.value)} or less"
     return f"{number(level.value)} ({number(level.low)} to {number(level.high)})"
-
-
-def _errors(gains: GainForecast) -> str:
-    values = [(gains.own, "own model"), (gains.joint, "joint model")]
-    values += [(gains.adapted, "adapted"), (gains.guessing, "guessing")]
-    texts = ", ".join(f"{number(value)} {name}" for value, name in values)
-    return f"{texts} ({gains.score}{f', {gains.unit}' if gains.unit else ''})"
 
 
 def _alike(alike: Alike) -> str:
@@ -218,7 +211,8 @@ def _sharing(found: Forecast) -> str:
     return RELEASE if found.not_for_release else ""
 
 
-def _name(owner: OwnerGain) -> str:
+def name_of(owner: OwnerGain) -> str:
+    """Return an owner's name, or its number."""
     return f"owner {owner.owner}" if owner.name is None else shown([owner.name])[0]
 
 
@@ -287,6 +281,35 @@ def owners(listed: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         level = None if owner["break_even"] is None else owner["break_even"]["value"]
         texts = [name, *(figure(owner[key]) for key in keys), owner["verdict"]]
         table.append(texts + [figure(level)] * levels)
+    return table
+
+
+BESIDE = (
+    "alone: error of an owner's best own model. Together: error of the joint model, as it is or "
+    "adapted to the owner's rows. Difference: alone minus together, ± half of its 95 % interval; "
+    "above 0, joining is better."
+)
+"""Meaning of the columns of :func:`beside`."""
+
+
+def beside(listed: Sequence[Mapping[str, Any]], unit: str | None) -> list[list[str]]:
+    """Return each owner's errors alone and together, and their difference, the largest first.
+
+    Parameters
+    ----------
+    listed : sequence of mapping
+        As JSON has them.
+    unit : str or None
+        Of the errors.
+    """
+    names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
+    of = f" ({unit})" if unit else ""
+    table = [["owner", "records", f"alone{of}", f"together{of}", f"difference{of}", "verdict"]]
+    pairs = zip(names, listed, strict=True)
+    for name, owner in sorted(pairs, key=lambda pair: -known(pair[1]["gain"], 0.0)):
+        half = (known(owner["high"]) - known(owner["low"])) / 2
+        errors = [figure(owner[key]) for key in ("records", "own", "adapted")]
+        table.append([name, *errors, plus_minus(known(owner["gain"]), half), owner["verdict"]])
     return table
 
 
@@ -360,19 +383,19 @@ def divergence(found: Forecast) -> str | None:
     return f"without noise ψ grows from {number(start)} to {number(found.noise_free)}"
 
 
-def _budgets(found: Forecast) -> list[float]:
-    """Return the finite budgets of the owners."""
+def _budgets(found: Forecast, factor: float = 1.0) -> list[float]:
+    """Return the finite budgets of the owners, times a factor."""
     budgets = found.scenario.privacy.epsilons(found.scenario.owners.count).tolist()
-    return [budget for budget in budgets if isfinite(budget)]
+    return [factor * budget for budget in budgets if isfinite(budget)]
 
 
-def _at(found: Forecast) -> str:
-    budgets = _budgets(found)
+def _at(found: Forecast, factor: float) -> str:
+    budgets = _budgets(found, factor)
     return f"at ε = {numbers(budgets)}" if len(budgets) > 0 else "without privacy"
 
 
-def _privacy(found: Forecast) -> str:
-    privacy, budgets = found.scenario.privacy, _budgets(found)
+def _privacy(found: Forecast, factor: float) -> str:
+    privacy, budgets = found.scenario.privacy, _budgets(found, factor)
     if found.unsound is not None or found.timing is not None:
         return "NO finite ε: --details says why"
     if len(budgets) == 0:
@@ -408,14 +431,17 @@ def _divergence(found: Forecast) -> list[tuple[str, str]]:
     return [] if grows is None else [("diverges", f"{grows}: take shorter steps")]
 
 
-def as_json(found: Forecast) -> str:
-    """Return the forecast as JSON; infinite is the text "inf"."""
+def as_json(found: Forecast, alternatives: Sequence[Mapping[str, Any]] = ()) -> str:
+    """Return the forecast, and other protocols, as JSON; infinite is the text "inf"."""
     raw = fields_of(found)
     for internal in ("scenario", "participants", "gains"):
         del raw[internal]
     raw = {"decision": asdict(decide(found)), **raw, "owners": []}
     if found.gains is not None:
         raw |= gains_content(found.gains)
+        pairs = zip(found.gains.tried, found.gains.budgets, strict=False)
+        raw["budgets"] = [_with_budget(found, *pair) for pair in pairs]
+    raw["alternatives"] = list(alternatives)
     if found.against is None:  # as before scenarios could name an observer
         del raw["against"], raw["known_after"]
     if not found.rounds:
@@ -429,6 +455,18 @@ def as_json(found: Forecast) -> str:
     raw["quantiles"] = {f"{level:g}": value for level, value in found.quantiles.items()}
     raw["label"] = RELEASE if found.not_for_release else "no private record was read"
     return escaped(json.dumps(plain_values(raw), ensure_ascii=False, indent=1))
+
+
+def _with_budget(found: Forecast, gains: GainForecast, epsilon: float) -> dict[str, Any]:
+    """Return what replaces keys of a forecast if budgets are ``gains.factor`` times as large."""
+    content = gains_content(gains)
+    return {
+        "factor": gains.factor,
+        "epsilon": epsilon,
+        "decision": asdict(decide(found, gains)),
+        "consortium": content["consortium"],
+        "owners": content["owners"],
+    }
 
 
 def gains_content(gains: GainForecast) -> dict[str, Any]:

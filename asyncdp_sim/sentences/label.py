@@ -77,10 +77,8 @@ def is_private(manifest: Manifest) -> bool | None:
 
     Senders and times have no finite ε if they are not accounted for.
     """
-    private, unseen = (
-        of_summary(manifest, "private"),
-        as_float(of_summary(manifest, "queries_unseen")),
-    )
+    private = of_summary(manifest, "private")
+    unseen = as_float(of_summary(manifest, "queries_unseen"))
     if not is_timed(manifest) or private is False:
         return False
     if is_at_least(manifest) and unseen != 0:  # older manifests do not say where was looked
@@ -100,17 +98,21 @@ def n_replicates(manifest: Manifest) -> int:
 
 def bound_moves(manifest: Manifest) -> bool:
     """Return whether noisy counts move the norm that answers are clipped to."""
-    bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
-    kind = member(Sensitivity, bound.get("kind"))
+    kind, _ = _sensitivity(manifest)
     return kind is not None and kind.moving
 
 
 def declared_bound(manifest: Manifest) -> float | None:
     """Return the declared bound that the noise is scaled for; None without one."""
-    bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
-    kind = member(Sensitivity, bound.get("kind"))
+    kind, bound = _sensitivity(manifest)
     trusted = kind is not None and not kind.enforced and _hides(manifest)
     return float(bound["bound"]) if trusted else None
+
+
+def _sensitivity(manifest: Manifest) -> tuple[Any, Mapping[str, Any]]:
+    """Return the kind of the bound on gradients, None if it is not known here, and its fields."""
+    bound = manifest["scenario"]["privacy"].get("sensitivity") or {}
+    return member(Sensitivity, bound.get("kind")), bound
 
 
 def is_at_least(manifest: Manifest) -> bool:
@@ -151,17 +153,20 @@ def _hides(manifest: Manifest) -> bool:
 
 def epsilons(manifest: Manifest) -> list[float]:
     """Return every ε that the scenario claims; ∞ if it claims none."""
-    budget = manifest["scenario"]["privacy"].get("epsilon")
-    listed = budget if isinstance(budget, list) else [budget]
-    finite = [value / n_copies(manifest) for value in map(as_float, listed) if value is not None]
+    finite = [value / n_copies(manifest) for value in _budgets(manifest)]
     return finite if finite and _hides(manifest) else [inf]
 
 
 def claims(manifest: Manifest) -> bool:
     """Return whether the scenario states a finite ε for any owner: a baseline states none."""
+    return any(value < inf for value in _budgets(manifest))
+
+
+def _budgets(manifest: Manifest) -> list[float]:
+    """Return the numbers that the scenario gives for ε: of all owners, or one for each."""
     budget = manifest["scenario"]["privacy"].get("epsilon")
     listed = budget if isinstance(budget, list) else [budget]
-    return any(value is not None and value < inf for value in map(as_float, listed))
+    return [value for value in map(as_float, listed) if value is not None]
 
 
 def n_copies(manifest: Manifest) -> int:
@@ -196,13 +201,10 @@ def observer(manifest: Manifest) -> ObserverKind | None:
 
 def observer_words(manifests: Sequence[Manifest]) -> str | None:
     """Return the observers that ε is stated for, in words; None where no scenario names one."""
-    observers = [observer(listener) for listener in manifests]
-    if all(listener is None for listener in observers):
+    observers = list(map(observer, manifests))
+    if observers == [None] * len(observers):
         return None
-    phrases = [
-        (TranscriptObserver() if listener is None else listener).describe()
-        for listener in observers
-    ]
+    phrases = [(seen or TranscriptObserver()).describe() for seen in observers]
     return " or ".join(dict.fromkeys(phrases))
 
 
@@ -281,7 +283,7 @@ class Label:
         return network_metadata(timing_accounted=self.timing_accounted)
 
 
-COLUMNS = tuple(each.name for each in fields(Label)[1:-1])
+COLUMNS = tuple(field.name for field in fields(Label)[1:-1])
 """The values of a label, as tables have them: all but its text."""
 
 
@@ -324,10 +326,8 @@ def label(manifests: Sequence[Manifest]) -> Label:
     sentences += map(sentence, units)
     untimed = [manifest for manifest in claiming if not is_timed(manifest)]
     if untimed:
-        why = list(
-            dict.fromkeys(reason for manifest in untimed for reason in timing_reasons(manifest))
-        )
-        sentences.append(f"TIMING NOT ACCOUNTED: {_cut(why)}.")
+        why = dict.fromkeys(reason for one in untimed for reason in timing_reasons(one))
+        sentences.append(f"TIMING NOT ACCOUNTED: {_cut([*why])}.")
     unreleasable = any(map(_is_unreleasable, manifests))
     if unreleasable:
         sentences.append("NOT FOR RELEASE: private records were read.")
@@ -348,11 +348,8 @@ def label(manifests: Sequence[Manifest]) -> Label:
 
 def _largest(manifests: Sequence[Manifest]) -> float | None:
     """Return the largest true ε; None if a finite one is not shown."""
-    epsilons_shown = [
-        true_epsilon(epsilon) if is_epsilon_shown(epsilon) else None for epsilon in manifests
-    ]
-    shown = [epsilon for epsilon in epsilons_shown if epsilon is not None]
-    return None if len(shown) < len(epsilons_shown) and inf not in shown else max(shown)
+    shown = [true_epsilon(manifest) for manifest in manifests if is_epsilon_shown(manifest)]
+    return None if len(shown) < len(manifests) and inf not in shown else max(shown)
 
 
 def _is_unreleasable(manifest: Manifest) -> bool:
@@ -423,9 +420,9 @@ def composition(manifests: Sequence[Manifest]) -> str | None:
     str or None
         None without noise, or if there is only one replicate of one cell.
     """
-    distinct = list(
-        {manifest.get("digest", id(manifest)): manifest for manifest in manifests}.values()
-    )
+    distinct = [
+        *{manifest.get("digest", id(manifest)): manifest for manifest in manifests}.values()
+    ]
     if not any(isfinite(true_epsilon(manifest)) for manifest in distinct):
         return None
     if len(distinct) == 1:
@@ -488,10 +485,10 @@ def stated_participation(manifests: Sequence[Manifest]) -> str | None:
     """Return how often owners take part, and that this is public; None where nothing limits it."""
     scenarios = [manifest["scenario"] for manifest in manifests]
     limits = (scenario["privacy"].get("participation") for scenario in scenarios)
-    rules = [Participation.model_validate(limit).describe() for limit in limits if limit]
-    rules = list(dict.fromkeys(rules))
+    texts = (Participation.model_validate(limit).describe() for limit in limits if limit)
+    rules = list(dict.fromkeys(texts))
     protocols = [scenario.get("protocol") or {} for scenario in scenarios]
-    rounds = [protocol for protocol in protocols if protocol.get("kind") == "rounds"]
+    rounds = (protocol for protocol in protocols if protocol.get("kind") == "rounds")
     asked = [protocol["owners"] for protocol in rounds if protocol.get("owners") is not None]
     if len(asked) > 0:
         rules.append(agreed(f"each round asks {numbers(asked)} owners, drawn at random"))
@@ -512,7 +509,7 @@ def _claim(manifests: Sequence[Manifest]) -> str:
         if name is not None:
             with_each.setdefault(name, []).append(0.0 if delta is None else delta)
     noises = [
-        f"{f'δ = {numbers(deltas)}' if max(deltas) > 0 else 'pure'} with {name} noise"
+        f"{f'δ = {numbers(deltas)}' if max(deltas) > 0 else 'pure ε-DP'}, {name} noise"
         for name, deltas in with_each.items()
     ]
     spans = {(min(manifest), max(manifest)) for manifest in map(epsilons, manifests)}
@@ -539,22 +536,17 @@ def _true_epsilons(manifests: Sequence[Manifest]) -> Iterator[str]:
     ε covers only the records of the tables; over all records no finite ε holds.
     """
     manifests = [manifest for manifest in manifests if is_epsilon_shown(manifest)]
-    enforced = [manifest for manifest in manifests if not is_at_least(manifest)]
-    pairs = [(claimed_epsilon(manifest), true_epsilon(manifest)) for manifest in enforced]
-    if not all(isclose(claim, true_value, rel_tol=_SAME) for claim, true_value in pairs):
-        yield f"True ε = {_in_turn(pairs)}."
-    trusted = [manifest for manifest in manifests if is_at_least(manifest)]
-    if len(trusted) > 0:
-        declared_pairs = [
-            (claimed_epsilon(manifest), true_epsilon(manifest)) for manifest in trusted
-        ]
-        if all(true == inf for _, true in declared_pairs):
-            yield "No finite ε."
-        else:
-            yield (
-                f"ε ≥ {_in_turn(declared_pairs)} (these records; the declared bound may not hold "
-                "for others)."
-            )
+    enforced, trusted = list[tuple[float, float]](), list[tuple[float, float]]()
+    for manifest in manifests:
+        pair = claimed_epsilon(manifest), true_epsilon(manifest)
+        (trusted if is_at_least(manifest) else enforced).append(pair)
+    if not all(isclose(claim, true, rel_tol=_SAME) for claim, true in enforced):
+        yield f"True ε = {_in_turn(enforced)}."
+    if len(trusted) > 0 and all(true == inf for _, true in trusted):
+        yield "No finite ε."
+    elif len(trusted) > 0:
+        text = f"ε ≥ {_in_turn(trusted)} (these records; the declared bound may not hold"
+        yield f"{text} for others)."
 
 
 def _in_turn(pairs: Sequence[tuple[float, float]]) -> str:

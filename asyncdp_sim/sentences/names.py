@@ -56,10 +56,10 @@ def page_text(name: str) -> str:
         If there is no such page or heading, naming the nearest.
     """
     asked, _, anchor = name.partition("#")
-    known = pages()
-    if asked not in known:
-        raise _unknown(name, list(known))
-    text = known[asked].read_text(encoding="utf-8")
+    names = pages()
+    if asked not in names:
+        raise _unknown(name, list(names))
+    text = names[asked].read_text(encoding="utf-8")
     return text if anchor == "" else _section(name, text, anchor)
 
 
@@ -72,12 +72,12 @@ def _section(name: str, text: str, anchor: str) -> str:
         match = None if fenced else re.match(r"(#+) (.*)", line)
         if match is not None:
             headings.append((place, len(match[1]), _anchor(match[2])))
-    for place, level, found in headings:
-        if found == anchor:
+    for place, level, heading in headings:
+        if heading == anchor:
             after = (other for other, depth, _ in headings if other > place and depth <= level)
             return "".join(lines[place : next(after, len(lines))])
     page = name.partition("#")[0]
-    raise _unknown(name, [f"{page}#{found}" for _, _, found in headings])
+    raise _unknown(name, [f"{page}#{heading}" for _, _, heading in headings])
 
 
 def _anchor(heading: str) -> str:

@@ -20,13 +20,13 @@ from asyncdp_sim.core.words import (
     plus_minus,
     some_of,
 )
+from asyncdp_sim.decision import Verdict
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.privacy.accountants.attacker import words as attacker_words
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN, UNTIMED
 from asyncdp_sim.results.manifest import read_manifest
 from asyncdp_sim.scenario import spoken
-from asyncdp_sim.sentences.gains import counted, joining, with_ends
 from asyncdp_sim.sentences.label import (
     PRIVATE,
     Label,
@@ -45,6 +45,88 @@ from asyncdp_sim.sentences.label import (
     stated_participation,
     stated_unit,
 )
+
+NOT_JUDGED = "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
+"""Stands in place of the gain of a run."""
+AVERAGE = "the average owner"
+ONE: dict[str, str] = {
+    Verdict.GAINS: "{} gains by joining",
+    Verdict.WORSE: "{} does worse by joining",
+    Verdict.NO_DIFFERENCE: "joining makes no material difference for {}",
+    Verdict.UNDECIDED: "undecided for {}",
+}
+"""Verdicts on one owner, or on the average one, as sentences."""
+MANY = {
+    Verdict.GAINS: "gain",
+    Verdict.WORSE: "do worse",
+    Verdict.NO_DIFFERENCE: "no material difference",
+    Verdict.UNDECIDED: "undecided",
+}
+"""Verdicts behind the number of owners that have them, in the order in which they are counted."""
+
+
+def joining(
+    gain: Mapping[str, Any], unit: str | None, where: str, who: str = AVERAGE, least: str = ""
+) -> str:
+    """Return the verdict on an owner or on the average one, with the gain and its interval.
+
+    Parameters
+    ----------
+    gain : mapping
+        ``verdict``, ``gain``, ``low``, ``high`` and ``own``, as the manifest of a run and the JSON
+        of a forecast have them.
+    unit : str or None
+        Of the error.
+    where : str
+        At which ε.
+    who : str
+        The owner.
+    least : str
+        Stands before the gain where it is a lower bound.
+    """
+    verdict = str(gain["verdict"])
+    sentence = f"{ONE.get(verdict, f'{verdict}: {{}}').format(who)} {where}"
+    size, own = known(gain["gain"]), known(gain["own"])
+    if not isfinite(size):
+        return f"{sentence}: no rows to be judged on"
+    percent = round(100 * size / own) if own > 0 else 0
+    share = f", {percent}% of its own error" if percent != 0 else ""
+    return f"{sentence}: gain {least}{with_ends(gain, unit)}{share}"
+
+
+def errors(means: Mapping[str, float], score: str, unit: str | None) -> str:
+    """Return mean errors of the models that are compared.
+
+    Parameters
+    ----------
+    means : mapping
+        ``own``, ``joint``, ``adapted`` and ``guessing``.
+    score : str
+        What the errors are.
+    unit : str or None
+    """
+    names = {"own": "own model", "joint": "joint model", "adapted": "adapted"}
+    names |= {"guessing": "guessing"}
+    texts = ", ".join(f"{number(means[key])} {name}" for key, name in names.items())
+    return f"{texts} ({score}{f', {unit}' if unit else ''})"
+
+
+def with_ends(gain: Mapping[str, Any], unit: str | None) -> str:
+    """Return a gain in its unit, and its 95 % interval."""
+    return estimate(known(gain["gain"]), known(gain["low"]), known(gain["high"]), unit or "")
+
+
+def counted(verdicts: Mapping[str, int], owners: str) -> str:
+    """Return how many owners have each verdict.
+
+    Parameters
+    ----------
+    verdicts : mapping
+        The number of owners with each; a verdict that nobody has may be absent.
+    owners : str
+        How many owners it is of.
+    """
+    return f"{owners}: {', '.join(f'{verdicts.get(v, 0)} {text}' for v, text in MANY.items())}"
 
 
 def result_lines(directory: Path, *, details: bool = True) -> list[str]:
@@ -101,9 +183,9 @@ def warnings_first(directory: Path) -> tuple[list[str], list[str]]:
         for text, kind in itertools.zip_longest(manifest["warnings"], kinds, fillvalue="noted")
         if kind not in ("noted", "target-reached") or any(mark in text for mark in _MARKS)
     }
-    made = [_made(part) for part in manifest.get("mixed_versions", [])]
     first = [text for text in manifest["warnings"] if text in limits]
-    return first + made, [text for text in manifest["warnings"] if text not in limits]
+    first += [_made(part) for part in manifest.get("mixed_versions", [])]
+    return first, [text for text in manifest["warnings"] if text not in limits]
 
 
 def _made(part: Mapping[str, Any]) -> str:
@@ -123,9 +205,8 @@ def figures(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         value, ends = as_float(summary.get(key)), intervals.get(key)
         if value is None:
             return figure(None)
-        text = (
-            f"{figure(value)} {unit}" if ends is None else estimate(value, ends[0], ends[1], unit)
-        )
+        low, high = (nan, nan) if ends is None else ends
+        text = f"{figure(value)} {unit}" if ends is None else estimate(value, low, high, unit)
         expected = predicted.get(key, (nan, nan))
         return text if isnan(expected[0]) else f"{text} (theory {extent(expected)})"
 
@@ -200,7 +281,7 @@ def _label(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     read = text.not_for_release
     yield (
         "may be published",
-        "no: private records were read" if read else "yes: synthetic records",
+        f"{'no: private records were read' if read else 'yes: synthetic records'}",
     )
 
 
@@ -237,6 +318,35 @@ def decision(manifest: Mapping[str, Any]) -> str | None:
     return joining(together, manifest.get("unit"), where)
 
 
+def how_good(manifest: Mapping[str, Any], means: Mapping[str, float] | None) -> tuple[str, str]:
+    """Return how good the model is, in the target's unit where rows were kept apart, and of what.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of a run.
+    means : mapping or None
+        Mean errors ``own``, ``joint``, ``adapted`` and ``guessing``; None where none were judged.
+    """
+    summary = manifest["summary"]
+    if means is not None:
+        return "mean error", errors(means, manifest["score"], manifest.get("unit"))
+    for row in _scores(summary, manifest.get("target_unit")):
+        return row
+    psi = summary["psi_final"]["median"]
+    loss = f"{number(1 + psi)} times" if psi >= 1 else f"{number(100 * psi)} % above"
+    return "loss", f"{loss} the least possible loss"
+
+
+def how_sure(manifest: Mapping[str, Any]) -> str:
+    """Return what intervals are over."""
+    together, count = manifest.get("consortium"), len(manifest["replicates"])
+    runs = f"{count} simulated run{'s' * (count > 1)}"
+    return (
+        f"95 % intervals over {'' if together is None else together['judged_on'] + ', and '}{runs}"
+    )
+
+
 def verdicts(manifest: Mapping[str, Any]) -> str:
     """Return how many owners of a run have each verdict, where it has judged gains."""
     together = manifest["consortium"]
@@ -247,7 +357,7 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows on what owners gain on new cases of their own, or that nobody has judged it."""
     mean = decision(manifest)
     if mean is None:
-        yield "mean gain", "not judged: data.held_out keeps rows apart for it; see asyncdp forecast"
+        yield "mean gain", NOT_JUDGED
         return
     together = manifest["consortium"]
     yield "mean gain", mean
@@ -276,10 +386,8 @@ def _honest(figures: Mapping[str, Any], owners: int) -> Iterator[tuple[str, str]
         yield "held-out loss", _beside(figures["held_out_final"], **texts)
     if "profits_psi" in figures:
         fits = figures["profits_psi"]
-        yield (
-            "smaller ψ",
-            f"for {fits} of {owners} owners, the joint model fits all records better",
-        )
+        text = f"for {fits} of {owners} owners, the joint model fits all records better"
+        yield "smaller ψ", text
     parts = figures.get("psi_split")
     if parts is not None:
         names = ("bias", "selection", "transient", "noise")

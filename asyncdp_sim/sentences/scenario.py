@@ -297,11 +297,9 @@ def _network(scenario: Scenario) -> Iterator[str]:
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}{sent}"
     yield from _online(scenario)
     yield from (finding.describe() for finding in NeverOnline.from_scenario(scenario))
-    yield from (
-        f"resolution: {finding.describe()}" for finding in TicksMeet.from_scenario(scenario)
-    )
+    yield from (f"resolution: {met.describe()}" for met in TicksMeet.from_scenario(scenario))
     always = network.availability.always_online
-    predicted = [each for each in predict(network) if not (always and each.quantity == _ONLINE)]
+    predicted = [p for p in predict(network) if not (always and p.quantity == _ONLINE)]
     yield from _predictions(predicted, network)
     yield from _collisions(network)
     yield from _duration(scenario.run.updates, predicted)
@@ -344,7 +342,7 @@ def _collisions(network: Network) -> Iterator[str]:
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
     """Yield the expected duration of a run, or the limits of it."""
-    pace = next((each for each in predicted if each.quantity == "throughput"), None)
+    pace = next((p for p in predicted if p.quantity == "throughput"), None)
     if pace is None:
         return
     if pace.between is not None:
@@ -442,7 +440,5 @@ def _against_claims(scenario: Scenario) -> Iterator[str]:
 def _sweep(scenario: Scenario) -> Iterator[str]:
     if len(scenario.sweep) > 0:
         cells = sum(1 for _ in scenario.grid())
-        swept = ", ".join(
-            f"{path} ({len(values)} values)" for path, values in scenario.sweep.items()
-        )
+        swept = ", ".join(f"{at} ({len(values)} values)" for at, values in scenario.sweep.items())
         yield f"sweep: {cells} cells over {swept}"

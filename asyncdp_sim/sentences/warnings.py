@@ -92,7 +92,10 @@ class EndedEarly(Notice):
         if len(short) == 0:
             return
         endings = Counter(item.ending for item in ended if item.ending is not Ending.updates)
-        fates = ((fate, _count(ended, outcome)) for fate, outcome in _FATES.items())
+        fates = (
+            (fate, sum(int(trace.ended(outcome).sum()) for trace in ended))
+            for fate, outcome in _FATES.items()
+        )
         yield cls(
             len(short),
             len(traces),
@@ -108,11 +111,9 @@ class EndedEarly(Notice):
         text = super().describe()
         if len(self.fates) == 0:
             return text
-        if self.released is None:
-            told = ", ".join(f"{share:.3g} % {fate}" for fate, share in self.fates)
-            return f"{text}; of the released answers, {told}"
-        told = ", ".join(f"{number} {fate}" for fate, number in self.fates)
-        return f"{text}; of {self.released} released answers, {told}"
+        some = self.released is None  # then fates are percentages
+        fates = ", ".join(f"{n:.3g} % {fate}" if some else f"{n} {fate}" for fate, n in self.fates)
+        return f"{text}; of {'the' if some else self.released} released answers, {fates}"
 
     def alike(self) -> tuple[Any, ...]:
         """Return the reason, whatever became of answers."""
@@ -120,9 +121,10 @@ class EndedEarly(Notice):
 
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one record, in which fates are percentages of the answers released."""
-        shares = [dict(_shares(item.fates, item.released)) for item in (self, *others)]
-        value = dict.fromkeys(chain(*shares))
-        fates = ((fate, over([item.get(fate, 0.0) for item in shares])) for fate in value)
+        every: Any = (self, *others)
+        shares = [{fate: 100 * (n / item.released) for fate, n in item.fates} for item in every]
+        names = dict.fromkeys(chain(*shares))
+        fates = ((fate, over([item.get(fate, 0.0) for item in shares])) for fate in names)
         both = super().with_others([replace(item, fates=self.fates) for item in others])
         return replace(both, released=None, fates=tuple(fates))
 
@@ -136,11 +138,6 @@ class EndedEarly(Notice):
         fates = tuple(content["fates"].items())
         kept = {name: value for name, value in content.items() if name != "withheld"}
         return replace(super().revived({**kept, "fates": None}), fates=fates)
-
-
-def _shares(fates: Any, released: Any) -> Iterator[tuple[str, float]]:
-    """Yield the fates of one cell's answers in per cent of those that were released."""
-    return ((fate, 100 * (number / released)) for fate, number in fates)
 
 
 _FATES = {
@@ -220,7 +217,3 @@ class PrivateRecordsRead(Notice):
         "private records were read: fitness, optimum, curves and counts of cells are not for "
         "release"
     )
-
-
-def _count(traces: Sequence[Trace], outcome: ExchangeOutcome) -> int:
-    return sum(int(trace.ended(outcome).sum()) for trace in traces)

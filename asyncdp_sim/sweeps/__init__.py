@@ -236,6 +236,3 @@ def _batches(
                 traces = [trace for part in pool.map(work, parts) for trace in part]
                 keep_traces(into, alike[0], traces, whole=True)
         yield from batches(alike, workers)
-
-
-__all__ = ["Cell", "Status", "reproduce_all", "require_sweep", "status", "sweep"]

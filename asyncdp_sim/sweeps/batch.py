@@ -30,10 +30,9 @@ from asyncdp_sim.results.write import Writer, all_on_disk
 from asyncdp_sim.runs import Ready, build, run, run_together, write
 from asyncdp_sim.runs.problem import build_dataset, records
 from asyncdp_sim.runs.replicates import Carrying
-from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, Scenario
 from asyncdp_sim.sentences.label import network_metadata
-from asyncdp_sim.sweeps.folder import FAILED, Folder
+from asyncdp_sim.sweeps.folder import FAILED, Folder, read_traces, write_traces
 from asyncdp_sim.trace import Trace
 
 TOGETHER = 16
@@ -365,8 +364,8 @@ def connected(address: str) -> Iterator[tuple[Executor, int]]:
             result = client.run(made_with)
         except Exception:  # whatever a worker raises that cannot load the package
             raise _refused(address, "workers that have asyncdp_sim installed") from None
-        for each in result.values():
-            _require_same(address, each)
+        for worker in result.values():
+            _require_same(address, worker)
         pool = Carrying(_OnWorkers(address, client.get_executor(pure=False)))
         with _scheduler_there(address):
             yield pool, sum(client.nthreads().values())

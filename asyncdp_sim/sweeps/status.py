@@ -88,8 +88,8 @@ def close(
     made = [None if item is None else item["updates_per_replicate"] for item in entries]
     columns["updates_per_replicate"] = summary_column("updates_per_replicate", made)
     summaries = [{} if item is None else flat(item["summary"]) for item in entries]
-    for some in summaries:
-        some.pop("updates", None)  # of all replicates together
+    for figures in summaries:
+        figures.pop("updates", None)  # of all replicates together
     for name in dict.fromkeys(itertools.chain(*summaries)):
         columns[name] = summary_column(name, [summary.get(name) for summary in summaries])
     together = None if len(manifests) == 0 else label(list(manifests.values()))

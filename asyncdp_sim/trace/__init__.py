@@ -3,16 +3,3 @@
 from asyncdp_sim.trace.recorder import EventRecorder, Exchange, OccupationRecorder, Recorder
 from asyncdp_sim.trace.tables import Trace
 from asyncdp_sim.trace.vocabulary import RELEASED, Detail, Ending, EventKind, ExchangeOutcome
-
-__all__ = [
-    "RELEASED",
-    "Detail",
-    "Ending",
-    "EventKind",
-    "EventRecorder",
-    "Exchange",
-    "ExchangeOutcome",
-    "OccupationRecorder",
-    "Recorder",
-    "Trace",
-]

@@ -35,9 +35,10 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Name the theme's search box, which else is a dialog without a name."""
+    """Name the theme's search box and its lists of sections, which else have no names."""
     bare = '<div class="md-search" data-md-component="search" role="dialog">'
-    return output.replace(bare, bare.replace(">", ' aria-label="Search">'))
+    output = output.replace(bare, bare.replace(">", ' aria-label="Search">'))
+    return SECTION.sub(r'\1aria-label="\3"\2\3', output)
 
 
 def on_post_template(output_content: str, **_: Any) -> str:
@@ -45,6 +46,11 @@ def on_post_template(output_content: str, **_: Any) -> str:
     return on_post_page(output_content)
 
 
+SECTION = re.compile(
+    r'(<nav class="md-nav"[^>]*?)aria-labelledby="[^"]*"'
+    r'([^>]*>\s*<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>\s*)([^<]*?)(?=\s*</label>)'
+)
+"""The list of a section, and its title; the label that it names may be an icon alone."""
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*pictures/[^)]*\.png)\)", re.S)
 COMMAND = re.compile(
     r"python -m tests\.(?:benchmarks|peers\.ns3)\.\w+"
@@ -55,7 +61,7 @@ COMMAND = re.compile(
 def gallery_page(root: Path) -> str:
     """Return the pictures of all pages, each with its sentence, command and page."""
     parts = ["# Gallery", "Each picture with the command that computes its numbers."]
-    for page in sorted(root.rglob("*.md")):
+    for page in sorted(root.rglob("*.md"), key=lambda page: (page.name != "index.md", page)):
         name, text = page.relative_to(root).as_posix(), page.read_text("utf-8")
         for found in PICTURE.finditer(text):
             before = text.rfind("\n#", 0, found.start())

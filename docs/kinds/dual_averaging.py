@@ -11,8 +11,7 @@ from pydantic import Field
 
 from asyncdp_sim.core.specification import Positive
 from asyncdp_sim.learning.algorithms.central import CentralState, start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
-from asyncdp_sim.learning.algorithms.schedules import Initial
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, Initial
 from asyncdp_sim.learning.algorithms.steps import Algorithm, project
 
 

@@ -15,10 +15,12 @@ from scenarios.beyond import (
     routing_accuracy,
     waves,
 )
+from scenarios.beyond.observers import linear_systems, secure_sums
 from scenarios.papers.figure import PaperFigure
 
 _ROWS = (
-    muffliato, pairwise, hidden_users, absence, waves, lasting, routing, routing_accuracy, devices,
+    muffliato, linear_systems, pairwise, hidden_users, absence, waves, lasting, routing,
+    routing_accuracy, devices, secure_sums,
 )  # fmt: skip
 RESULTS: tuple[PaperFigure, ...] = tuple(figure for each in _ROWS for figure in each.RESULTS)
 """In the order of their page."""

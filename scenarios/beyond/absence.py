@@ -16,7 +16,7 @@ import numpy as np
 
 from analysis.studies.where_it_ends import FIGURE
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from scenarios.beyond.moves import (
     LongRun,

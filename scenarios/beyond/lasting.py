@@ -13,7 +13,7 @@ import numpy as np
 
 from analysis.beyond.long_absence import Ending, long_absence
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.moves import LongRun, copies, long_run, pace, while_it_lasts

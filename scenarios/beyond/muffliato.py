@@ -21,7 +21,7 @@ from analysis.beyond.message_sums import MessageSums, message_sums
 from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array, Bools
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers.node import Round, leverages, meetings
 from asyncdp_sim.results import Cell, Sweep

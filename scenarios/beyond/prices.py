@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from analysis.exact.silence import ENDLESS
 from analysis.studies.whom_to_ask import time_to
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.measures.energy import Energy, expected
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.update_order import ENDLESS
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace.vocabulary import State
 from scenarios.beyond.expected_course import course

@@ -16,7 +16,7 @@ import numpy as np
 
 from analysis.studies.whom_to_ask import FIGURE as WHOM_TO_ASK
 from analysis.studies.whom_to_ask import TARGET, TASKS, end, time_to
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.scenario.paths import VARIANT

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.beyond.accuracy_over_time import accuracy_over_time, best_step, mean_accuracy
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import Reason

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis.beyond.with_and_without import Pair, with_and_without
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.beyond.crowds import in_rounds

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from analysis.papers import stars
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.figures import spacetime
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.network import simulate
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.theory.prediction import Unknown

@@ -19,7 +19,7 @@ from analysis.exact.synchronous import moments
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.learning.algorithms import Schedule
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Result, Sweep

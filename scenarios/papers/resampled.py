@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from asyncdp_sim.figures.kit.outcomes import psi_of_replicates
+from asyncdp_sim.figures.sweep_figure import psi_of_replicates
 from asyncdp_sim.results import Result, Sweep
 
 DRAWS = 40

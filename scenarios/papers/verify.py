@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import SCREEN
-from asyncdp_sim.figures.kit.picture import captions_page, save, write
+from asyncdp_sim.figures.picture import captions_page, save, write
 from asyncdp_sim.results import Sweep, read_manifest
 from asyncdp_sim.results.manifest import described, digest
 from asyncdp_sim.runs.replicates import executor

@@ -14,7 +14,7 @@ import asyncdp_sim as ad
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.results import open_directory, read_columns, read_table
 from asyncdp_sim.results.columns import COUNT, NUMBER, tables
-from asyncdp_sim.results.keys import UNIQUE
+from asyncdp_sim.results.read import UNIQUE
 from tests.bad_input.damage import escapes
 from tests.cli.command import Command
 from tests.cli.scenes import SMALL

@@ -9,7 +9,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AsyncGossip, Setting
 from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.live import LiveLearning
-from asyncdp_sim.learning.objectives import Quadratic
+from asyncdp_sim.learning.objectives import LinearRecords, Quadratic
 from asyncdp_sim.learning.replay import CellTask, fold, replay, replay_together
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.privacy import Declared, Privacy
@@ -137,3 +137,33 @@ def test_cells_together_against_one_by_one(record_property):
     what = "1000 updates of 100 cells with one replicate, N = 3, together"
     against = "one by one, general loop"
     report(record_property, what, ours=together, baseline=alone, against=against, at_least=20)
+
+
+def test_steps_of_one_search_together_against_one_by_one(record_property):
+    """Steps over the same networks, as a search for the best step compares them."""
+    generator, count, replicates = np.random.default_rng(1), 48, 10
+    features = [
+        np.asfortranarray(generator.standard_normal((int(size), P)))
+        for size in generator.integers(100, 1700, count)
+    ]
+    targets = [x.sum(axis=1) + generator.standard_normal(len(x)) for x in features]
+    objective = Quadratic.from_records(features, targets, SIGMA, 1e5)
+    noise = Privacy(epsilon=1.0, sensitivity=Declared(bound=5.0)).noise_for(
+        objective.records, T, 5.0, P
+    )
+    records = LinearRecords(features, targets, clip=1.0)
+    network = Network(answers_allowed=(T,) * count, updates=T)
+    traces = [simulate(network, scope) for scope in scopes(replicates)]
+    setting = Setting(objective.weights, P, T, SIGMA, 1e5)
+    cells = [
+        CellTask(AsyncGossip(rho=rho).steps(setting), AnswerModel(records, noise), record_every=T)
+        for rho in np.geomspace(0.03, 3, 6)
+    ]
+    alone, together = best_times(
+        lambda: [fold(traces, [cell], scopes(replicates)) for cell in cells],
+        lambda: list(replay_together(traces, cells, lambda: scopes(replicates))),
+        rounds=3,
+    )
+    what = "1000 updates with clipping of 6 steps, N = 48, 10 replicates, together"
+    against = "one by one"
+    report(record_property, what, ours=together, baseline=alone, against=against, at_least=2.5)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.reports import write_report
 from asyncdp_sim.sentences.forecast import as_json
 from tests.documents.site import built
@@ -19,13 +20,14 @@ from tests.unit.reports.pages import BASE, scenario, swept, written
 
 pytestmark = pytest.mark.browser
 
-SIZES = {"phone": (360, 740), "desktop": (1280, 900)}
+SIZES = {"phone": (375, 740), "desktop": (1280, 900)}
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-SITE = ("index", "gallery", "tutorial-own-table", "reference/python", "reference/scenario/network",
-        "verification/oracles", "parts/channels")  # fmt: skip
+SITE = ("index", "install", "gallery", "tutorial-own-table", "recipes", "beyond/index",
+        "reference/python", "reference/scenario/network", "verification/oracles",
+        "parts/channels")  # fmt: skip
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -54,7 +56,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     first = written(place / "run", events=True)
     second = written(place / "louder", privacy=BASE["privacy"] | {"epsilon": 1000.0})
     kept = place / "forecast.json"
-    kept.write_text(as_json(forecast(scenario(), judged=None)), encoding="utf-8")
+    made = forecast(scenario(), judged=Asked(own_best="linear"))
+    kept.write_text(as_json(made), encoding="utf-8")
     of = {"run": [first], "sweep": [swept(place / "sweep")], "comparison": [first, second],
           "forecast": [kept]}  # fmt: skip
     return {name: write_report(of[name], place / f"{name}.html") for name in of}
@@ -72,18 +75,20 @@ def violations(shown: Any) -> list[str]:
     return [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("name", ["run", "sweep", "comparison", "forecast"])
 def test_axe_finds_nothing_on_a_report(
-    browser: Any, pages: dict[str, Path], name: str, scheme: str
+    browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str
 ) -> None:
-    assert violations(opened(browser, pages[name], scheme=scheme)) == []
+    assert violations(opened(browser, pages[name], size, scheme)) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 @pytest.mark.parametrize("name", SITE)
-def test_axe_finds_nothing_in_the_docs(browser: Any, site: Path, name: str, scheme: str) -> None:
-    assert violations(opened(browser, site / f"{name}.html", scheme=scheme)) == []
+def test_axe_finds_nothing_in_the_docs(
+    browser: Any, site: Path, name: str, size: str, scheme: str
+) -> None:
+    assert violations(opened(browser, site / f"{name}.html", size, scheme)) == []
 
 
 def test_axe_would_find_a_picture_without_words(browser: Any, pages: dict[str, Path]) -> None:
@@ -108,7 +113,7 @@ def opened(browser: Any, page: Path, size: str = "desktop", scheme: str = "light
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
-@pytest.mark.parametrize("name", ["run", "sweep"])
+@pytest.mark.parametrize("name", ["run", "sweep", "forecast"])
 def test_no_error_no_other_address_and_nothing_too_wide(
     browser: Any, pages: dict[str, Path], name: str, size: str, scheme: str
 ) -> None:
@@ -209,6 +214,26 @@ def test_a_script_of_others_is_refused(browser: Any, pages: dict[str, Path]) -> 
     shown = opened(browser, page)
     assert shown.title != "ran"
     assert any("Content Security Policy" in each["message"] for each in shown.get_log("browser"))
+
+
+def test_arrow_keys_choose_the_budget_of_a_forecast(browser: Any, pages: dict[str, Path]) -> None:
+    from selenium.webdriver.common.keys import Keys
+
+    shown = opened(browser, pages["forecast"])
+    shown.execute_script("document.querySelector('input:checked').focus()")
+    for epsilon, key in ((1, None), (3, Keys.ARROW_RIGHT), (1, Keys.ARROW_LEFT),
+                         (0.3, Keys.ARROW_LEFT)):  # fmt: skip
+        if key is not None:
+            press(shown, key)
+        said = shown.execute_script("return document.querySelector('[role=status]').innerText")
+        assert f" at ε = {epsilon}: " in said
+        assert said.count(" at ε = ") == 1
+        [drawn] = shown.execute_script(
+            "return [...document.querySelectorAll('#answer svg')]"
+            ".filter(each => each.getClientRects().length).map(each => each.ariaLabel)"
+        )
+        assert f"At ε = {epsilon}, the mean gain is " in drawn
+    assert shown.get_log("browser") == []
 
 
 def test_on_paper_nothing_is_left_to_click(browser: Any, pages: dict[str, Path]) -> None:

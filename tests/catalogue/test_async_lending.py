@@ -8,12 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.exact.silence import RARE, silent_by
 from asyncdp_sim import sweeps
 from asyncdp_sim.figures.psi_lines import Reference
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
-from asyncdp_sim.theory.predict.releases import Releases
-from asyncdp_sim.theory.predict.update_order import RARE
+from asyncdp_sim.theory.predict.update_order import Releases
 from asyncdp_sim.trace import Trace
 from scenarios.papers.figure import AS_PUBLISHED, AS_WRITTEN, EVERY, SOUND
 from scenarios.papers.lending import reasons
@@ -72,7 +72,7 @@ def test_no_sound_bank_has_to_fall_silent(figure):
     for cell in map(scenario.cell, scenario.grid()):
         network = cell.network
         law = Releases(np.ones(network.n_owners), np.zeros(network.n_owners))
-        assert law.silent_by(np.array(network.answers_allowed), network.updates) < RARE
+        assert silent_by(law, np.array(network.answers_allowed), network.updates) < RARE
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,33 @@ def of_users(found: Found) -> list[str]:
     ]
 
 
+def of_sums(found: Found) -> list[str]:
+    said = ": ψ over that of single answers, "
+    rows = []
+    for each in found.values():
+        name, _, absent = each.quantity.partition(said)
+        if absent and name[:4] != "8 of":
+            rows.append((name, f"0.{absent[0]}", f"{each.ours:.3f}"))
+    opened = {("12 of 16, one trip", "0.2"): "0.261", ("12 of 16, one trip", "0.3"): "0.032"}
+    return [
+        *(f"| {name} | {absent} | {share} | " for (name, absent), share in opened.items()),
+        *(f" | {ratio} |" for _, _, ratio in rows),
+    ]
+
+
+def of_systems(found: Found) -> list[str]:
+    quantities = {
+        "mean squared sensitivity after 32 rounds over that after 16": "2",
+        "mean squared sensitivity over a curator's, sums received": "1",
+        "mean squared sensitivity over a curator's, messages received": "",
+    }
+    rows = []
+    for quantity, printed in quantities.items():
+        cells = [f"{found[f'{graph}: {quantity}'].ours:.2f}" for graph in muffliato.GRAPHS]
+        rows.append(f"| {quantity} | {printed} | {' | '.join(cells)} |".replace("|  |", "| |"))
+    return rows
+
+
 def of_devices(found: Found) -> list[str]:
     updates, loss = list(found.values())[:2]
     return [f"| {told(updates, 2)} | ", f"| {told(loss, 2)} | "]
@@ -106,6 +133,8 @@ ROWS: dict[str, Callable[[Found], list[str]]] = {
     "decor": of_pairs,
     "hidden-users": of_users,
     "five-devices": of_devices,
+    "linear-systems": of_systems,
+    "secure-sums": of_sums,
 }
 
 

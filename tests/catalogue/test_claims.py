@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.exact.grid import grid
-from asyncdp_sim.figures.kit.outcomes import mean_psi_at_end
+from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.forecasts.population import population, value_alone
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.runs import run

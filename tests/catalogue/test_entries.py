@@ -152,10 +152,10 @@ def test_hide_the_owner_says_what_its_cells_give(tmp_path):
     assert low[OWNER_HEARD, MANY] > own[MANY]
     assert low[OWNER_HEARD, MOST] < own[MOST] < high[OWNER_HEARD, MOST]
     assert f"not surely below {own[MOST]:.2g}" in said
-    assert f"still lose by joining ({psi[OWNER_SUMMED, TEN]:.2g})" in said
+    assert f"ψ of ten is still larger ({psi[OWNER_SUMMED, TEN]:.2g})" in said
     assert low[OWNER_SUMMED, TEN] > own[TEN]
     assert high[OWNER_SUMMED, FORTY] < own[FORTY]
-    assert f"40 gain ({psi[OWNER_SUMMED, FORTY]:.2g})" in said
+    assert f"that of 40 smaller ({psi[OWNER_SUMMED, FORTY]:.2g})" in said
     times = psi[OWNER_SUMMED, MANY] / psi[SUMMED, MANY]
     more = f"{psi[OWNER_SUMMED, MANY]:.2g} in place of {psi[SUMMED, MANY]:.2g}"
     assert f"takes {times:.2g} times the ψ that hiding a record does, {more}" in said

@@ -171,3 +171,27 @@ def test_what_cannot_be_attacked_or_forecast_is_refused(words, command):
     assert said.code == 2
     assert REFUSED[words] in said.err
     assert "Traceback" not in said.err
+
+
+def test_other_protocols_stand_beside_the_answer_where_asked_for(command):
+    options = ("--own-best", "linear", "--set", "run.updates=20", "--alternatives")
+    said = command.done("forecast", "sound.toml", *options).out.splitlines()
+    [head] = [place for place, line in enumerate(said) if line.split()[:1] == ["protocol"]]
+    names = ["as in the scenario", "noisy second moments", "sums of answers, δ = 1e-06"]
+    assert [line.strip().partition("  ")[0] for line in said[head + 1 : head + 4]] == names
+    assert sum(line.startswith("Better protocol  ") for line in said) == 1
+    found = json.loads(command.done("forecast", "sound.toml", *options, "--json").out)
+    moments, sums = found["alternatives"]
+    assert moments["settings"]["algorithm"] == {"kind": "noisy-statistics"}
+    assert sums["settings"]["privacy"]["observer"] == {"kind": "aggregate"}
+    assert found["alternatives"][0].keys() == {
+        "protocol", "settings", "refused", "consortium", "owners", "difference",
+    }  # fmt: skip
+    without = json.loads(command.done("forecast", "sound.toml", *options[:-1], "--json").out)
+    assert without["alternatives"] == []
+    assert without["consortium"] == found["consortium"]
+
+
+def test_alternatives_are_no_advice_on_settings(command):
+    said = command.refused("forecast", "sound.toml", "--alternatives", "--tune")
+    assert "given --alternatives; allowed without --invite, --tune and --market" in said

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from asyncdp_sim.figures.kit import style
+from asyncdp_sim.figures import style
 from tests.cli.scenes import SMALL
 
 

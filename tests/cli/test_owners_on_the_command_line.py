@@ -31,7 +31,17 @@ TABLE = text(
 )  # fmt: skip
 
 
-FILES = {"banks.toml": BANKS, "table.toml": TABLE}
+UNEQUAL = text(
+    run={"updates": 200, "replicates": 3, "alone": True, "record_every": 200},
+    owners={"records": [20, 4000, 20]},
+    data={"features": 20, "noise": 0.1},
+    model={"regularisation": 1e-3},
+    protocol={"kind": "rounds"},
+    algorithm={"kind": "parameter-server", "step": 0.2},
+    privacy={"epsilon": None, "mechanism": "none", "sensitivity": None},
+)
+"""Two small owners and a large one, without noise: the small ones gain."""
+FILES = {"banks.toml": BANKS, "table.toml": TABLE, "unequal.toml": UNEQUAL}
 
 
 @pytest.fixture
@@ -156,3 +166,16 @@ def test_what_was_chosen_from_private_records_says_so(command):
 )
 def test_where_nothing_can_be_saved_nothing_is_sought(command, arguments, said):
     assert said in command.refused("forecast", "banks.toml", *arguments)
+
+
+def test_a_run_ends_with_the_command_that_judges_the_owners_that_gain_alone(command):
+    said = command.done("run", "unequal.toml", "--own-best", "linear", "--out", "all").out
+    judged = pd.read_parquet("all/gains.parquet")
+    gaining = judged["owner"][judged["verdict"] == "gains"].tolist()
+    assert gaining == [1, 3]
+    [line] = [line for line in said.splitlines() if line.startswith("if others left:")]
+    words = line.partition("asyncdp ")[2].split()
+    assert words == ["run", "unequal.toml", "--own-best", "linear", "--only", "1", "--only", "3"]
+    alone = command.done(*words, "--out", "some").out
+    assert pd.read_parquet("some/gains.parquet")["owner"].tolist() == [1, 3]
+    assert "if others left:" not in alone  # of two, both gain or fewer than two do

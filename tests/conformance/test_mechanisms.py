@@ -278,7 +278,7 @@ def test_labels_name_the_noise(name):
         manifest["summary"]["private"] = None
         manifest["warnings"] = ["not shown: the claim rests on code from outside"]
     called = "discrete Laplace" if known else "python:own.py:Own"
-    claim = f"ε = 1 per owner over the run, pure with {called} noise"
+    claim = f"ε = 1 per owner over the run, pure ε-DP, {called} noise"
     found = label([manifest])
     assert found.private is (True if known else None)
     shown = (

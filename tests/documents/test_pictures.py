@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from asyncdp_sim.figures.kit.picture import as_csv
+from asyncdp_sim.figures.picture import as_csv
 from tests.conventions.test_words import DIALECT
 from tests.pictures import FOLDER, SOURCES, drawn
 

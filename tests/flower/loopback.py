@@ -42,7 +42,7 @@ class Loopback:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._app, self._server = folder, folder / "app", folder / "server"
-        self._port = _free_port()
+        self._port = free_port()
         self._allowed: dict[str, int] = {}
         self._commands: list[subprocess.Popen[bytes]] = []
         self._nodes: dict[str, subprocess.Popen[bytes]] = {}
@@ -94,7 +94,7 @@ class Loopback:
         config = " ".join(f'{key}="{value}"' for key, value in settings.items())
         link = f"127.0.0.1:{self._port}"
         return self._start(
-            party, "flower-supernode", "--insecure", *_at(_free_port()),
+            party, "flower-supernode", "--insecure", *_at(free_port()),
             "--superlink", link, "--node-config", config,
         )  # fmt: skip
 
@@ -152,7 +152,7 @@ class Loopback:
             for bank, node in self._nodes.items():  # a busy machine may be too slow to start it
                 if node.poll() not in (None, -signal.SIGKILL):
                     self.start_node(bank)
-                silent = self.printed("run").count(f"no answer from {bank} (")
+                silent = self.printed("run").count(f"{bank} gives no answer (")
                 if silent > self._silent[bank] + 1:  # it goes on, so the owner does as it is told
                     self._silent[bank] = silent
                     self.kill(bank)
@@ -217,7 +217,8 @@ def _at(port: int) -> tuple[str, ...]:
     return "--host", "127.0.0.1", "--port", str(port)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of 127.0.0.1 that is free now."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         return port

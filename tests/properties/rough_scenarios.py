@@ -10,7 +10,7 @@ from typing import Any
 from asyncdp_sim.core.specification import Spec
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.catalogue import catalogue
-from asyncdp_sim.scenario.toml import listed
+from asyncdp_sim.scenario.paths import listed
 from tests.cli.scenes import SMALL
 from tests.drawn import Domain, NothingFitsError
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from asyncdp_sim.figures.psi_lines import hospital_law
+from analysis.studies.psi import hospital_law
 from scenarios import entry
 from scenarios.papers.hospital.figures import FIGURES
 from tests.transcription import async_hospital_paper as paper

@@ -19,7 +19,8 @@ from asyncdp_sim.learning import answers as learning_answers
 from asyncdp_sim.learning.answers import Answers, PoissonSample
 from asyncdp_sim.learning.live import LiveLearning
 from asyncdp_sim.learning.objectives.records import LinearRecords
-from asyncdp_sim.network.learner import Learner, Sums
+from asyncdp_sim.network.learner import Learner
+from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
 from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
@@ -28,7 +29,7 @@ from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
 from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
-from asyncdp_sim.privacy.observers import NodeObserver, aggregate, model
+from asyncdp_sim.privacy.observers import NodeObserver, kind, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load
 from asyncdp_sim.trace import ExchangeOutcome, Trace
@@ -139,7 +140,7 @@ def mean_over_one_less(patch):
 @pytest.fixture(autouse=True)
 def books_are_not_checked(monkeypatch):
     """A run with broken books is ended by its invariants: here the audit has to see them."""
-    monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
+    monkeypatch.setattr("asyncdp_sim.privacy.guarantee._require_within", lambda *_: None)
 
 
 def quota_given_back(patch):
@@ -244,8 +245,8 @@ def only_the_first_step_is_charged(patch):
 
 def shares_of_all(patch):
     """Nobody makes up for the shares of those that drop out: noise is scaled for all n of them."""
-    right = aggregate.shared
-    patch.setattr(aggregate, "shared", lambda noise, influence, _: right(noise, influence, 4))
+    right = kind.shared
+    patch.setattr(kind, "shared", lambda noise, influence, _: right(noise, influence, 4))
 
 
 def opened_anyhow(patch):
@@ -508,8 +509,9 @@ def test_local_steps_themselves_are_not_refuted(settings):
     assert "gradients of owner 1 in a run: up to 6 sent, 6 claimed: not refuted" in found.lines()
 
 
-def test_sums_themselves_are_not_refuted():
-    found = sound((), scene=SUMMED)
+@pytest.mark.parametrize("absent_at", ["answer", "opening", "every-step"])
+def test_sums_themselves_are_not_refuted(absent_at):
+    found = sound((f'privacy.observer.absent_at="{absent_at}"',), scene=SUMMED)
     assert "sums opened: of 2 answers or more, 2 claimed: not refuted" in found.lines()
 
 

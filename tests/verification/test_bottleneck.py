@@ -6,20 +6,22 @@ have it, so that staleness is those of them at work. Of every run 50 time units 
 left out.
 """
 
+from math import exp
+
 import numpy as np
 import pytest
 
-from asyncdp_sim.core.units import to_ticks
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels.bottleneck import Bottleneck
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.laws import Lognormal, Uniform
-from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network.laws import Exponential, Lognormal, Uniform
+from asyncdp_sim.network.protocols import Push, Request, Rounds
 from asyncdp_sim.theory.predict.all import predicted
 
 from .networks import network, runs
 from .shared import shared
-from .zscores import require, score, two_stages
+from .zscores import LIMIT, require, score, seen, two_stages
 
 pytestmark = [
     pytest.mark.long,
@@ -81,9 +83,59 @@ def measure(name, *, seed=None, count=RUNS, channel=None):
 sound = shared(measure)
 
 
+AIRTIME, MEAN = 0.4, 1.0
+WAITED = {
+    "rounds of two": (
+        2,
+        {"protocol": Rounds(), "answers_per_update": None, "compute": Exponential(mean=MEAN)},
+        # The link empties at T_(2) + s, or 2s after T_(1) if that is later.
+        MEAN / 2 + 2 * AIRTIME + MEAN * exp(-AIRTIME / MEAN),
+        937,
+    ),
+    "request, refused while locked": (
+        4,
+        {
+            "protocol": Request(), "clock": PoissonClock(rate=0.8),
+            "compute": Lognormal(mean=0.3, cv=1.0),
+        },
+        1 / (4 * 0.8) + AIRTIME + 0.3,  # one answer at a time has the link alone
+        938,
+    ),
+}  # fmt: skip
+"""Owners, parts of the network, the mean time of an update, seed."""
+
+
+@shared
+def waited(name, longer=0.0):
+    """Return the score of the time of an update, of which all runs have as many."""
+    n_owners, parts, exact, seed = WAITED[name]
+    net = network(n_owners, 5000, channel=Bottleneck(airtime=AIRTIME + longer), **parts)
+    times = [trace.end_tick / TICKS_PER_UNIT / 5000 for trace in runs(net, seed, RUNS)]
+    return score(name, times, exact)
+
+
+@pytest.mark.parametrize("name", WAITED)
+def test_rounds_and_requests_take_as_long_as_the_shared_link(name):
+    require([waited(name)], error=0.003)
+
+
+@pytest.mark.parametrize("name", WAITED)
+def test_a_link_that_is_a_twentieth_slower_is_seen(name):
+    assert seen([waited(name, AIRTIME / 20)]) > LIMIT
+
+
+@pytest.mark.parametrize("n_owners", [1, 2, 7])
+def test_rounds_of_owners_that_send_at_once_take_all_answers(n_owners):
+    net = network(
+        n_owners, 6, channel=Bottleneck(airtime=AIRTIME), protocol=Rounds(), answers_per_update=None
+    )
+    [trace] = runs(net, 939, 1)
+    assert abs(trace.end_tick - 6 * n_owners * to_ticks(AIRTIME)) <= 6 * n_owners  # of rounding
+
+
 def scores():
     """Return every score of a sound simulator."""
-    return [each for name in CASES for each in sound(name)]
+    return [each for name in CASES for each in sound(name)] + [waited(name) for name in WAITED]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
-from asyncdp_sim.audits.observers import from_rounds, transcribed
+from analysis.privacy.transcripts import from_rounds, transcribed
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.learning.algorithms.obfuscation import draw_additive, draw_weights
 from asyncdp_sim.scenario import Scenario

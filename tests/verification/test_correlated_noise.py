@@ -298,7 +298,7 @@ def test_an_audit_refutes_planted_faults(planted, monkeypatch):
 
 @pytest.mark.long
 def test_an_audit_refutes_participation_that_is_not_bounded(monkeypatch):
-    monkeypatch.setattr("asyncdp_sim.privacy.ledger._require_within", lambda *_: None)
+    monkeypatch.setattr("asyncdp_sim.privacy.guarantee._require_within", lambda *_: None)
     free = property(lambda self: (self.run.updates,) * self.owners.count)
     monkeypatch.setattr(Scenario, "_sent_at_most", free)
     of = scenario(privacy={"correlation": {"bands": 2}, "participation": {"most": 1, "apart": 2}})

@@ -5,7 +5,7 @@ import pytest
 from asyncdp_sim.audits import audit, first_audit
 from asyncdp_sim.audits.claims import Opened
 from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
-from asyncdp_sim.privacy.observers.aggregate import AggregateObserver
+from asyncdp_sim.privacy.observers.kind import AggregateObserver
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import load
 from tests.verification.test_audit_faults import SCENE, SUMMED, one_row

@@ -18,7 +18,7 @@ from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.graphs import Edges
 from asyncdp_sim.network.laws import Constant, Exponential, Gamma, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Push, Request, Rounds
-from asyncdp_sim.theory.predict.occupation import occupation
+from asyncdp_sim.theory.predict.all import occupation
 from asyncdp_sim.trace.vocabulary import State
 
 from .networks import network, runs

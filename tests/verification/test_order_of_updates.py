@@ -7,6 +7,7 @@ import pytest
 
 from analysis.exact.given_order import ordered
 from analysis.exact.per_update import moments
+from analysis.exact.silence import mean_gap, silent_by
 from analysis.exact.with_budgets import capped_moments
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
@@ -17,7 +18,7 @@ from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.theory.predict.update_order import mean_gap, releases
+from asyncdp_sim.theory.predict.update_order import releases
 from asyncdp_sim.trace import ExchangeOutcome
 from asyncdp_sim.trace.vocabulary import RELEASED
 
@@ -114,7 +115,7 @@ def test_answers_that_are_lost_are_released(resend):
         np.add.at(counts, (part[last], owner[last]), -1)
         caps, endless = np.array([10, 5, 4]), np.full(3, 10**9)
         silent = [
-            law.silent_by(np.where(np.arange(3) == i, caps, endless), UPDATES) for i in range(3)
+            silent_by(law, np.where(np.arange(3) == i, caps, endless), UPDATES) for i in range(3)
         ]
         found = [score(f"owner {i}", counts[:, i] >= caps[i], silent[i]) for i in range(3)]
         require(found, error=0.03)

@@ -12,13 +12,13 @@ import pytest
 
 from analysis.exact.assumptions import ENDS_EARLY
 from analysis.exact.learning import broken, exact
+from analysis.exact.silence import BUDGETS_END
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy.mechanisms import NoMechanism
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import RunResult
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.update_order import BUDGETS_END
 from tests import scenes
 from tests.one_in import one_in
 from tests.verification.test_reasons import PUSH, QUEUE, RETRY

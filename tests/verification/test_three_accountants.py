@@ -27,7 +27,7 @@ from .shared import shared
 from .zscores import LIMIT
 
 pytestmark = pytest.mark.oracle(
-    "forecast final ψ, and forecast of the owners that gain, under three accountants"
+    "forecast final ψ, and owners whose own model fits worse, under three accountants"
 )
 
 ACCOUNTANTS = {

@@ -436,6 +436,8 @@ class TableData(TableRecipe):
                     len(target), dtype=np.bool_
                 )  # unread targets have notes of their own
                 beside.add(self.target, target, gaps)
+            if first_public < len(frame):
+                target[beside.without_sums(frame, places, form.decimal)] = np.nan
         matrix, made, notes = encoded(frame, self._feature_columns(frame), *options, beside)
         if len(made) == 0:
             rule = "at least one must be a feature"

@@ -145,6 +145,14 @@ def _mapped(column: "pd.Series", code: Callable[[str], float], simple: str = _PL
     return np.asarray(table[codes])
 
 
+SUMS = re.compile(
+    r"(?:grand |sub-?)?totals?|sum|summe|insgesamt|gesamt|ensemble|suma|totaal|average|mean|"
+    r"mittelwert|moyenne|итого|всего|合計|합계",
+    re.IGNORECASE,
+)
+"""Words for a row of sums or means."""
+
+
 def written(value: object) -> str:
     """Return a text as it stands, and a number as :func:`map_text` spells it."""
     return value if isinstance(value, str) else _text(value)

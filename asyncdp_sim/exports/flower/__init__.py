@@ -104,15 +104,8 @@ def _write_public_rows(scenario: Scenario, path: Path) -> None:
         data.path, data.public_path, data.public_records, data.form, spare=(data.split_column,),
         missing=(), seed=data.public_seed,
     )  # fmt: skip
-    rows = frame[names].tail(data.public_records)
-    head, *lines = (
-        part.to_csv(index=False, header=first, sep=data.form.separator, lineterminator="\n")
-        for first, part in [
-            (True, rows.head(0)),
-            *((False, rows.iloc[[j]]) for j in range(len(rows))),
-        ]
-    )
-    path.write_text(json.dumps(["\n" * data.form.skip + head, *lines]), encoding="utf-8")
+    rows = frame[names].tail(data.public_records).fillna("")
+    path.write_text(json.dumps(rows.to_dict("records")), encoding="utf-8")
 
 
 def plan_of(scenario: Scenario, unit: float) -> dict[str, Any]:

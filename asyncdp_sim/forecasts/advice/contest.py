@@ -7,7 +7,7 @@ figures are therefore from other runs, which had no part in the choice.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -187,25 +187,46 @@ def ends(
 
     ``runs`` are those of the scenario's network, where some are simulated already.
     """
+    options: Any = {"dataset": dataset, "workers": workers, "run_map": run_map, "runs": runs}
+    return ends_together([scenario], numbers, **options)[0]
+
+
+def ends_together(
+    scenarios: Sequence[Scenario],
+    numbers: Sequence[int],
+    *,
+    dataset: Dataset,
+    workers: int = 1,
+    run_map: Map | None = None,
+    runs: QuickRuns | None = None,
+) -> list[Array]:
+    """Return :func:`ends` of scenarios whose networks differ in T alone, the first the longest.
+
+    A shorter run is the beginning of the longest one, so that all learn over the networks of that.
+    """
     if len(numbers) == 0:
-        return np.zeros(0)
-    runs = QuickRuns.from_scenario(scenario) if runs is None else runs
-    task = prepare(scenario, dataset).task
-    _, [learned] = runs.learned([task], numbers, workers=workers, run_map=run_map)
-    return final_psi(learned.curve)
+        return [np.zeros(0) for _ in scenarios]
+    runs = QuickRuns.from_scenario(scenarios[0]) if runs is None else runs
+    first = prepare(scenarios[0], dataset)
+    tasks = [first.task, *(prepare(each, dataset, first).task for each in scenarios[1:])]
+    lengths = [each.run.updates for each in scenarios]
+    at_ends = [replace(task, record_every=T) for task, T in zip(tasks, lengths, strict=True)]
+    _, learned = runs.learned(at_ends, numbers, whole=True, workers=workers, run_map=run_map)
+    curves = [each.curve for each in learned]
+    return [final_psi(curve[curve["k"] <= T]) for curve, T in zip(curves, lengths, strict=True)]
 
 
-def gained(gain: tuple[float, float], other: str, this: str) -> str:
+def ratio_of_psi(known: tuple[float, float], other: str, this: str) -> str:
     """Return in words how many times as large another choice's ψ is.
 
     Parameters
     ----------
-    gain : tuple of float
+    known : tuple of float
         The ratio of simulated means in the same runs, and the half width of its 95 % interval.
     other, this : str
         Whose ψ is divided, and by whose.
     """
-    ratio, half = gain
+    ratio, half = known
     if not isfinite(ratio):
         return f"not a number: ψ {other} is not finite"
     text = f"{plus_minus(ratio, half)} times (ψ {other} over ψ {this}, in the same runs)"

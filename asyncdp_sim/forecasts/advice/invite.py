@@ -14,7 +14,7 @@ from asyncdp_sim.core.words import number, some_of
 from asyncdp_sim.data import Dataset
 from asyncdp_sim.forecasts import Forecast, forecast
 from asyncdp_sim.forecasts.advice import contest
-from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, gained
+from asyncdp_sim.forecasts.advice.contest import Advice, Play, Played, ratio_of_psi
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.runs.replicates import processes
@@ -123,10 +123,10 @@ class Invited(Advice):
             The scenario and its settings, as typed.
         """
         best = self.best.simulated
-        everybody = gained(self.everybody.simulated.over(best), "of everybody", "of the best")
+        everybody = ratio_of_psi(self.everybody.simulated.over(best), "of everybody", "of the best")
         if self.best.coalition.members == self.everybody.coalition.members:
             everybody = "none by leaving anybody out: everybody is the best coalition found"
-        given = gained(self.given.simulated.over(best), "as given", "of the best")
+        given = ratio_of_psi(self.given.simulated.over(best), "as given", "of the best")
         if self.best is self.given:
             given = "none by another ρ or T: no better choice was found"
         others = f"chose the best of {self.choices} coalitions, ρ and T"
@@ -138,8 +138,8 @@ class Invited(Advice):
             f"gains     {self.verdict}",
             f"everybody {self.everybody}",
             f"given     {self.given}",
-            f"gain      {everybody}",
-            f"gain      {given}",
+            f"better    {everybody}",
+            f"better    {given}",
             *contest.following([(trial, trial.simulated) for trial in self.others], best),
             f"runs      {contest.compared(best, others)}",
             *self.source(f"{file} --invite"),

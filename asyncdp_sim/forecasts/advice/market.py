@@ -147,7 +147,7 @@ class PurchaseResult(Advice):
             f"target {it.target:g}: {self.verdict}",
             f"equal     ε = {number(self.equal)} for every owner, same money: {self.with_equal}",
             f"given     budgets, for {self.given_total:.5g} in all: {self.given}",
-            f"gain      {contest.gained(ratio, 'with equal budgets', 'with those bought')}",
+            f"better    {contest.ratio_of_psi(ratio, 'with equal budgets', 'with those bought')}",
             f"margin    {number(it.price_of_target)} for each unit of ψ less",
             f"runs      {contest.compared(self.simulated, 'measured the cost of noise')}",
             *self.source(f"{file} {asked}"),

@@ -1,6 +1,6 @@
 """The best step, length and cap on answers of a run: each is changed until no change pays."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -21,11 +21,12 @@ from asyncdp_sim.forecasts.advice.contest import (
     Played,
     advice_on,
     afresh,
-    ends,
-    gained,
+    ends_together,
     longest,
+    ratio_of_psi,
 )
 from asyncdp_sim.forecasts.population import QuickRuns, affordable, population
+from asyncdp_sim.learning.objectives.records import ABREAST
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
 
@@ -63,6 +64,11 @@ class StepLengthCap:
     def __str__(self) -> str:
         """Return the choice."""
         return f"step = {number(self.step)}, T = {self.updates}, K = {self.answers}"
+
+    def over_its_network(self, others: Iterable["StepLengthCap"]) -> list["StepLengthCap"]:
+        """Return this choice, and those of others that end no later over the same network."""
+        fits = (o for o in others if o.answers == self.answers and o.updates <= self.updates)
+        return list(dict.fromkeys([self, *fits]))
 
     def into(self, scenario: Scenario) -> Scenario:
         """Return the scenario with this choice."""
@@ -154,7 +160,7 @@ class Design(Advice):
     at_limit: bool
 
     @property
-    def gain(self) -> tuple[float, float]:
+    def ratio(self) -> tuple[float, float]:
         """How many times as large the scenario's own mean ψ is, and the half width of that."""
         return self.given.simulated.over(self.best.simulated)
 
@@ -169,13 +175,13 @@ class Design(Advice):
         if self.best is self.given:
             lines = [
                 f"best      as given, {self.best}",
-                "gain      none: no better choice was found",
+                "better    none: no better choice was found",
             ]
         else:
             lines = [
                 f"best      {self.best}",
                 f"given     {self.given}",
-                f"gain      {gained(self.gain, 'as given', 'of the best')}",
+                f"better    {ratio_of_psi(self.ratio, 'as given', 'of the best')}",
             ]
         runs = len(self.best.simulated.final)
         limit = "limit     T is the longest that is tried: a longer run may be better"
@@ -264,15 +270,25 @@ def tune(
         networks = Networks()
         known: dict[StepLengthCap, Array] = {}
 
-        def play(setting: StepLengthCap, numbers: Sequence[int]) -> Array:
+        def play(settings: Sequence[StepLengthCap], numbers: Sequence[int]) -> list[Array]:
             options: Any = {"dataset": data.dataset, "workers": workers, "run_map": mapped}
-            chosen = setting.into(own)
-            return ends(chosen, numbers, **options, runs=networks.of(setting, chosen))
+            chosen = [setting.into(own) for setting in settings]
+            return ends_together(
+                chosen, numbers, **options, runs=networks.of(settings[0], chosen[0])
+            )
 
-        def cost(setting: StepLengthCap, runs: int) -> float:
-            psi = known.get(setting, np.zeros(0))
-            more = play(setting, range(CHOOSING + len(psi), CHOOSING + runs))
-            known[setting] = np.concatenate([psi, more])
+        def alone(setting: StepLengthCap, numbers: Sequence[int]) -> Array:
+            return play([setting], numbers)[0]
+
+        def cost(setting: StepLengthCap, runs: int, soon: Iterable[StepLengthCap]) -> float:
+            done = len(known.get(setting, ()))
+            if done < runs:
+                most = max(1, ABREAST * own.owners.count // (runs - done))
+                alike = (other for other in soon if len(known.get(other, ())) == done)
+                settings = setting.over_its_network(alike)[:most]
+                played = play(settings, range(CHOOSING + done, CHOOSING + runs))
+                for each, psi in zip(settings, played, strict=True):
+                    known[each] = np.concatenate([known.get(each, np.zeros(0)), psi])
             return float(known[setting][:runs].mean())
 
         def runs_of(updates: int, most: int) -> int:
@@ -281,7 +297,7 @@ def tune(
         best, tried = _least(cost, own_choice, choices, runs_of)
         shown = [best] if best == own_choice else [best, own_choice]
         runs = runs_of(sum(choice.updates for choice in shown), replicates)
-        played = afresh([partial(play, choice) for choice in shown], runs, progress)
+        played = afresh([partial(alone, choice) for choice in shown], runs, progress)
     results = [SimulatedChoice(*choice) for choice in zip(shown, played, strict=True)]
     return Design(
         given=results[-1],
@@ -293,31 +309,41 @@ def tune(
 
 
 def _least(
-    cost: Callable[[StepLengthCap, int], float],
+    cost: Callable[[StepLengthCap, int, Iterable[StepLengthCap]], float],
     given: StepLengthCap,
     choices: Choices,
     runs_of: Callable[[int, int], int],
 ) -> tuple[StepLengthCap, int]:
-    """Return the best choice that is found from the given one on, and how many were compared."""
+    """Return the best choice that is found from the given one on, and how many were compared.
+
+    ``cost`` receives a choice, its number of runs, and choices whose cost may be asked for next.
+    """
     start = choices.allowed(given.step, given.updates, given.answers)
     runs = runs_of(AT_ONCE * start.updates, CHANGES[0][1])
-    best, seen = _first(lambda setting: cost(setting, runs), start)
+    best, seen = _first(lambda setting: cost(setting, runs, _bolder(setting)), start)
     for factors, most in CHANGES:
         runs = runs_of(AT_ONCE * best.updates, most)
-        tried, least, pays = {best}, cost(best, runs), True
+        tried, least, pays = {best}, cost(best, runs, ()), True
+        changes = [*product([*factors, *(1 / factor for factor in factors)], range(4))]
         while pays:
             pays = False
-            for by, which in product([*factors, *(1 / factor for factor in factors)], range(4)):
+            for by, which in changes:
                 while (other := choices.changed(best, by)[which]) not in tried:
                     tried.add(other)
-                    psi = cost(other, runs)
+                    soon = (choices.changed(best, factor)[at] for factor, at in changes)
+                    psi = cost(other, runs, (each for each in soon if each not in tried))
                     if not _pays(psi, least):
                         break
                     best, least, pays = other, psi, True
         seen |= tried
     seen.add(given)
-    as_good = not _pays(least, cost(given, runs))
+    as_good = not _pays(least, cost(given, runs, ()))
     return (given if as_good else best), len(seen)
+
+
+def _bolder(setting: StepLengthCap) -> list[StepLengthCap]:
+    """Return the next choices with larger steps, which nearly all searches come to."""
+    return [replace(setting, step=MOST**power * setting.step) for power in (1, 2, 3)]
 
 
 def _first(

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from asyncdp_sim.core.arrays import Array, Ints
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
 from asyncdp_sim.learning.algorithms.gathered import (
@@ -18,14 +18,13 @@ from asyncdp_sim.learning.algorithms.gossip import (
     GossipGraph,
     GossipSteps,
 )
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.noisy_statistics import (
     NoisyStatistics,
     NoisyStatisticsSteps,
     Statistics,
 )
 from asyncdp_sim.learning.algorithms.polar import Polar, PolarSteps
-from asyncdp_sim.learning.algorithms.schedules import OneOnOne, Schedule, StepsInRounds
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,
@@ -51,38 +50,3 @@ AnyAlgorithm = Annotated[
     FAMILY,
 ]
 """Every algorithm; a new one joins by its line here."""
-
-__all__ = [
-    "Algorithm",
-    "AlgorithmSpec",
-    "AnswerBatch",
-    "AnyAlgorithm",
-    "Array",
-    "Asks",
-    "AsyncGossip",
-    "Averaging",
-    "AveragingSteps",
-    "CellRows",
-    "Collab1",
-    "Collab1Steps",
-    "Collab2",
-    "FedAsync",
-    "FedBuff",
-    "FedBuffSteps",
-    "GossipGraph",
-    "GossipSteps",
-    "Gradients",
-    "Ints",
-    "LocalSteps",
-    "NoisyStatistics",
-    "NoisyStatisticsSteps",
-    "OneOnOne",
-    "ParameterServer",
-    "Polar",
-    "PolarSteps",
-    "Schedule",
-    "Setting",
-    "Statistics",
-    "StepsInRounds",
-    "Wrapped",
-]

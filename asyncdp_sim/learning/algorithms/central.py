@@ -14,8 +14,7 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, LocalCount
-from asyncdp_sim.learning.algorithms.schedules import Evening, Initial
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, Evening, Initial, LocalCount
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

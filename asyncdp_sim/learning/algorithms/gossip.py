@@ -19,8 +19,13 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, GossipKind
-from asyncdp_sim.learning.algorithms.schedules import Initial, OneOnOne, Selection
+from asyncdp_sim.learning.algorithms.kind import (
+    AlgorithmSpec,
+    GossipKind,
+    Initial,
+    OneOnOne,
+    Selection,
+)
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

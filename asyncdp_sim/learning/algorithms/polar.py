@@ -25,7 +25,7 @@ from asyncdp_sim.core.specification import Count, NonNegative, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.algorithms.central import start
-from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec
+from asyncdp_sim.learning.algorithms.kind import AlgorithmSpec, Initial
 from asyncdp_sim.learning.algorithms.obfuscation import (
     RESOLUTION,
     WIDEST,
@@ -36,7 +36,6 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
     gridded,
     secure_consensus,
 )
-from asyncdp_sim.learning.algorithms.schedules import Initial
 from asyncdp_sim.learning.algorithms.steps import (
     Algorithm,
     AnswerBatch,

@@ -36,31 +36,3 @@ from asyncdp_sim.learning.objectives.softmax import (
 
 Model = Annotated[Ridge | Logistic | SVM | Softmax | MLP, FAMILY]
 """Every model; a new one joins by its line here."""
-
-__all__ = [
-    "MLP",
-    "SVM",
-    "Constants",
-    "Hinge",
-    "LinearKind",
-    "LinearObjective",
-    "LinearRecords",
-    "Logistic",
-    "LogisticLoss",
-    "Loss",
-    "Model",
-    "Norm",
-    "Objective",
-    "Perceptron",
-    "PerceptronObjective",
-    "PerceptronRecords",
-    "Quadratic",
-    "Records",
-    "Ridge",
-    "Softmax",
-    "SoftmaxLoss",
-    "SoftmaxObjective",
-    "SoftmaxRecords",
-    "Squared",
-    "constants",
-]

@@ -272,13 +272,13 @@ class LinearRecords(MeasuredRows):
     def joined(cls, several: Sequence[Any]) -> "LinearRecords | None":
         """Return several records as those of further owners; None if they have other settings."""
         kinds = [
-            (each.clip, each.norm, each.loss) if type(each) is cls else None for each in several
+            (part.clip, part.norm, part.loss) if type(part) is cls else None for part in several
         ]
         if None in kinds or any(kind != kinds[0] for kind in kinds):
             return None
         first: LinearRecords = several[0]
-        features = [x for each in several for x in each.features]
-        targets = [y for each in several for y in each.targets]
+        features = [x for records in several for x in records.features]
+        targets = [y for records in several for y in records.targets]
         return replace(first, features=features, targets=targets)
 
     @cached_property
@@ -339,8 +339,8 @@ class LinearRecords(MeasuredRows):
         """
         order = np.argsort(owners, kind="stable")
         asking, asked = owners[order], points[order]
-        others = np.flatnonzero(asking[1:] != asking[:-1]) + 1
-        edges = [0, *others.tolist(), len(asking)] if len(asking) > 0 else []
+        changes = np.flatnonzero(asking[1:] != asking[:-1]) + 1
+        edges = [0, *changes.tolist(), len(asking)] if len(asking) > 0 else []
         longest = ABREAST * self._longest_block
         buffer = np.empty(max(longest, min(_SLOPES, -(-len(asking) // ABREAST) * longest)))
         sums = np.empty(points.shape)

@@ -8,14 +8,3 @@ from asyncdp_sim.network.availability.kind import Always, Bernoulli, Churn, Diur
 
 Availability = Annotated[Always | Bernoulli | OnOff | Diurnal | Churn | Outages | Intervals, FAMILY]
 """Every kind of availability; a new one joins by its line here."""
-
-__all__ = [
-    "Always",
-    "Availability",
-    "Bernoulli",
-    "Churn",
-    "Diurnal",
-    "Intervals",
-    "OnOff",
-    "Outages",
-]

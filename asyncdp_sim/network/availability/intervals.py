@@ -184,8 +184,8 @@ class Reading:
             else:
                 self._refuse(column, place, allowed)
         if len(zoned) > 1:
-            allowed = "allowed is a time zone on all of them, or on none"
-            self._refuse(column, zoned[False], allowed)
+            rule = "allowed is a time zone on all of them, or on none"
+            self._refuse(column, zoned[False], rule)
         return values
 
     def _refuse(self, column: str, place: int, allowed: str) -> None:

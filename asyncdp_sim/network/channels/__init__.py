@@ -41,9 +41,9 @@ class Parallel(ChannelKind):
             yield Fault("each.kind", repr(self.each.kind), rule)
             return
         for name, field in ChannelKind.model_fields.items():
-            if (given := getattr(self.each, name)) != field.default:
+            if (value := getattr(self.each, name)) != field.default:
                 rule = "not allowed here: set it once, next to channels"
-                yield Fault(f"each.{name}", show(given), rule)
+                yield Fault(f"each.{name}", show(value), rule)
 
     @property
     @override
@@ -99,6 +99,3 @@ def label_of(kind: str) -> str:
     """Return the name in figures of a kind of channel; of one unknown here, the kind itself."""
     kinds = (member for member in members(Channel) if issubclass(member, ChannelKind))
     return {kind_of(member): member.label for member in kinds}.get(kind, kind)
-
-
-__all__ = ["Aloha", "Channel", "Csma", "Ideal", "Parallel", "SlottedAloha", "Tdma", "label_of"]

@@ -5,11 +5,10 @@ from typing import Literal
 
 from typing_extensions import override
 
-from asyncdp_sim.core.kernel import ANSWER_END, Kernel, Waiting
+from asyncdp_sim.core.kernel import ANSWER_END, Kernel, Processor, Waiting
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.network.channels.air import Fate, Medium, Port
 from asyncdp_sim.network.channels.kind import Contended
-from asyncdp_sim.network.processor import Processor
 
 
 class Bottleneck(Contended):

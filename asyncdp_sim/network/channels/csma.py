@@ -287,12 +287,12 @@ class FrozenMedium(DcfMedium):
 
     def __init__(self, spec: Dcf, kernel: Kernel, streams: Scope) -> None:
         super().__init__(spec, kernel, streams)
-        own = others = self._after[Fate.collided]
+        own = other = self._after[Fate.collided]
         if spec.others_after_collision is None:
             own += self._slot
         else:
-            others = to_ticks(spec.others_after_collision)
-        self._gaps = {Fate.clear: (self._after[Fate.clear],) * 2, Fate.collided: (own, others)}
+            other = to_ticks(spec.others_after_collision)
+        self._gaps = {Fate.clear: (self._after[Fate.clear],) * 2, Fate.collided: (own, other)}
         self._counting: list[Contender] = []
         self._resume = self._resume_senders = 0
         self._senders: list[int] = []
@@ -315,16 +315,16 @@ class FrozenMedium(DcfMedium):
     def over(self, owner: int, fate: Fate) -> None:
         now = self.air.kernel.tick
         if fate is not Fate.kept:
-            own, others = self._gaps[fate]
-            self._resume, self._resume_senders = now + others, now + own
+            own, other = self._gaps[fate]
+            self._resume, self._resume_senders = now + other, now + own
             self._senders.append(owner)
         self._sending -= 1
         if self._sending == 0:
             if len(self._senders) > 0:
                 self._last, self._senders = self._senders, []
-                for each in self._counting:
-                    again = each.owner in self._last
-                    each.since = self._resume_senders if again else self._resume
+                for contender in self._counting:
+                    again = contender.owner in self._last
+                    contender.since = self._resume_senders if again else self._resume
             self._set_timer()
 
     def _set_timer(self) -> None:
@@ -332,7 +332,7 @@ class FrozenMedium(DcfMedium):
         self._timer += 1
         if len(self._counting) == 0:
             return
-        due = min(each.since + each.left * self._slot for each in self._counting)
+        due = min(contender.since + contender.left * self._slot for contender in self._counting)
         moment = self.air.kernel.at(due, TRANSMISSION_BEGINS)
         moment.callbacks.append(partial(self._begin, self._timer))
 
@@ -341,12 +341,12 @@ class FrozenMedium(DcfMedium):
         if timer != self._timer:
             return
         now, slot = self.air.kernel.tick, self._slot
-        for each in self._counting:
-            counted = max(0, (now - each.since) // slot)
-            each.left -= counted
-            each.since += counted * slot
-        begun = [each for each in self._counting if each.left == 0 and each.since == now]
-        self._counting = [each for each in self._counting if each.left > 0 or each.since > now]
+        for contender in self._counting:
+            counted = max(0, (now - contender.since) // slot)
+            contender.left -= counted
+            contender.since += counted * slot
+        begun = [c for c in self._counting if c.left == 0 and c.since == now]
+        self._counting = [c for c in self._counting if c.left > 0 or c.since > now]
         self._sending = len(begun)
-        for each in begun:
-            each.begins.fire(now, TRANSMISSION_BEGINS)
+        for contender in begun:
+            contender.begins.fire(now, TRANSMISSION_BEGINS)

@@ -11,5 +11,3 @@ from asyncdp_sim.network.protocols.servers import Servers
 
 Protocol = Annotated[Request | Push | Broadcast | Rounds | Dispatch | Gossip | Servers, FAMILY]
 """Every protocol; a new one joins by its line here."""
-
-__all__ = ["Broadcast", "Dispatch", "Gossip", "Protocol", "Push", "Request", "Rounds", "Servers"]

@@ -170,8 +170,8 @@ class Desk:
         if self._policy is not None and len(free) > 0:
             tasks = tuple(self._under_way), tuple(self._ended)
             numbers = tuple(owner.number for owner in free)
-            known = Known(self._learner.updates, former, *tasks, numbers)
-            return self._owners[chosen(self._policy, known, self._draws) - 1]
+            state = Known(self._learner.updates, former, *tasks, numbers)
+            return self._owners[chosen(self._policy, state, self._draws) - 1]
         if self._to == "drawn":
             upto = list(accumulate(self._chances[owner.number - 1] for owner in free))
             return self._drawn(free, upto)

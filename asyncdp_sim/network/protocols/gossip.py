@@ -209,8 +209,8 @@ class Gossip(ProtocolKind):
         faults = self.graph.faults(n_owners)
         if len(faults) > 0:
             return faults
-        found = self.clock.faults(len(self.graph.edges(n_owners)))
-        return [replace(f, allowed=f.allowed.replace("per owner", "per edge")) for f in found]
+        by_edge = self.clock.faults(len(self.graph.edges(n_owners)))
+        return [replace(f, allowed=f.allowed.replace("per owner", "per edge")) for f in by_edge]
 
     @override
     def stall_period(self, network: Any, count: int) -> int | None:

@@ -197,9 +197,14 @@ class Rounds(ProtocolKind):
         learner.hold()
         while not learner.done and empty < _EMPTY:
             numbers = learner.askable()
-            if len(numbers) == 0:
+            if len(numbers) == 0 or (learner.sums is not None and learner.sums.given_up()):
                 break
             chosen = numbers if draws is None else self.draw(numbers, draws)
+            if learner.sums is not None:
+                chosen = yield from learner.sums.prepare(chosen)
+                if len(chosen) == 0:
+                    empty += 1
+                    continue
             taking_part = [owners[number - 1] for number in chosen.tolist()]
             opened = [(owner, _ask(owner, learner)) for owner in taking_part]
             over = learner.until_idle()

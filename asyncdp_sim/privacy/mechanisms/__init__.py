@@ -31,22 +31,3 @@ Mechanism = Annotated[
     FAMILY_BY_NAME,
 ]
 """Every mechanism, named by its kind alone or by a table; a new one is added here."""
-
-__all__ = [
-    "AnswerNoise",
-    "Correlation",
-    "DiscreteLaplaceNoise",
-    "GaussianNoise",
-    "LaplaceMechanism",
-    "LaplaceNoise",
-    "LearnerNoise",
-    "Mechanism",
-    "MechanismKind",
-    "NoMechanism",
-    "NoNoise",
-    "OwnerBudgets",
-    "RecordSensitivity",
-    "Shape",
-    "grid_steps",
-    "laplace_scale",
-]

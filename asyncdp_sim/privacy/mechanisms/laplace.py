@@ -62,7 +62,6 @@ class LaplaceNoise(AnswerNoise):
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
         residual, scale = answers - gradients, self.scale[owners]
-        exact = alike(residual, 0.0, answers)
         if self.shape == "scalar-as-published":
             possible = alike(residual, residual[:, :1], answers)
             residual = residual[:, :1]
@@ -71,6 +70,9 @@ class LaplaceNoise(AnswerNoise):
         with np.errstate(divide="ignore", invalid="ignore"):
             density = -np.abs(residual).sum(axis=1) / scale - residual.shape[1] * np.log(2 * scale)
         density = np.where(possible, density, -np.inf)
+        if (scale > 0).all():  # else the answers that are exact are looked for
+            return density
+        exact = alike(answers - gradients, 0.0, answers)
         return np.where(scale > 0, density, np.where(exact, 0.0, -np.inf))
 
 

@@ -1,16 +1,18 @@
-"""The family of observers: the attackers that ε is stated for, and their common interface."""
+"""Observers, the attackers that ε is stated for: their common interface, and that of sums."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.specification import Variant, kind_of, trait
+from asyncdp_sim.core.specification import Tally, Variant, kind_of, trait
+from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
@@ -19,6 +21,9 @@ from asyncdp_sim.privacy.mechanisms import (
     OwnerBudgets,
     RecordSensitivity,
 )
+from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
+from asyncdp_sim.theory.formulas.channels import delivered
+from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Trace
 
 
@@ -189,3 +194,186 @@ class TranscriptObserver(ObserverKind):
     @override
     def misfits(self, scenario: Any) -> list[Fault]:
         return []
+
+
+Size = Annotated[int, Field(ge=0, le=10**6)]
+
+
+class AggregateObserver(ObserverKind):
+    """An observer of the sums of masked answers, one per update, with their owners and times.
+
+    Every owner adds a share of the sum's noise such that any n − d − t shares suffice: d owners may
+    drop out, and t others may subtract their noise. A sum of fewer than n − d answers is not
+    opened, but its answers are charged. The noise of a sum is set by the smallest ε_i.
+    """
+
+    by_count = True
+    sees_sums = True
+    hides_owners = True
+
+    kind: Literal["aggregate"] = "aggregate"
+    dropouts: Tally = 0
+    colluders: Tally = 0
+    key_bytes: Size = 64  # fmt: skip
+    share_bytes: Size = 80
+    absent_at: Literal["answer", "opening", "every-step"] = "answer"
+
+    @override
+    def describe(self) -> str:
+        seen = "an observer of each update's sum of answers and its list of owners"
+        if self.colluders == 0:
+            return seen
+        if self.colluders == 1:
+            return f"{seen}, with 1 colluding owner that reveals its answers"
+        return f"{seen}, with {self.colluders} colluding owners that reveal their answers"
+
+    subtracts = trait(lambda self: self.colluders)
+
+    @override
+    def share_of_noise(self, n_owners: int, in_sum: int) -> float:
+        """Return 1/√(n − d − t), relative to the noise of the strictest owner."""
+        return float(self.enough(n_owners) ** -0.5)
+
+    def enough(self, n_owners: int) -> int:
+        """Return n − d − t, the number of shares that hide a sum."""
+        return n_owners - self.dropouts - self.colluders
+
+    @override
+    def misfits(self, scenario: Any) -> list[Fault]:
+        privacy, algorithm = scenario.privacy, scenario.algorithm
+        n_owners, protocol = scenario.owners.count, scenario.protocol
+        apart = protocol.one_each and protocol.clocked and not protocol.one_on_one
+        reasons = [
+            (
+                not algorithm.sums_suffice or not (protocol.makes_updates or apart),
+                "learning in rounds, and fedbuff of constant weights on "
+                "push or broadcast whose owners answer at a tick, one answer at a time, given "
+                f"{algorithm.kind} on {protocol.kind}",
+            ),
+            (
+                privacy.mechanism.composition != "gaussian",
+                f"Gaussian noise, whose shares add up to it, given {privacy.mechanism.kind}",
+            ),
+            *plainly(scenario),
+            (scenario.channel.contended is not None, "answers that share no channel"),
+            (scenario.clock.superposed, "owners that have clocks of their own"),
+            (
+                self.absent_at == "every-step" and not protocol.makes_updates,
+                "rounds, if keys and shares take trips of their own (absent_at = every-step)",
+            ),
+            (
+                self.absent_at != "answer" and scenario.energy is not None,
+                "absent_at = answer, if energy is measured",
+            ),
+        ]
+        faults = self.unmet("what a sum tells", reasons)
+        asked = protocol.asked_at_most or n_owners
+        if asked < n_owners - self.dropouts:
+            hint = f"a sum opens with n − d answers: allowed is {n_owners - self.dropouts} or more"
+            faults.append(Fault("protocol.owners", str(asked), hint))
+        buffer = algorithm.answers_per_update
+        if len(faults) == 0 and buffer is not None and buffer != n_owners - self.dropouts:
+            hint = f"a sum is of the buffer's {buffer} answers: allowed is n − d = {buffer}"
+            value = f"{self.dropouts} of {n_owners} owners"
+            faults.append(Fault("privacy.observer.dropouts", value, hint))
+        if self.enough(n_owners) < 1:
+            value = f"{self.dropouts} of {n_owners} owners, {self.colluders} colluding"
+            hint = "allowed is n − d − t ≥ 1: at least one share of noise must hide a sum"
+            faults.append(Fault("privacy.observer.dropouts", value, hint))
+        return faults
+
+    @override
+    def check_words(self, scenario: Any) -> Iterator[str]:
+        n_owners, network = scenario.owners.count, scenario.network
+        least, enough = n_owners - self.dropouts, self.enough(n_owners)
+        yield (
+            f"sums: opened with the answers of {least} of {n_owners} owners or more; the shares of "
+            f"{enough} of them hide one"
+        )
+        accountant = scenario.accountant
+        cost = accountant.spent(accountant.answers)
+        if (cost < accountant.epsilon * (1 - 1e-3)).any():
+            owner = int(np.argmax(cost / accountant.epsilon))
+            yield (
+                f"the strictest, owner {scenario.owners.participants[owner]} with ε "
+                f"{accountant.epsilon[owner]:g}, sets the noise for all: they spend {extent(cost)}"
+            )
+        yield from self._exposed(accountant, cost)
+        through = self.stays(scenario)
+        if len(through) > 0 and through[-1] < 1:
+            chance = sum_opens(scenario.protocol.asked_at_most or n_owners, least, through[-1])
+            yield (
+                f"absences: an owner stays until a sum is opened with probability "
+                f"{through[-1]:.3g}; of all sums {100 * chance:.3g} % are opened"
+            )
+        asking, opening = network.opening_bytes
+        yield (
+            f"masks: a query takes {network.query_bytes} bytes and an answer "
+            f"{network.answer_bytes}; an update takes a trip more, of {asking} bytes to each owner "
+            f"and {opening} back"
+        )
+
+    def _exposed(self, accountant: Any, cost: Array) -> Iterator[str]:
+        """Yield what a run costs where more is seen than is claimed, of the dearest owner."""
+        enough = self.enough(len(cost))
+        squared = 2 * float(accountant.zcdp(accountant.answers).max())
+        wider = np.array([squared * enough / max(1, enough - 1), squared * enough])
+        collude, single = gaussian_epsilons(wider, accountant.delta)
+        yield (
+            f"beyond the claim: with {self.colluders + 1} colluding, ε {collude:.3g} instead of "
+            f"{cost.max():.3g}; if every answer is late and unmasked singly, {single:.3g}"
+        )
+
+    def stays(self, scenario: Any) -> tuple[float, ...]:
+        """Return the chances that an owner stays through a sum's first, second, … step.
+
+        Without steps where these are no independent draws, alike for all owners.
+        """
+        n_owners, channel, present = scenario.owners.count, scenario.channel, scenario.availability
+        laws = [channel.packet_loss(message) for message in ("_query", "")]
+        drawn = present.always_online or (present.drawn_per_tick and present.keeps_poisson)
+        alike = {*present.online_share(n_owners)}
+        losses = [{*law.shares(n_owners)} for law in laws]
+        late = scenario.protocol.round_deadline is not None or scenario.topology is not None
+        if (
+            late
+            or not (scenario.protocol.makes_updates and drawn)
+            or any(law.bursty for law in laws)
+            or max(map(len, (alike, *losses))) > 1
+        ):
+            return ()
+        (here,), (query,), (answer,) = alike, *losses
+        trip = here * (1 - query) * (1 - answer)
+        sent = here * (1 - query) * delivered(answer, 1 + channel.retransmissions)
+        steps = {"answer": (sent,), "opening": (sent, trip), "every-step": (trip, trip, sent, trip)}
+        return tuple(np.cumprod(steps[self.absent_at]).tolist())
+
+    @override
+    def allowed(self, allowance: OwnerBudgets, mechanism: MechanismKind) -> OwnerBudgets:
+        return of_the_strictest(allowance, mechanism)
+
+    @override
+    def shares(
+        self,
+        noise: AnswerNoise,
+        influence: RecordSensitivity,
+        parts: int,
+    ) -> AnswerNoise:
+        if influence.xi == 0 or not (noise.scale > 0).all():
+            return noise
+        return shared(noise, influence, self.enough(len(noise.scale)))
+
+    @override
+    def heard(self, noise: AnswerNoise) -> AnswerNoise:
+        shares = self.enough(len(noise.scale))
+        return noise.summed(shares) if isinstance(noise, GaussianShares) else noise
+
+    @override
+    def aggregation(self, n_owners: int) -> Aggregation | None:
+        return Aggregation(
+            least=max(1, n_owners - self.dropouts),
+            number_bytes=NUMBER_BYTES,
+            key_bytes=self.key_bytes,
+            share_bytes=self.share_bytes,
+            absent_at=None if self.absent_at == "answer" else self.absent_at,
+        )

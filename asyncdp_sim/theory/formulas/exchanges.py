@@ -274,3 +274,55 @@ def always_busy_mean_of(shares: Sequence[float], updates: int) -> float:
         (1 - chance) / chance * -expm1(last * log1p(-chance)) for chance in shares if chance < 1
     ]
     return len(shares) - 1 - fsum(ages) / last
+
+
+def sum_opens(n_owners: int, least: int, stays: float) -> float:
+    """Return P(Bin(n, s) ≥ m), the chance that a sum of masked answers is opened.
+
+    Each of n owners independently stays until the end of a sum with chance s: it is present at
+    every step, and no message of its own is lost. The owners of a step are some of those of the
+    step before, so that m at the end are m at every step.
+
+    Parameters
+    ----------
+    n_owners : int
+        n ≥ 1, the owners that are asked at the first step.
+    least : int
+        m, from 1 to n: the answers without which no sum is opened.
+    stays : float
+        s, in [0, 1].
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    number, needed = count("n_owners", n_owners), count("least", least)
+    if needed > number:
+        raise refused("least", least, f"1 to n_owners = {number}")
+    from scipy.special import bdtrc  # only here: a slow import
+
+    return float(bdtrc(needed - 1, number, chance("stays", stays)))
+
+
+def asked_by_step(n_owners: int, least: int, stays: float) -> float:
+    """Return E[A; A ≥ m], A ~ Bin(n, s): the mean number of owners that a step of a sum asks.
+
+    It asks the owners that stayed through all earlier steps, if they suffice to open the sum.
+    With A ≥ m, E[A; A ≥ m] = n s P(Bin(n − 1, s) ≥ m − 1).
+
+    Parameters
+    ----------
+    n_owners, least
+        n and m; see :func:`sum_opens`.
+    stays : float
+        s, the chance that an owner stays through all earlier steps.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    sum_opens(n_owners, least, stays)  # refuses what is outside the domain
+    others = 1.0 if least == 1 else sum_opens(n_owners - 1, least - 1, stays)
+    return n_owners * stays * others

@@ -1,16 +1,20 @@
 """Predictions for a network before it runs: every figure that some formula gives.
 
 ``asyncdp check`` prints it, a run's report shows it beside what was measured, and figures draw it.
+Last, what owners are at in the long run, which the prediction of energy needs.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from math import fsum, isfinite
 from numbers import Real
 from typing import Any, cast
 
+import numpy as np
+
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.availability.kind import Diurnal, Outages
@@ -18,10 +22,11 @@ from asyncdp_sim.network.channels.kind import GilbertElliott, IndependentLosses
 from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean_attempts
 from asyncdp_sim.theory.predict.channels import channel_use
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
-from asyncdp_sim.theory.predict.protocols import facts_of
+from asyncdp_sim.theory.predict.protocols import facts_of, law
 from asyncdp_sim.theory.predict.staleness import staleness
-from asyncdp_sim.theory.predict.update_order import choice
-from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of
+from asyncdp_sim.theory.predict.update_order import choice, shares
+from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, no_formula_if, required
+from asyncdp_sim.trace.vocabulary import State
 
 
 def _day_in_step(available: Diurnal, network: Network) -> str:
@@ -190,3 +195,83 @@ def _traffic(facts: Facts) -> Iterator[Prediction]:
             yield replace(prediction, value=None, reason=facts.buffered, low=None, high=None)
         else:
             yield prediction
+
+
+@dataclass(frozen=True, eq=False)
+class Occupied:
+    """The occupation of owners.
+
+    Attributes
+    ----------
+    times : array (N, 6)
+        Shares of the time in the states of :class:`~asyncdp_sim.trace.vocabulary.State`.
+    requests, answers : array (N,)
+        Messages of each kind per time unit; there are as many queries as answers.
+    updates : float
+        Per time unit.
+    """
+
+    times: Array
+    requests: Array
+    answers: Array
+    updates: float
+
+
+@law
+def occupation(facts: Facts) -> Occupied:
+    """Return what owners are at in the long run."""
+    no_formula_if(_doubt(facts))
+    updates = required(predicted(facts.network, "throughput"))
+    flows = _answers(facts, updates)
+    times = np.zeros((facts.n_owners, len(State)))
+    times[:, [State.sending, State.computing, State.receiving]] = _stages(facts, flows)
+    times[:, State.idle] = 1 - times.sum(axis=1)
+    return Occupied(times, _requests(facts, flows), flows, updates)
+
+
+def _stages(facts: Facts, flows: Array) -> Array:
+    """Return the shares of time that each owner sends, computes and receives, (N, 3)."""
+    sending, receiving = _air(facts, "answer"), _air(facts, "query")
+    own = facts.occupied(sending, receiving)
+    lasts = (sending, np.array(facts.network.mean_times("compute")), receiving)
+    return flows[:, None] * np.stack(lasts, axis=1) if own is None else own
+
+
+def _doubt(facts: Facts) -> str:
+    """Return why stages of an owner's exchanges do not follow each other undisturbed, if not."""
+    network = facts.network
+    if network.availability.comes_and_goes or facts.wires_fail:
+        return "owners come and go, at work or not"
+    if network.aggregation is not None:
+        return "sums are opened by trips of their own"
+    if facts.entangled:
+        return facts.entangled
+    lost = facts.can_time_out if facts.lost_alike else facts.can_lose_messages
+    return lost or facts.shared or facts.slow_requests
+
+
+def _answers(facts: Facts, updates: float) -> Array:
+    """Return the answers of each owner that are used per time unit."""
+    own = facts.answers(updates)
+    return updates * np.array(required(shares(facts.network))) if own is None else np.array(own)
+
+
+def _requests(facts: Facts, flows: Array) -> Array:
+    """Return the requests of each owner per time unit: a tick while it is served is none."""
+    if not facts.network.protocol.sends_requests:
+        return np.zeros(facts.n_owners)
+    rates = np.array(facts.rates)
+    if facts.network.protocol.queues:
+        return rates
+    return np.asarray(rates * (1 - flows * np.array(facts.services)))
+
+
+def _air(facts: Facts, message: str) -> Array:
+    """Return how long each owner sends, or receives, a message, in the mean."""
+    network, rate = facts.network, facts.network.latency.rate_bytes
+    airtime = network.airtime
+    if message == "answer" and airtime is not None:
+        return np.full(facts.n_owners, airtime)
+    if rate is not None:
+        return np.array(network.transfer_times(message))
+    return np.array(network.mean_times(message))

@@ -435,8 +435,8 @@ class BottleneckTheory(ChannelTheory):
             return None
         if load.overlap:
             return load.total * (load.delay or 0.0) + load.offered / (1 - load.offered)
-        others = load.n_owners - 1
-        return others - self._rate(load, others) * self._idle(load) if others > 0 else 0.0
+        rest = load.n_owners - 1
+        return rest - self._rate(load, rest) * self._idle(load) if rest > 0 else 0.0
 
     def _idle(self, load: Load) -> float:
         return 0.0 if load.saturated else 1 / load.rate

@@ -144,13 +144,13 @@ def _require_time(scenario: Any) -> None:
     takes = scenario.run.updates / pace
     if takes > LAST_UNIT:
         longer = 10 ** ceil(log10(takes / LAST_UNIT))
-        given = f"{scenario.run.updates}, which take {number(takes)} time units"
+        wanted = f"{scenario.run.updates}, which take {number(takes)} time units"
         rule = (
             f"allowed is what takes {number(LAST_UNIT)}, as time is counted in steps of "
             f"{1 / TICKS_PER_UNIT:g}: choose a time unit {longer:,} times as long, by which rates "
             "grow and durations fall, or set run.until"
         )
-        raise SpecError([Fault("run.updates", given, rule)])
+        raise SpecError([Fault("run.updates", wanted, rule)])
 
 
 def _most_updates(scenario: Any) -> float | None:

@@ -1,20 +1,18 @@
-"""The law of when the next update comes and whose it is, where there is one."""
+"""The law of when the next update comes and whose it is, and how owners release answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import fsum, sqrt
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.latency import STAGES
-from asyncdp_sim.theory.formulas.channels import mean_attempts
+from asyncdp_sim.theory.formulas.channels import delivered, mean_attempts
 from asyncdp_sim.theory.formulas.exchanges import mean_until_all
 from asyncdp_sim.theory.predict.channels import contention, theory_of
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
-from asyncdp_sim.theory.predict.protocols import facts_of, law
-from asyncdp_sim.theory.predict.releases import Releases
+from asyncdp_sim.theory.predict.protocols import law
 from asyncdp_sim.theory.predict.staleness import never_stale
 from asyncdp_sim.theory.prediction import (
     SPREADS,
@@ -27,12 +25,52 @@ from asyncdp_sim.theory.prediction import (
     required,
 )
 
+
+@dataclass(frozen=True, eq=False)
+class Releases:
+    """Answers that owners release to a learner that serves them one by one, until a budget ends.
+
+    Exchanges have independent owners, i with probability rate_i/Σ rate. Every transmission of
+    owner i is lost with probability l_i on its own; an exchange ends with the first that arrives,
+    which is an update, or after R of them. They are one answer sent again, or an answer each
+    ("fresh"). Exchanges in which no answer is released may come between; they do not matter.
+
+    Attributes
+    ----------
+    rate : array (N,)
+        > 0, in proportion to how often an answer of owner i is ready to be sent.
+    loss : array (N,)
+        l_i in [0, 1), one of them < 1.
+    attempts : int
+        R ≥ 1.
+    fresh : bool
+        Whether every transmission is an answer of its own.
+    """
+
+    rate: Array
+    loss: Array
+    attempts: int = 1
+    fresh: bool = False
+
+    @property
+    def chosen(self) -> Array:
+        """π_i, in proportion to rate_i (1 − l_i^R), shape (N,)."""
+        return self.used / fsum(self.used.tolist())
+
+    @property
+    def per_update(self) -> Array:
+        """Mean answers that each owner releases per update of the learner, shape (N,)."""
+        losses = self.loss.tolist()
+        answers = [mean_attempts(loss, self.attempts) if self.fresh else 1.0 for loss in losses]
+        return np.asarray(self.rate * answers / fsum(self.used.tolist()))
+
+    @property
+    def used(self) -> Array:
+        """rate_i (1 − l_i^R), in proportion to how often an answer of owner i is used, (N,)."""
+        return self.rate * [delivered(loss, self.attempts) for loss in self.loss.tolist()]
+
+
 SURE = 1e-9
-RARE = 1e-3
-"""Probability of an owner's falling silent before T that is taken for none."""
-ENDLESS = 10**9
-"""Answers that no run releases."""
-BUDGETS_END = "budgets may end before T; later updates are of the remaining owners only"
 
 
 @dataclass(frozen=True)
@@ -89,7 +127,7 @@ def selection(facts: Facts) -> tuple[float, ...]:
         result = required(releases(facts.network))
         no_formula_if(_unspent(facts, result))
         return tuple(result.chosen.tolist())
-    _require_independent(facts)
+    require_independent(facts)
     no_formula_if("" if facts.shared else facts.spent())
     return _parts(facts.rates or ())
 
@@ -121,7 +159,7 @@ def releases(facts: Facts) -> Releases:
     if facts.n_owners == 1:
         no_formula_if(facts.can_time_out)
     else:
-        _require_independent(facts)
+        require_independent(facts)
     if channel.retransmissions > 0 and facts.loses("_acknowledgement"):
         raise NoFormulaError(RESENT)
     lost = [channel.packet_loss(message) for message in ("", "_query", "_request")]
@@ -131,61 +169,6 @@ def releases(facts: Facts) -> Releases:
     rates = np.ones(1) if facts.n_owners == 1 else np.array(facts.rates)
     attempts, fresh = 1 + channel.retransmissions, channel.resend == "fresh"
     return Releases(rates * (1 - query) * (1 - request), answer, attempts, fresh)
-
-
-@law
-def mean_gap(facts: Facts) -> float:
-    """Return the mean time units from one update to the next under a lock.
-
-    (1 + Σ λ_i h_i S_i)/Σ λ_i q_i, exact for every update while no budget is spent: λ_i h_i requests
-    of owner i reach a free learner per time unit, each locks it for S_i in the mean, and λ_i q_i
-    end in an update. With query, computing and answer times q, c, a, lost queries l_q, and A_i
-    transmissions per answer that is begun, S_i = q + (1 − l_q)(c + A_i a), or with c for each of
-    them where they are computed anew. Assumes what :func:`releases` does.
-    """
-    network, channel = facts.network, facts.network.channel
-    result = required(releases(network))
-    _require_independent(facts)
-    if channel.contended is not None and channel.retransmissions > 0:
-        raise NoFormulaError("answers may wait before they are sent again")
-    query, request = (
-        np.array(channel.packet_loss(message).shares(facts.n_owners))
-        for message in ("_query", "_request")
-    )
-    asked, compute, answer = (np.array(network.mean_times(stage)) for stage in STAGES)
-    sent = np.array([mean_attempts(loss, result.attempts) for loss in result.loss.tolist()])
-    work = (sent if result.fresh else 1.0) * compute + sent * (answer + (network.airtime or 0.0))
-    reached = np.array(facts.rates) * (1 - request)
-    locked = reached * (asked + (1 - query) * work)
-    used = reached * (1 - query) * (1 - result.loss**result.attempts)
-    return (1 + fsum(locked.tolist())) / fsum(used.tolist())
-
-
-def answering(network: Network) -> Releases | Unknown:
-    """Return how owners release answers until update T, none of them silent before, or why not."""
-    return _answering(facts_of(network))
-
-
-@lru_cache(maxsize=1)  # as predictions are kept
-def _answering(facts: Facts) -> Releases | Unknown:
-    network: Network = facts.network
-    law = releases(endless(network))
-    if isinstance(law, Unknown):
-        return law
-    if law.silent_by(np.array(network.answers_allowed), network.updates) >= RARE:
-        return Unknown(BUDGETS_END)
-    return law
-
-
-def endless(network: Network) -> Network:
-    """Return a network whose budgets never end."""
-    return network.model_copy(update={"answers_allowed": (ENDLESS,) * network.n_owners})
-
-
-def surely_until(network: Network, updates: int) -> bool:
-    """Return whether a run surely has so many updates before ``until``; False if unknown."""
-    result = gap_law(network)
-    return not isinstance(result, Unknown) and result.n_gaps >= updates
 
 
 def _unspent(facts: Facts, found: Releases) -> str:
@@ -272,7 +255,7 @@ def _surely(network: Network, rate: float) -> int:
     return max(0, min(network.updates, int(expected - SPREADS * sqrt(expected))))
 
 
-def _require_independent(facts: Facts) -> None:
+def require_independent(facts: Facts) -> None:
     """Raise unless owners of consecutive updates are independent with one law."""
     no_formula_if(facts.not_poisson or facts.dependent)
     channel = facts.network.channel

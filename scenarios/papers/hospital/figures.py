@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from analysis.papers import alone_against_size
+from analysis.studies.psi import HOSPITAL, markers
 from asyncdp_sim.figures import convergence, traces
-from asyncdp_sim.figures.kit.picture import Picture
-from asyncdp_sim.figures.psi_lines import HOSPITAL, markers
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load

@@ -5,9 +5,9 @@ from math import hypot, sqrt
 import numpy as np
 
 from analysis.papers import alone_against_size
+from analysis.studies.psi import hospital_law
 from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.psi_lines import hospital_law
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 

@@ -11,8 +11,8 @@ from scipy.stats import ttest_ind, ttest_rel
 from asyncdp_sim.comparisons import Comparison, compare, contrast
 from asyncdp_sim.comparisons.comparison import pairs, together
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures import style
 from asyncdp_sim.figures.convergence import draw_comparison, named
-from asyncdp_sim.figures.kit import style
 from asyncdp_sim.measures import Ratio
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write

@@ -77,9 +77,9 @@ def app_runs(scenario: Scenario, folder: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in names:
         ledger.create(str(folder / f"{name}.ledger"), name)
     owners = [
-        client.OwnerClient(plan, {"owner": name, "table": str(folder / f"{name}.csv"),
-                            "ledger": str(folder / f"{name}.ledger")})
-        for name in names
+        client.OwnerClient(plan, each, {"table": str(folder / f"{each['name']}.csv"),
+                                  "ledger": str(folder / f"{each['name']}.ledger")})
+        for each in plan["owners"]
     ]  # fmt: skip
     answers, seconds, models = [], [], []
     for number in range(RUNS):

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,18 @@ Node = Callable[[np.ndarray | None], Reply | None]
 """From a point, or None, to the reply; None if none ever comes, empty if Flower says so."""
 
 
+@dataclass
+class _Message:
+    """A query under way: its reply is due at a time, and it is cancelled at an end."""
+
+    node: int
+    point: list[float] | None
+    due: float
+    end: float
+
+
 class World:
-    """Nodes that answer after an exchange's time.
+    """Nodes that answer after an exchange's time; a message without an answer ends as Flower's do.
 
     Attributes
     ----------
@@ -29,34 +40,52 @@ class World:
         self.at: list[tuple[float, Callable[[], object]]] = []
         self.clock, self.limit, self.messages = 0.0, 1e5, 0
         self.sent: list[tuple[float, int, bool]] = []
-        self._open: dict[str, tuple[float, int, list[float] | None]] = {}
+        self._open: dict[str, _Message] = {}
 
     def nodes(self) -> set[int]:
         return set(self.parties)
 
-    def send(self, node: int, point: list[float] | None, _: float) -> str:
+    def send(self, node: int, point: list[float] | None, timeout: float) -> str:
+        assert node not in (each.node for each in self._open.values()), "a second query of a node"
         self.messages += 1
         self.sent.append((self.clock, node, point is not None))
-        self._open[str(self.messages)] = (self.clock + self.exchange(), node, point)
+        due, end = self.clock + self.exchange(), self.clock + timeout
+        self._open[str(self.messages)] = _Message(node, point, due, end)
         return str(self.messages)
 
     def receive(self, ids: list[str], until: float) -> Iterable[tuple[str, Reply]]:
-        times = [self._open[each][0] for each in ids if each in self._open]
+        times = [min(self._open[each].due, self._open[each].end) for each in ids]
         times += [time for time, _ in self.at]
         self.clock = max(self.clock, min([until, *times], default=math.inf))
         assert self.clock < self.limit, "the run does not end"
         for time, happens in [each for each in self.at if each[0] <= self.clock]:
             self.at.remove((time, happens))
             happens()
-        for message in ids:
-            due, node, point = self._open.get(message, (math.inf, 0, None))
-            if due > self.clock:
-                continue
-            del self._open[message]
-            party = self.parties.get(node, lambda _: None)  # gone meanwhile
-            reply = party(None if point is None else np.array(point))
+        for identity in ids:
+            message, reply = self._open[identity], None
+            if message.node not in self.parties:
+                reply = {}
+            elif message.due <= self.clock:
+                reply = self._answer(message)
+            if message.end <= self.clock and reply is None:
+                reply = {}
+                if message.due < math.inf:  # under way: its answer is charged, and nobody takes it
+                    self.at.append((message.due, lambda late=message: self._answer(late)))
             if reply is not None:
-                yield message, reply
+                del self._open[identity]
+                yield identity, reply
+
+    def _answer(self, message: "_Message") -> Reply | None:
+        message.due = math.inf
+        if message.node not in self.parties:
+            return None
+        return self.parties[message.node](
+            None if message.point is None else np.array(message.point)
+        )
+
+    def end_run(self) -> None:
+        """Cancel what is under way, as Flower does when a run ends."""
+        self._open.clear()
 
     def now(self) -> float:
         return self.clock

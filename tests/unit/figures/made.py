@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep

@@ -12,12 +12,12 @@ from analysis.studies import studies
 from asyncdp_sim.figures import changes, draw_all
 from asyncdp_sim.figures.changes import ALL as CHANGES
 from asyncdp_sim.figures.draw import IN_CLONE, of_entry
-from asyncdp_sim.figures.kit.drawer import Declaration
-from asyncdp_sim.figures.kit.picture import Picture
+from asyncdp_sim.figures.drawer import Declaration
+from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.scenario.catalogue import catalogue
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps import sweep

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from analysis.papers.boxes import by_iteration
 from asyncdp_sim.figures import changes
+from asyncdp_sim.figures import picture as pictures
 from asyncdp_sim.figures.convergence import (
     CurveLine,
     by_update,
@@ -22,8 +23,7 @@ from asyncdp_sim.figures.convergence import (
     medians,
     quartile_marks,
 )
-from asyncdp_sim.figures.kit import picture as pictures
-from asyncdp_sim.figures.kit.drawer import (
+from asyncdp_sim.figures.drawer import (
     LONGEST_AT_END,
     Declaration,
     Layer,
@@ -34,13 +34,14 @@ from asyncdp_sim.figures.kit.drawer import (
     measured,
     reaches_zero,
 )
-from asyncdp_sim.figures.kit.layout import broken, laid_out
-from asyncdp_sim.figures.kit.picture import as_csv, save
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.picture import as_csv, save
+from asyncdp_sim.figures.style import (
     AT_END,
     MOST,
+    broken,
     colours,
     contrast,
+    laid_out,
     leaves_frame,
     legible,
     log_axis,

@@ -17,10 +17,11 @@ def test_a_forecast_is_drawn_with_its_numbers_and_its_label(tmp_path):
     found = forecast(scenario(), target=0.05)
     (tmp_path / "f.json").write_text(words.as_json(found), encoding="utf-8")
     drawn = draw_forecast(tmp_path / "f.json")
-    assert [path.name for path in drawn] == ["forecast-over-time.png", "forecast-owners.png"]
+    names = ["forecast-over-time", "forecast-owners", "forecast-by-epsilon"]
+    assert [path.stem for path in drawn] == names
     exact = {"expected_psi": float, "gain": float}  # pandas 3.0 reads others off by a digit
     curve = pd.read_csv(tmp_path / "f" / "forecast-over-time.csv", converters=exact)
-    assert curve["expected_psi"].iloc[-1] == found.psi
+    assert curve["expected_psi"].iloc[-1] == found.curve[-1] == pytest.approx(found.psi)
     assert curve["time"].iloc[-1] == pytest.approx(found.time)
     owners = pd.read_csv(tmp_path / "f" / "forecast-owners.csv", converters=exact)
     gains = sorted((owner.gain.gain.value for owner in found.gains.owners), reverse=True)
@@ -40,9 +41,9 @@ def test_owners_have_colour_and_shape_by_verdict():
     verdicts = ["gains", "does worse", "undecided"][: len(raw["owners"])]
     for owner, verdict in zip(raw["owners"], verdicts, strict=True):
         owner["verdict"] = verdict
-    [_, picture] = pictures(raw)
+    [_, picture, _] = pictures(raw)
     assert sorted(picture.table["verdict"].tolist()) == sorted(verdicts)
-    assert "Of 3 owners 1 gain, 1 do worse, 0 have no material difference, 1 are" in picture.caption
+    assert "1 of 3 owners gain by joining, 1 do worse, 1 are undecided" in picture.said.title
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "no JSON"])

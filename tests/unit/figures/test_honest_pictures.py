@@ -121,7 +121,7 @@ def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     assert len(notes) == 2
 
 
-# ψ of owners alone against their sizes: who gains, under which name, and at which line.
+# ψ of owners alone against their sizes: which are above which line, and under which name.
 
 SCENE = dict(
     id="alone",
@@ -156,19 +156,19 @@ def test_it_draws_what_the_tables_hold(sizes):
     assert picture.table["psi_final_mean"].tolist() == np.repeat(means, 4).tolist()
 
 
-def test_those_above_a_line_gain_and_are_named(sizes):
+def test_those_above_a_line_are_named(sizes):
     names = ("ash", "oak", "fir", "elm")
     picture = by_size(sizes, names)
     table = picture.table
-    assert np.array_equal(table["gains"] == 1, table["psi_alone"] > table["psi_final_mean"])
+    assert np.array_equal(table["fits_worse"] == 1, table["psi_alone"] > table["psi_final_mean"])
     counts = [line.result.summary["profits_psi"] for line in sizes]
-    assert table["gains"].reshape(2, 4).sum(axis=1).tolist() == counts
+    assert table["fits_worse"].reshape(2, 4).sum(axis=1).tolist() == counts
     assert counts[0] == 0
     assert 0 < counts[1] < 4
-    gaining = table["name"][4:][table["gains"][4:] == 1]
-    assert f"ε = 2,000 {counts[1]} ({', '.join(gaining)})" in picture.caption
+    above = table["name"][4:][table["fits_worse"][4:] == 1]
+    assert f"ε = 2,000 {counts[1]} ({', '.join(above)})" in picture.caption
     assert "at ε = 1 none" in picture.caption
-    assert set(names) & set(texts(picture)) == set(gaining)
+    assert set(names) & set(texts(picture)) == set(above)
     filled = picture.figure.axes[0].lines[1]
     assert len(filled.get_xdata()) == counts[1]
 
@@ -177,13 +177,13 @@ def test_owners_have_numbers_where_they_have_no_names(sizes):
     assert by_size(sizes[1:]).table["name"].tolist() == ["1", "2", "3", "4"]
 
 
-def test_a_line_that_diverged_is_left_out_and_nobody_gains(sizes):
+def test_a_line_that_diverged_is_left_out_and_nobody_is_above(sizes):
     result = sizes[1].result
     spread = {**result.summary["psi_final"], "mean": "inf"}
     summary = {**result.summary, "psi_final": spread}
     lost = type(result)(result.directory, {**result.manifest, "summary": summary})
     picture = by_size([CurveLine(lost)])
-    assert picture.table["gains"].sum() == 0
+    assert picture.table["fits_worse"].sum() == 0
     assert len(picture.figure.axes[0].lines) == 2
 
 

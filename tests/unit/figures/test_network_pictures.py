@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, draw_all, spacetime, throughput, traces
-from asyncdp_sim.figures.kit import outcomes
-from asyncdp_sim.figures.kit.picture import Picture, as_csv
+from asyncdp_sim.figures import Result, Sweep, draw_all, spacetime, sweep_figure, throughput, traces
+from asyncdp_sim.figures.picture import Picture, as_csv
 from asyncdp_sim.figures.spacetime import ARROWS, BARS, LABELS, SIGNS, STROKES
 from asyncdp_sim.theory.formulas.channels import aloha
 from asyncdp_sim.theory.prediction import Unknown
@@ -164,8 +163,8 @@ def test_curves_are_drawn_where_theory_has_them(channel, named, tmp_path):
 
 def test_intervals_are_read_in_either_form():
     either = {"intervals": {"x": [1.0, 2.0]}}, {"x": 1.5, "x_ci95": 0.5}
-    assert [outcomes.interval(summary, "x") for summary in either] == [(1.0, 2.0)] * 2
-    assert np.isnan(outcomes.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
+    assert [sweep_figure.interval(summary, "x") for summary in either] == [(1.0, 2.0)] * 2
+    assert np.isnan(sweep_figure.interval({"x": 1.0, "intervals": {"x": None}}, "x")).all()
 
 
 @pytest.mark.long

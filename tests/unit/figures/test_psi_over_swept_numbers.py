@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from analysis.papers.grids import grid, ratios, slopes
+from analysis.studies.psi import markers
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import fairness, networks, traces
+from asyncdp_sim.figures import fairness, networks, sweep_figure, traces
 from asyncdp_sim.figures.changes import AGAINST as FIGURE
 from asyncdp_sim.figures.changes import select
-from asyncdp_sim.figures.kit import outcomes
-from asyncdp_sim.figures.kit.outcomes import psi_at_end, time_to_end
 from asyncdp_sim.figures.networks import DrawnNetwork
-from asyncdp_sim.figures.psi_lines import Reference, beside, markers, series_of, slope, surface
+from asyncdp_sim.figures.psi_lines import Reference, beside, series_of, slope, surface
+from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import COLUMNS
 from tests.manifests import changed
@@ -456,5 +456,5 @@ def test_the_time_to_the_end_is_known_where_all_runs_reach_it(tmp_path):
 
 
 def test_the_interval_of_models_that_diverge_is_all_numbers():
-    found = outcomes.mean_of(np.array([1e200, 3e200]))
+    found = sweep_figure.mean_of(np.array([1e200, 3e200]))
     assert (found.value, found.low, found.high) == (2e200, -np.inf, np.inf)

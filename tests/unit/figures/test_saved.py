@@ -16,12 +16,12 @@ from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures import Result, convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
-from asyncdp_sim.figures.kit.drawer import Declaration, Layer, Panel, Side, draw
-from asyncdp_sim.figures.kit.layout import laid_out, lifted, spread
-from asyncdp_sim.figures.kit.picture import UNDATED, Label, Paper, Picture, as_csv, inline, save
-from asyncdp_sim.figures.kit.style import VERMILION, colours, style
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
 from asyncdp_sim.figures.networks import DrawnNetwork
+from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, as_csv, inline, save
+from asyncdp_sim.figures.style import VERMILION, colours, laid_out, lifted, spread, style
 from asyncdp_sim.runs import write
+from asyncdp_sim.sentences.label import Label
 
 # A picture is saved as matplotlib would save it, with half of the work.
 

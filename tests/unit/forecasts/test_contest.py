@@ -11,7 +11,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     Played,
     compared,
     following,
-    gained,
+    ratio_of_psi,
     winner,
 )
 from asyncdp_sim.forecasts.population import affordable
@@ -59,7 +59,7 @@ def test_what_diverges_is_told_as_such():
     assert str(fine).startswith("ψ 1.5 ± 1.2")
     assert lost.half_width == np.inf
     assert lost.over(fine)[0] == np.inf
-    assert gained(lost.over(fine), "as given", "of the best") == (
+    assert ratio_of_psi(lost.over(fine), "as given", "of the best") == (
         "not a number: ψ as given is not finite"
     )
     assert following([("x", lost)], fine) == ["next best x; not comparable with ψ of the best"]
@@ -67,10 +67,10 @@ def test_what_diverges_is_told_as_such():
 
 def test_sentences():
     best = Played(np.array([1.0, 1.2]))
-    assert gained((1.5, 0.2), "as given", "of the best") == (
+    assert ratio_of_psi((1.5, 0.2), "as given", "of the best") == (
         "1.50 ± 0.20 times (ψ as given over ψ of the best, in the same runs)"
     )
-    assert gained((1.1, 0.2), "as given", "of the best").endswith(": not shown to pay")
+    assert ratio_of_psi((1.1, 0.2), "as given", "of the best").endswith(": not shown to pay")
     assert compared(best, "chose the best of 9 choices").endswith(
         "other runs chose the best of 9 choices"
     )

@@ -7,7 +7,7 @@ from analysis.exact.learning import exact
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.forecasts.advice import tune as module
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, ends
+from asyncdp_sim.forecasts.advice.contest import CHOOSING, ends, ends_together
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
 from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
 from asyncdp_sim.privacy.budgets import enough
@@ -81,12 +81,12 @@ def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
         played = shown.simulated
         summary = run(told, numbers=range(1, len(played.final) + 1)).summary["psi_final"]
         assert played.psi == pytest.approx(summary["mean"], rel=1e-12)
-    ratio, half = found.gain
+    ratio, half = found.ratio
     assert ratio == pytest.approx(found.given.simulated.psi / found.best.simulated.psi)
     assert ratio - half > 2
-    gain = next(line for line in found.lines() if line.startswith("gain"))
-    assert gain.startswith(f"gain      {plus_minus(ratio, half)} times")
-    assert "not shown" not in gain
+    better = next(line for line in found.lines() if line.startswith("better"))
+    assert better.startswith(f"better    {plus_minus(ratio, half)} times")
+    assert "not shown" not in better
 
 
 @pytest.mark.long
@@ -107,7 +107,7 @@ def test_a_choice_that_cannot_be_bettered_is_kept_and_the_advice_says_so():
         found = tune(own, replicates=20)
     assert found.scenario == own
     assert found.lines()[0].startswith(f"best      as given, {found.best.setting}: ψ ")
-    assert found.lines()[1] == "gain      none: no better choice was found"
+    assert found.lines()[1] == "better    none: no better choice was found"
 
 
 def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeypatch):
@@ -115,7 +115,8 @@ def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeyp
     raw["algorithm"] = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
     with pytest.raises(SpecError, match="sought for async-gossip alone"):
         tune(Scenario.model_validate(raw))
-    monkeypatch.setattr(module, "ends", lambda *_, **__: np.full(2, np.inf))
+    diverges = [np.full(2, np.inf)]
+    monkeypatch.setattr(module, "ends_together", lambda cells, *_, **__: diverges * len(cells))
     with pytest.raises(SpecError, match="no step with which learning converges"):
         tune(scenario())
 
@@ -128,7 +129,7 @@ def test_the_published_choice_on_lending_is_beaten_tenfold():
     found = tune(published, replicates=60)
     assert published.privacy.epsilon == 1.0
     assert found.given.setting.step == pytest.approx(900.0)  # Nρ/(T²σ), ρ = 3000
-    ratio, half = found.gain
+    ratio, half = found.ratio
     assert ratio - half > 10
 
 
@@ -137,12 +138,12 @@ def short():
     """Return a search among short runs by simulation, and the numbers of all of its runs."""
     asked = []
 
-    def seen(scenario, numbers, **how):
+    def seen(scenarios, numbers, **how):
         asked.extend(numbers)
-        return ends(scenario, numbers, **how)
+        return ends_together(scenarios, numbers, **how)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ends", seen)
+        patch.setattr(module, "ends_together", seen)
         patch.setattr(module, "longest", lambda *_: 60)
         return tune(scenario(privacy=CAPPED), replicates=4), set(asked)
 
@@ -175,7 +176,7 @@ def test_every_sentence_of_the_advice(short):
     found, _ = short
     told = found.lines("banks.toml")
     heads = [line[:10].rstrip() for line in told]
-    assert heads == ["best", "given", "gain", "runs", "search", "limit", "data"]
+    assert heads == ["best", "given", "better", "runs", "search", "limit", "data"]
     assert told[3] == (
         "runs      4 of each choice, with the same networks and noise; ± is the longer half of a "
         "95 % interval"
@@ -185,6 +186,40 @@ def test_every_sentence_of_the_advice(short):
         "it ends where no change of one by 1.08 times lowers ψ by 1%"
     )
     assert told[6] == "data      synthetic records"
+
+
+@pytest.mark.parametrize("privacy", [CAPPED, CAPPED | {"mechanism": "gaussian", "delta": 1e-6}])
+def test_choices_over_one_network_end_as_each_alone_to_the_bit(privacy):
+    """Shorter runs are the beginning of longer ones; an owner's budget may end before T."""
+    asked = scenario(privacy=privacy | {"budget": {"kind": "per-owner-cap", "answers": 14}})
+    lengths = [(1.0, 40), (4.0, 40), (0.3, 25), (9.0, 3), (1.0, 39)]
+    cells = [StepLengthCap(step, length, 14).into(asked) for step, length in lengths]
+    dataset = build_dataset(asked)
+    found = ends_together(cells, range(1, 8), dataset=dataset)
+    for cell, psi in zip(cells, found, strict=True):
+        np.testing.assert_array_equal(psi, ends(cell, range(1, 8), dataset=dataset))
+    assert len({psi.tobytes() for psi in found}) == len(cells)
+
+
+def test_steps_of_one_length_and_cap_are_played_together(monkeypatch):
+    """A search asks for the same choices, in fewer folds than there are choices."""
+    played = []
+
+    def seen(scenarios, numbers, **how):
+        played.append([each.algorithm.step for each in scenarios])
+        return ends_together(scenarios, numbers, **how)
+
+    monkeypatch.setattr(module, "ends_together", seen)
+    monkeypatch.setattr(module, "longest", lambda *_: 60)
+    raw = banks((60,) * 40, (2.0,) * 40, 60, 3.0)
+    raw["privacy"] |= CLIPPED | {"budget": {"kind": "per-owner-cap", "answers": 45}}
+    together = tune(Scenario.model_validate(raw), replicates=4)
+    assert played[0] == pytest.approx([played[0][0] * 4**power for power in range(4)])
+    folds = len(played)
+    monkeypatch.setattr(module, "ABREAST", 0)  # each choice alone
+    alone = tune(Scenario.model_validate(raw), replicates=4)
+    assert (alone.best.setting, alone.tried) == (together.best.setting, together.tried)
+    assert folds < 0.8 * (len(played) - folds)
 
 
 def test_a_step_leaves_the_simulated_networks_as_they_are():

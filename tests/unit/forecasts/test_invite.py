@@ -18,7 +18,7 @@ def test_every_sentence_of_an_invitation():
     found = invite(Scenario.model_validate(SHY), replicates=2)
     assert found.best.coalition.members == (1, 2)
     told = found.lines("banks.toml")
-    heads = ("invite", "gains", "everybody", "given", "gain", "gain", "runs", "data")
+    heads = ("invite", "gains", "everybody", "given", "better", "better", "runs", "data")
     told = [line for line in told if not line.startswith("next best")]
     if found.scenario is None:  # own models of so many records err less
         assert told.pop(0) == f"invite    {NOBODY}"
@@ -38,12 +38,12 @@ def test_every_sentence_of_an_invitation():
 def test_where_nobody_is_better_left_out_the_advice_says_so():
     raw = banks((400, 400), (1.0, 1.0))
     found = invite(Scenario.model_validate(raw), replicates=8)
-    same = "gain      none by leaving anybody out: everybody is the best coalition found"
+    same = "better    none by leaving anybody out: everybody is the best coalition found"
     assert (same in found.lines()) == (found.best.coalition.members == (1, 2))
     kept = replace(found, best=found.everybody)
     assert same in kept.lines()
     own = replace(found, best=found.given)
-    assert "gain      none by another ρ or T: no better choice was found" in own.lines()
+    assert "better    none by another ρ or T: no better choice was found" in own.lines()
 
 
 NOT_WORTH_IT = {

@@ -9,13 +9,13 @@ import pytest
 from analysis.exact.learning import process_of
 from analysis.exact.noise_gain import noise_gain
 from analysis.exact.per_update import moments
+from analysis.exact.silence import answering
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.forecasts.advice.contest import Played
 from asyncdp_sim.forecasts.advice.market import buy, demand
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.theory.formulas.market import Demand, cheapest
-from asyncdp_sim.theory.predict.update_order import answering
 from asyncdp_sim.theory.prediction import Unknown
 from tests.together import together
 from tests.unit.forecasts.banks import banks
@@ -101,7 +101,18 @@ def test_every_sentence_of_a_purchase():
     found = buy(Scenario.model_validate(banks()), [1.0, 2.0, 5.0], 0.6, replicates=4)
     told = found.lines("banks.toml")
     assert [line.split()[0] for line in told] == [
-        *("owner", "owner", "owner", "bought", "equal", "given", "gain", "margin", "runs", "data"),
+        *(
+            "owner",
+            "owner",
+            "owner",
+            "bought",
+            "equal",
+            "given",
+            "better",
+            "margin",
+            "runs",
+            "data",
+        ),
     ]
     equal = found.purchase.total / 8
     assert told[4].startswith(f"equal     ε = {equal:.3g} for every owner, same money: ψ ")

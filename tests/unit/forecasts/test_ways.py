@@ -114,6 +114,38 @@ def test_folds_have_the_noise_of_all_records(tmp_path):
     assert (_on(known, fewer).problem.noise.scale > 1.2 * scale).all()
 
 
+def test_joint_models_have_seen_no_row_of_the_fold_that_they_are_judged_on(tmp_path, monkeypatch):
+    """In each of four divisions: a fold's models meet this fold, and were trained without it."""
+    module = sys.modules["asyncdp_sim.forecasts.gains"]  # its name there is a function's, too
+    known = population(clinics(tmp_path, owners=4), private=True)
+    trained, met = list[np.ndarray](), list[tuple]()
+
+    def on(known, dataset, noise_records=None):
+        trained.append(dataset.targets[1])
+        return _on(known, dataset, noise_records)
+
+    def by_fold(known, cv, design, models):
+        met.append((cv, models))
+        return right(known, cv, design, models)
+
+    right = module._joint_by_fold
+    monkeypatch.setattr(module, "_on", on)
+    monkeypatch.setattr(module, "_joint_by_fold", by_fold)
+    module.by_folds(known, Asked(own_best="linear", break_even=False), "all")
+    cv, models = met[1]
+    divisions = [[set(part) for part in division] for division in cv.divisions]
+    assert len(divisions) == len(models) == 4
+    assert divisions[0] != divisions[1]
+    every = known.dataset.targets[1]
+    out = [np.delete(every, part) for division in cv.divisions for part in division]
+    assert all(np.array_equal(a, b) for a, b in zip(trained, out, strict=True))
+    found = right(known, cv, np.ones((11, 5)), models)
+    pairs = [(part, of_fold) for parts, of_division in zip(cv.divisions, models, strict=True)
+             for part, of_fold in zip(parts, of_division, strict=True)]  # fmt: skip
+    for part, of_fold in pairs:
+        assert np.allclose(found(part).scores[:, 0, 0], of_fold.sum(axis=1))
+
+
 @pytest.mark.parametrize(
     ("options", "away", "sentence"),
     [
@@ -125,7 +157,7 @@ def test_folds_have_the_noise_of_all_records(tmp_path):
         ({}, 0.0, f"Single owners    {ALONE}"),
         ({}, 1.5, f"Decision         {DIFFER}"),
         ({"whose": "C1"}, 0.0, f"Sharing          {SHARE}"),
-        ({"whose": "C1"}, 0.0, "Single owners    gains in 16 of 16 simulated runs"),
+        ({"whose": "C1"}, 0.0, "Single owners    gains in 48 of 48 simulated runs"),
         ({"private": True}, 0.0, "Sharing          uses private data, not for release"),
         ({"private": True}, 0.0, "Decision         the average owner gains by joining at ε ="),
     ],

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.kernel import Kernel, Priority, Processor
 from asyncdp_sim.core.specification import Spec, parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
@@ -21,7 +21,6 @@ from asyncdp_sim.network.clocks import Clock, DeterministicClock, ScriptedClock
 from asyncdp_sim.network.graphs import EdgeFile, GossipGraph
 from asyncdp_sim.network.latency import Latency, Payload
 from asyncdp_sim.network.laws import Constant, Exponential, Law
-from asyncdp_sim.network.processor import Processor
 from asyncdp_sim.network.protocols import Dispatch, Gossip, Protocol
 from asyncdp_sim.network.protocols.dispatch import Known, PolicyKind, ShortestQueue
 from asyncdp_sim.network.topology import GraphFile, Topology

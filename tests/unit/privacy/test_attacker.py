@@ -28,7 +28,7 @@ from asyncdp_sim.privacy.mechanisms import (
 from asyncdp_sim.results import Result
 from asyncdp_sim.runs import RunResult, run, write
 from asyncdp_sim.runs.account import owner_columns
-from asyncdp_sim.runs.writing import manifest
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sentences.result import figures
 from tests.one_in import one_in

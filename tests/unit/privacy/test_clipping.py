@@ -18,9 +18,9 @@ from asyncdp_sim.learning.objectives import LinearRecords, Ridge
 from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.privacy import Clip, Declared, Domain
 from asyncdp_sim.runs import run
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all, simulate_all
-from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe
@@ -420,7 +420,9 @@ def test_a_record_is_the_unit_where_nothing_is_said() -> None:
 )
 def test_the_label_says_what_is_hidden_and_what_is_public(adjacency: str, changed: str) -> None:
     text = label([manifest(run(of_owners({"adjacency": adjacency})))]).text
-    assert text.startswith("Private as claimed: ε = 2 per owner over the run, δ = 1e-06 with")
+    assert text.startswith(
+        "Private as claimed: ε = 2 per owner over the run, δ = 1e-06, Gaussian noise"
+    )
     assert (
         f"The unit is an owner: all records of one owner may {changed} together; which owners "
         "take part, and their numbers of records, are public." in text

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.privacy.curious import additive_spread, guess, guess_error, weight_spread
-from asyncdp_sim.audits.observers import (
+from analysis.privacy.transcripts import (
     Recovered,
     Transcribed,
     Transcript,

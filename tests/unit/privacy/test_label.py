@@ -161,7 +161,7 @@ def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> 
     )
     found = label([made({}), baseline])
     assert "NOT PRIVATE" not in found.text
-    assert found.text.startswith("Private as claimed: ε = 1 per owner over the run, pure with")
+    assert found.text.startswith("Private as claimed: ε = 1 per owner over the run, pure ε-DP")
     assert "No privacy is claimed (ε = ∞ per owner over the run, no noise) in 1 of 2" in found.text
     assert found.private is False
     assert found.epsilon_true == inf
@@ -448,7 +448,7 @@ def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path: Pa
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["scenario"]["chosen_from"] == "private rows"
     said = label([manifest]).text
-    assert said.startswith("NOT PRIVATE as claimed (ε = 1 per owner over the run, pure with")
+    assert said.startswith("NOT PRIVATE as claimed (ε = 1 per owner over the run, pure ε-DP")
     assert f"): {WHY}. True ε = ∞." in said
     assert manifest["label"] == said
     shown = [line.split(maxsplit=1) for line in result_lines(tmp_path / "out")]

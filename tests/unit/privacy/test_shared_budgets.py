@@ -21,8 +21,8 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
 from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.runs import Ready, run, run_together
+from asyncdp_sim.runs.outcome import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
-from asyncdp_sim.runs.writing import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sentences.scenario import describe
@@ -406,7 +406,7 @@ def test_what_is_said_of_a_copy():
     assert said.private
     assert said.text.startswith(
         "Private as claimed: ε = 0.1 to 2.33 per owner over the run (a copy's part of it: copies "
-        "add up), pure with Laplace noise"
+        "add up), pure ε-DP, Laplace noise"
     )
     assert private["summary"]["epsilon_true"] == pytest.approx(7 / 3)
     assert not label([exact]).private

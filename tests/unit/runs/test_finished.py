@@ -10,7 +10,7 @@ import pytest
 
 import asyncdp_sim as ad
 from asyncdp_sim.core.errors import ResultError, SpecError
-from asyncdp_sim.figures.kit.picture import run_settings
+from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
 from asyncdp_sim.results.write import Writer

@@ -16,8 +16,8 @@ from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha
 from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.results.write import Writer, all_on_disk, write_into
-from asyncdp_sim.runs.traces import read_traces, write_traces
 from asyncdp_sim.scenario import Participants, jsonable
+from asyncdp_sim.sweeps.folder import read_traces, write_traces
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 
 # Traces come back from the sweep's folder as they were.

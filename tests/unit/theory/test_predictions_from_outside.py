@@ -21,7 +21,7 @@ from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.theory.formulas import channels
-from asyncdp_sim.theory.predict.all import predict, predicted
+from asyncdp_sim.theory.predict.all import occupation, predict, predicted
 from asyncdp_sim.theory.predict.channels import (
     CHANNELS,
     ChannelTheory,
@@ -30,7 +30,6 @@ from asyncdp_sim.theory.predict.channels import (
     theory_of,
 )
 from asyncdp_sim.theory.predict.facts import Facts
-from asyncdp_sim.theory.predict.occupation import occupation
 from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
 from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
 from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares

@@ -13,8 +13,6 @@ import numpy as np
 
 from . import ledger, steps, table
 
-PUBLIC = ledger.PLAN.with_name("public.json")
-"""The plan's public rows, for runs on one machine."""
 GAPS = 64
 """Ticks of the client's clock that a reply announces."""
 
@@ -22,29 +20,28 @@ GAPS = 64
 class OwnerClient:
     """An owner's rows and ledger under a plan.
 
-    ``settings`` are the client's own: ``owner``, and the paths ``table`` and ``ledger``. Of them
-    and of the rows, ``warning`` is for the owner's own log.
+    ``settings`` are the client's own: the paths ``table`` and ``ledger``. Of them and of the rows,
+    ``warning`` is for the owner's own log.
     """
 
-    def __init__(self, plan: dict, settings: dict) -> None:
-        self.plan, self._of = plan, plan["owners"][place(plan, settings)]
+    def __init__(self, plan: dict, owner: dict, settings: dict) -> None:
+        self.plan, self._of = plan, owner
         self._ledger, path = str(settings.get("ledger")), str(settings.get("table"))
         if not Path(self._ledger).is_file():
-            make = f"python -m private_learning.ledger {self._ledger} {self._of['name']}"
+            make = f"python -m private_learning.ledger {self._ledger} {owner['name']}"
             raise ledger.RefusedError("no ledger", f"its owner makes it: {make}")
-        _, self.warning = ledger.spent(self._ledger, self._of["name"])
+        _, self.warning = ledger.spent(self._ledger, owner["name"])
         if not Path(path).is_file():
             raise ledger.RefusedError("no table", f"{path} is not there")
-        self._x, self._y, void = table.read(path, self._of, plan["data"])
+        self._x, self._y, void = table.read(path, owner, plan["data"])
         if 2 * void > len(self._y):
             self.warning += f" {void} of {len(self._y)} records have no target that can be read"
 
     def reply(self, point: np.ndarray | None) -> dict:
         """Return the reply to a query at a point, or to a question about the budget."""
-        answer = {} if point is None else {"answer": self._answer(point)}
+        reply = {} if point is None else {"answer": self._answer(point)}
         count, _ = ledger.spent(self._ledger, self._of["name"])
-        left = max(self._of["answers"] - count, 0)
-        reply = {"left": left, **answer}
+        reply["left"] = max(self._of["answers"] - count, 0)
         gap, draw = self._of["mean_gap"], SystemRandom().random
         if gap is not None:  # a Poisson clock of the client's own, in seconds
             reply["gaps"] = [-gap * math.log1p(-draw()) for _ in range(GAPS)]
@@ -62,34 +59,18 @@ class OwnerClient:
         return answer
 
 
-def dry_settings(partition: int, config: dict) -> dict:
+def dry_settings(name: str, config: dict) -> dict:
     """Return the settings of an owner in Flower's simulation engine, on one machine.
 
-    ``config`` is the run's. Without a ``table`` each owner has public rows, over and over; they and
-    a ledger are written to ``folder``. Real rows are charged to the ``ledgers`` of their owners.
+    ``config`` is the run's. Without a ``table`` each owner has public rows, and a ledger in
+    ``folder``. Real rows are charged to the ``ledgers`` of their owners.
     """
-    plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
-    owner, rows = plan["owners"][partition], str(config["table"])
-    folder = Path(str(config["ledgers"] if rows else config["folder"]))
-    charged = folder / f"{owner['name']}.ledger"
-    if not rows:
-        rows = str(folder / f"{owner['name']}.csv")
-        folder.mkdir(parents=True, exist_ok=True)
-        head, *public = json.loads(PUBLIC.read_text(encoding="utf-8"))
-        count = owner["records"] + len(owner["held_out"])
-        text = head + "".join(public[row % len(public)] for row in range(count))
-        Path(rows).write_text(text, encoding=plan["data"]["charset"])
-        if not charged.exists():
-            ledger.create(str(charged), owner["name"])
-    return {"owner": owner["name"], "table": rows, "ledger": str(charged)}
-
-
-def place(plan: dict, settings: dict) -> int:
-    """Return which owner of the plan the settings name."""
-    names, name = [each["name"] for each in plan["owners"]], settings.get("owner")
-    if name not in names:
-        raise ledger.RefusedError("wrong owner", f"the plan has no owner {name!r}")
-    return names.index(name)
+    rows = str(config["table"])
+    charged = Path(str(config["ledgers"] if rows else config["folder"])) / f"{name}.ledger"
+    if not rows and not charged.exists():
+        charged.parent.mkdir(parents=True, exist_ok=True)
+        ledger.create(str(charged), name)
+    return {"owner": name, "table": rows or str(table.PUBLIC), "ledger": str(charged)}
 
 
 def respond(
@@ -104,11 +85,14 @@ def respond(
     """
     reply: dict = {}
     try:
-        if config is not None and "owner" not in settings and "partition-id" in settings:
-            settings = dry_settings(int(settings["partition-id"]), config)
         plan = json.loads(ledger.PLAN.read_text(encoding="utf-8"))
-        reply["owner"] = place(plan, settings)
-        owner = OwnerClient(plan, settings)
+        names = [owner["name"] for owner in plan["owners"]]
+        if config is not None and "owner" not in settings and "partition-id" in settings:
+            settings = dry_settings(names[int(settings["partition-id"])], config)
+        if settings.get("owner") not in names:
+            raise ledger.RefusedError("wrong owner", "the plan has no owner of that name")
+        reply["owner"] = names.index(settings["owner"])
+        owner = OwnerClient(plan, plan["owners"][reply["owner"]], settings)
         return reply | owner.reply(point), owner.warning.strip()
     except Exception as error:
         reason = error.reason if isinstance(error, ledger.RefusedError) else 0

@@ -38,13 +38,15 @@ class FlowerLink:
         if point is not None:
             content["model"], kind = ArrayRecord([np.array(point)]), "train"
         sent = list(self._grid.push_messages([Message(content, node, kind, ttl=timeout)]))
-        # What Flower does not take is as if nothing came back.
-        return sent[0] if sent and sent[0] else f"unsent to {node}"
+        return sent[0] if sent and sent[0] else f"not taken for {node}"
 
     def receive(self, ids: list[str], until: float) -> list[tuple[str, dict]]:
-        """Wait a little; return the replies that have arrived, empty ones for failures."""
+        """Wait a little; return the replies that have arrived.
+
+        For a message that it does not know, whose time is over, or whose node is gone, Flower
+        replies with an error, and cancels it.
+        """
         time.sleep(min(POLL, max(until - self.now(), 0.0)))
-        ids = [identity for identity in ids if not identity.startswith("unsent")]
         # By position: the argument has had several names.
         replies = self._grid.pull_messages(ids) if ids else []
         return [(reply.metadata.reply_to_message_id, _read(reply)) for reply in replies]

@@ -23,19 +23,23 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.kit.layout import LEAST_POINTS, LINE_END, broken, lifted, spread
-from asyncdp_sim.figures.kit.style import (
+from asyncdp_sim.figures.style import (
     AT_END,
+    LEAST_POINTS,
+    LINE_END,
     MOST,
     THEORY,
     WIDE,
+    broken,
     legible,
+    lifted,
     log_axis,
     number_ticks,
     owner_ticks,
     per_cent,
     plain_numbers,
     sheet,
+    spread,
     style,
 )
 from asyncdp_sim.scenario import Participants
@@ -243,24 +247,24 @@ def _draw(axes: Axes, panel: Panel, inches: float, upward: float) -> None:
         if not bare and not (mark.y is None and mark.low is None and mark.kind != "upright"):
             _DRAWN[mark.kind](axes, mark)
     log_axis(axes, "x" * panel.x.log + "y" * panel.y.log)
-    for side, said, room in (("x", panel.x, inches), ("y", panel.y, upward)):
+    for side, axis_side, room in (("x", panel.x, inches), ("y", panel.y, upward)):
         axis = axes.xaxis if side == "x" else axes.yaxis
-        name = "\n".join(broken(line, room) for line in said.name.split("\n"))
+        name = "\n".join(broken(line, room) for line in axis_side.name.split("\n"))
         axis.set_label_text(name)
-        if said.limits != (None, None):
-            axes.set(**{f"{side}lim": said.limits})
-        if said.owners is not None:
-            owner_ticks(axes, side, said.owners)
-        if said.ticks is not None and said.labels is None:
-            number_ticks(axis, said.ticks)
-        elif said.ticks is not None:
-            axis.set_ticks(said.ticks, said.labels)
+        if axis_side.limits != (None, None):
+            axes.set(**{f"{side}lim": axis_side.limits})
+        if axis_side.owners is not None:
+            owner_ticks(axes, side, axis_side.owners)
+        if axis_side.ticks is not None and axis_side.labels is None:
+            number_ticks(axis, axis_side.ticks)
+        elif axis_side.ticks is not None:
+            axis.set_ticks(axis_side.ticks, axis_side.labels)
             axis.set_minor_locator(NullLocator())
-        if said.manner == "whole":
+        if axis_side.manner == "whole":
             axis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-        elif said.manner == "share":
+        elif axis_side.manner == "share":
             axis.set_major_formatter(FuncFormatter(per_cent))
-        if said.grid:
+        if axis_side.grid:
             axes.grid(axis="x" if side == "x" else "y")
     if inches > AXES * PAGE:
         axes.set_xlabel(axes.get_xlabel(), loc="left")
@@ -296,8 +300,8 @@ def _share(several: Sequence[Axes], said: Declaration) -> None:
 
 def _finish(axes: Axes, panel: Panel, *, at_ends: bool) -> None:
     """Write what depends on the limits: plain numbers, arrows at the frame, names at ends."""
-    for side, said in (("x", panel.x), ("y", panel.y)):
-        if said.log and said.ticks is None:
+    for side, axis_side in (("x", panel.x), ("y", panel.y)):
+        if axis_side.log and axis_side.ticks is None:
             plain_numbers(axes, "x" if side == "x" else "y")
     if panel.y.log:
         _end_at_frame(axes)
@@ -410,7 +414,7 @@ def _end_at_frame(axes: Axes) -> None:
     The strokes would fall through the axis, as if they ended somewhere below.
     """
     bottom, top = axes.get_ylim()
-    bars = [each for each in axes.containers if isinstance(each, ErrorbarContainer)]
+    bars = [bar for bar in axes.containers if isinstance(bar, ErrorbarContainer)]
     for strokes_of in (line for bar in bars for line in bar.lines[2]):
         ends_at = [ends for ends in strokes_of.get_segments() if len(ends) == 2]
         for ends in ends_at:

@@ -23,9 +23,8 @@ from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import agreed, as_float, numbers
 from asyncdp_sim.data import SYNTHETIC
-from asyncdp_sim.figures.kit.drawer import Declaration, draw
-from asyncdp_sim.figures.kit.layout import laid_out
-from asyncdp_sim.figures.kit.style import DPI, VERMILION, leaves_frame, style
+from asyncdp_sim.figures.drawer import Declaration, draw
+from asyncdp_sim.figures.style import DPI, VERMILION, laid_out, leaves_frame, style
 from asyncdp_sim.results import Result
 from asyncdp_sim.sentences import label as labels
 from asyncdp_sim.sentences.label import COLUMNS, Label

@@ -1,1 +1,0 @@
-"""The parts of every figure: drawer, style, scales, layout, files, figures of merit."""

@@ -1,0 +1,237 @@
+"""Hiding answers in sums when owners are absent: what it costs beside answers one by one.
+
+The observer is the same learner, and ε is the same. What is simulated is cost and exposure: the
+messages of Bonawitz and others (2017) and the noise that they allow, and no cryptography.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import log2, sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from analysis.beyond.price_of_sums import price_of_sums
+from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.decision import Judging
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.network import simulate
+from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
+from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
+from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.runs import run
+from asyncdp_sim.scenario import Scenario, load
+from asyncdp_sim.scenario.paths import VARIANT
+from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
+from asyncdp_sim.trace import Detail, EventKind, Trace
+from scenarios.beyond.problem import SURE, scenario
+from scenarios.papers.claims import Range
+from scenarios.papers.figure import read_figures
+
+PRESENT = "availability.probability"
+SINGLE = "every answer is received"
+DEADLINE = 0.6
+"""Units after which a round ends, where some answers are late."""
+WATCHED = 8
+"""Replicates of networks that are simulated again."""
+
+
+def cell(sweep: Sweep, name: str, absent: float) -> Result:
+    """Return the result of a variant at a share of absent owners."""
+    [found] = [
+        each.result
+        for each in sweep.cells
+        if each.values[VARIANT] == name and abs(1 - absent - float(each.values[PRESENT])) < 1e-9
+    ]
+    return found
+
+
+def psi(sweep: Sweep, name: str, absent: float) -> float:
+    """Return mean ψ at the end."""
+    return float(np.mean(cell(sweep, name, absent).last("relative_fitness")[0]))
+
+
+def over_single(sweep: Sweep, name: str, absent: float) -> float:
+    """Return mean ψ over that of answers one by one, at as much absence."""
+    return psi(sweep, name, absent) / psi(sweep, SINGLE, absent)
+
+
+def sums_of(found: Scenario) -> Any:
+    """Return the observer of sums."""
+    assert found.privacy.listener.sees_sums
+    return found.privacy.listener
+
+
+def opens(found: Scenario) -> float:
+    """Return the chance that a sum is opened, exactly."""
+    n, sums = found.owners.count, sums_of(found)
+    return sum_opens(n, n - sums.dropouts, sums.stays(found)[-1])
+
+
+def in_theory(sweep: Sweep, name: str, absent: float) -> float:
+    """Return the share of sums that are opened, as the binomial has it."""
+    return opens(scenario(cell(sweep, name, absent)))
+
+
+@lru_cache(maxsize=16)
+def _again(directory: Path, _: str, deadline: float | None) -> tuple[Scenario, list[Trace]]:
+    settings = () if deadline is None else (f"protocol.deadline={deadline}",)
+    found = load(directory / "scenario.toml", settings)[0].base()
+    streams, network = Streams(found.run.seed), found.network
+    scopes = [streams.within("replicate", r) for r in range(1, WATCHED + 1)]
+    return found, [simulate(network, scope, events=True) for scope in scopes]
+
+
+def again(result: Result, deadline: float | None = None) -> tuple[Scenario, list[Trace]]:
+    """Return a result's scenario, perhaps with a deadline, and its networks, simulated again."""
+    return _again(result.directory, str(result.manifest["digest"]), deadline)
+
+
+def _rounds(result: Result) -> tuple[int, int]:
+    """Return how many rounds asked all owners, and how many of these opened their sum."""
+    found, traces = again(result)
+    asked = opened = 0
+    for trace in traces:
+        ticks, counts = np.unique(trace.exchanges["read_tick"], return_counts=True)
+        whole = ticks[counts == found.owners.count]
+        used = np.unique(trace.updates["read_tick"])
+        asked, opened = asked + len(whole), opened + int(np.isin(whole, used).sum())
+    return asked, opened
+
+
+def opened(sweep: Sweep, name: str, absent: float) -> float:
+    """Return the share of sums that were opened, of rounds that asked all owners."""
+    asked, found = _rounds(cell(sweep, name, absent))
+    return found / asked
+
+
+def around(sweep: Sweep, name: str, absent: float) -> Range:
+    """Return a window of standard errors of that share around the binomial's."""
+    asked, _ = _rounds(cell(sweep, name, absent))
+    share = in_theory(sweep, name, absent)
+    about = SURE * sqrt(share * (1 - share) / asked)
+    return share - about, share + about
+
+
+def fewest(sweep: Sweep) -> float:
+    """Return the fewest answers of a sum that was opened, less n − d, over all cells."""
+    found = []
+    for each in sweep.cells:
+        listener: Any = scenario(each.result).privacy.listener
+        if listener.sees_sums:
+            replicate, k = each.result.columns("updates", "replicate", "k")
+            if len(k) > 0:
+                counts = np.unique(np.stack([replicate, k]), axis=1, return_counts=True)[1]
+                found.append(counts.min() - (16 - listener.dropouts))
+    return float(min(found))
+
+
+def time_of_update(result: Result) -> float:
+    """Return the mean time of an update (units)."""
+    replicates = len(result.manifest["replicates"])
+    return float(result.summary["simulated_time"]) * replicates / float(result.summary["updates"])
+
+
+def bytes_of_update(found: Scenario) -> float:
+    """Return the mean bytes of all messages of an update, exactly."""
+    network, n = found.network, found.owners.count
+    shares: Any = found.availability.online_share(n)
+    here = float(shares[0])
+    sizes = {"query": (query_bytes(n, found), answer_bytes(n, found))}
+    if network.aggregation is None:
+        there, back = sizes["query"]
+        return n * (there + here * back) / (1 - (1 - here) ** n)
+    sums, trips = sums_of(found), network.trip_bytes
+    through, least = (1.0, *sums.stays(found)[:-1]), n - sums.dropouts
+    order = ("keys", "shares", "query", "opening")
+    steps = [sizes.get(step) or trips[step] for step in order if step in (*sizes, *trips)]
+    total = 0.0
+    for stays, (there, back) in zip(through, steps, strict=True):
+        asked = n if stays == 1 else asked_by_step(n, least, stays)
+        total += asked * (there + here * back)
+    return total / opens(found)
+
+
+def longer(sweep: Sweep, name: str, absent: float) -> float:
+    """Return the time of an update over that of answers one by one."""
+    return time_of_update(cell(sweep, name, absent)) / time_of_update(cell(sweep, SINGLE, absent))
+
+
+def larger(sweep: Sweep, name: str, absent: float) -> float:
+    """Return the bytes of an update over those of answers one by one."""
+    mine, single = (bytes_of_update(scenario(cell(sweep, one, absent))) for one in (name, SINGLE))
+    return mine / single
+
+
+def expansion(_: Sweep, users: int, numbers: int) -> float:
+    """Return the bytes of a user over those of its numbers of 16 bits, in the clear.
+
+    Masked numbers have the bits of a sum over all users; what keys and shares take is ours.
+    """
+    sums = Aggregation(least=1)
+    more = (sums.with_query(users), sums.with_answer(users), *sums.trips(users)["opening"])
+    return (16 + log2(users)) / 16 + sum(more) / (2 * numbers)
+
+
+def late(sweep: Sweep, name: str, absent: float) -> float:
+    """Return the share of released answers that are late, with a deadline."""
+    _, traces = again(cell(sweep, name, absent), DEADLINE)
+    events: list[Any] = [trace.events for trace in traces]
+    came = [
+        (each["kind"] == EventKind.answer_discarded) & (each["detail"] == Detail.late)
+        for each in events
+    ]
+    discarded = sum(int(each.sum()) for each in came)
+    return discarded / sum(int(trace.released.sum()) for trace in traces)
+
+
+def late_in_theory(sweep: Sweep, name: str, absent: float) -> Range:
+    """Return a window of standard errors around the chance that a released answer is late.
+
+    Released in time t: Exp(5) < t. Late: with another Exp(10) it is above t, e^(−5t) of those.
+    """
+    found, traces = again(cell(sweep, name, absent), DEADLINE)
+    left = DEADLINE - found.latency.query.mean  # type: ignore[union-attr]
+    share, released = float(np.exp(-5 * left)), sum(int(t.released.sum()) for t in traces)
+    about = SURE * sqrt(share * (1 - share) / released)
+    return share - about, share + about
+
+
+def unmasked(sweep: Sweep, name: str, absent: float) -> float:
+    """Return ε of an owner's run if late answers, of a mean owner, were unmasked singly."""
+    found, _ = again(cell(sweep, name, absent), DEADLINE)
+    accountant: Any = found.accountant
+    sums = sums_of(found)
+    squared = 2 * float(accountant.zcdp(accountant.answers).max())
+    share = late(sweep, name, absent)
+    wider = squared * (1 - share + share * sums.enough(found.owners.count))
+    return float(gaussian_epsilons(np.array([wider]), accountant.delta)[0])
+
+
+@lru_cache(maxsize=16)
+def _gain(directory: Path, _: str) -> float:
+    gains = run(load(directory / "scenario.toml")[0], gains=Judging()).gains
+    assert gains is not None
+    assert gains.together is not None
+    return float(gains.together.gain.value)
+
+
+def gain_over_single(sweep: Sweep, name: str, absent: float) -> float:
+    """Return the mean gain of owners less that of answers one by one, of the score's unit."""
+    mine, single = (cell(sweep, one, absent) for one in (name, SINGLE))
+    first, second = (_gain(each.directory, str(each.manifest["digest"])) for each in (mine, single))
+    return first - second
+
+
+def pictures(sweep: Sweep) -> Sequence[Picture]:
+    """Draw ψ over absence."""
+    names = list(dict.fromkeys(str(each.values[VARIANT]) for each in sweep.cells))
+    present = sorted({float(each.values[PRESENT]) for each in sweep.cells}, reverse=True)
+    absent: Array = np.round(1 - np.array(present), 9)
+    lines = [(name, np.array([psi(sweep, name, each) for each in absent])) for name in names]
+    return [price_of_sums(absent, lines, [each.result for each in sweep.cells])]
+
+
+RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -1,0 +1,101 @@
+"""The price of hiding answers in sums: the page by formulas, bytes by hand, and verdicts."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.results import Sweep
+from asyncdp_sim.scenario import Scenario
+from scenarios import entry
+from scenarios.beyond.observers import secure_sums as sums
+from scenarios.papers.claims import Judged
+from scenarios.papers.figure import AS_PUBLISHED
+from tests.catalogue.verdicts import verdicts
+
+[FIGURE] = sums.RESULTS
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "beyond" / "secure-sums.md").read_text("utf-8")
+PROOF = (DOCS / "privacy" / "aggregation.md").read_text("utf-8")
+GRID = {
+    (each["variant"]["name"], round(1 - each["availability.probability"], 9)): each
+    for each in entry("price-of-secure-sums").scenario().grid()
+}
+FEW = (
+    "run.replicates=8",
+    'sweep."availability.probability"=[1.0, 0.9, 0.8, 0.7, 0.6]',
+)
+
+
+def at(name: str, absent: float) -> Scenario:
+    return entry("price-of-secure-sums").scenario().cell(GRID[name, absent])
+
+
+def test_the_page_has_the_shares_of_sums_that_open():
+    rows = [row.split(" | ") for row in PAGE.splitlines() if row.startswith(("| 12", "| 4"))]
+    assert len(rows) == 5
+    shares = []
+    for name, absent, opened, ratio in rows:
+        share = sums.opens(at(name.strip("| "), float(absent)))
+        assert opened == f"{share:.3f}"
+        shares.append((share, float(ratio.strip(" |")) < 1))
+    assert min(share for share, pays in shares if pays) >= 0.143  # a seventh
+    assert max(share for share, pays in shares if not pays) < 1 / 30
+
+
+def test_bytes_of_an_update_are_those_that_are_counted_by_hand():
+    """Sixteen owners, five numbers of 8 bytes, headers of 40, keys of 64 and shares of 80."""
+    single = at(sums.SINGLE, 0.0)
+    assert sums.bytes_of_update(single) == 16 * (80 + 80)
+    query, answer, opening = 80 + 15 * 144, 80 + 64 + 15 * 80, 42 + 40 + 15 * 80
+    assert sums.bytes_of_update(at("12 of 16, one trip", 0.0)) == 16 * (query + answer + opening)
+    keys, shares = 40 + 40 + 64, 40 + 15 * 64 + 40 + 15 * 80
+    query, answer = 80 + 15 * 80, 80
+    three = sums.bytes_of_update(at("12 of 16, three trips", 0.0))
+    assert three == 16 * (keys + shares + query + answer + opening)
+
+
+def test_bytes_count_sums_that_stay_shut(monkeypatch):
+    """By played sums: Σ bytes over opened ones; and a planted fault, all owners asked to open."""
+    draws, found = np.random.default_rng(4), at("12 of 16, one trip", 0.1)
+    query, answer = found.network.query_bytes, found.network.answer_bytes
+    there, back = found.network.opening_bytes
+    answered = draws.binomial(16, 0.9, 100_000)
+    replied = draws.binomial(answered, 0.9)
+    opening = np.where(answered >= 12, answered * there + replied * back, 0)
+    total = (16 * query + answered * answer + opening).sum()
+    played = total / np.sum(replied >= 12)
+    assert sums.bytes_of_update(found) == pytest.approx(played, rel=0.01)
+    monkeypatch.setattr(sums, "asked_by_step", lambda n, *_: n)
+    assert sums.bytes_of_update(found) != pytest.approx(played, rel=0.01)
+
+
+@pytest.fixture(scope="module")
+def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged], Sweep]:
+    out = tmp_path_factory.mktemp("sums")
+    told = verdicts(FIGURE, out, *FEW)
+    directory = out / FIGURE.name / AS_PUBLISHED
+    assert (directory / "figures" / "price-of-secure-sums.png").exists()
+    return {each.quantity: each for each in told}, Sweep.read(directory)
+
+
+@pytest.mark.long
+def test_sums_pay_where_the_page_says(verified):
+    found, sweep = verified
+    assert {each.verdict for each in found.values()} == {"agrees"}
+    late = found["8 of 16, one trip: ε if late answers were unmasked singly"].ours
+    assert f"cost a mean owner ε = {late:.2f} in place of 1" in PROOF
+    assert "Reproduced: 1.77 and 2.02." in PAGE
+    bytes_of = [sums.larger(sweep, "12 of 16, one trip", each) for each in (0.0, 0.1, 0.2)]
+    assert "{:.0f}, {:.0f} and {:.0f}".format(*bytes_of) in PAGE
+
+
+@pytest.mark.long
+def test_a_sum_that_opens_with_a_share_more_or_less_is_seen(verified, monkeypatch):
+    _, sweep = verified
+    right = sums.sum_opens
+    for moved in (-1, 1):
+        with monkeypatch.context() as patch:
+            patch.setattr(sums, "sum_opens", lambda n, least, s, m=moved: right(n, least + m, s))
+            low, high = sums.around(sweep, "12 of 16, one trip", 0.2)
+        assert not low <= sums.opened(sweep, "12 of 16, one trip", 0.2) <= high

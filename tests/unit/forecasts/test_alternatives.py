@@ -1,0 +1,143 @@
+"""Other protocols at the same ε: which are compared, with what settings, and what is said."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from asyncdp_sim.decision import Estimate
+from asyncdp_sim.decision.alternatives import Alternative
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.alternatives import DELTA, ROUNDS, alternatives
+from asyncdp_sim.forecasts.gains import Asked
+from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.sentences.alternatives import NO_BETTER, NONE, as_content, better, lines
+from asyncdp_sim.sentences.forecast import as_json
+from tests.unit.forecasts.banks import banks
+from tests.unit.forecasts.clinics import clinics
+
+PAGE = Path(__file__).parents[3] / "docs" / "privacy" / "aggregation.md"
+LINEAR = Asked(own_best="linear", break_even=False)
+
+
+def compared(scenario, whose=None, private=False):
+    known = population(scenario.base(), private=private)
+    found = forecast(scenario, known=known, judged=LINEAR, whose=whose)
+    return found, alternatives(known, LINEAR, whose, found.gains)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A scenario, what its owners gain on average, and other protocols; compared once."""
+    scenario = clinics(tmp_path_factory.mktemp("clinics"), epsilon=3.0)
+    return scenario, *compared(scenario)
+
+
+def test_sums_are_better_where_noise_rules(made):
+    _, found, (moments, sums) = made
+    assert [moments.name, sums.name] == ["noisy second moments", "sums of answers"]
+    assert sums.more.low > 0
+    assert sums.more.value > moments.more.value
+    assert better((moments, sums), "the average owner").startswith("sums of answers: the average")
+    table = lines(found.gains, (moments, sums))
+    assert table[0].split() == ["protocol", "mean", "gain,", "days", "more", "than", "now"]
+    assert "sums of answers, δ = 1e-06" in table[3]
+    assert any(line.startswith("Better protocol  sums of answers: ") for line in table)
+    content = json.loads(as_json(found, as_content((moments, sums))))["alternatives"]
+    assert [other["protocol"] for other in content] == [moments.name, sums.name]
+    assert content[1]["difference"]["low"] == pytest.approx(sums.more.low)
+    assert content[1]["consortium"]["gain"] == pytest.approx(sums.gains.together.gain.value)
+
+
+def test_every_owner_keeps_its_epsilon(made):
+    scenario, _, others = made
+    for other in others:
+        changed = scenario.replace(**other.settings)
+        assert set(changed.accountant.epsilon.tolist()) == {3.0}
+        assert changed.privacy.stated_delta == {"sums of answers": 1e-6}.get(other.name, 0.0)
+
+
+@pytest.mark.long
+def test_settings_are_chosen_without_private_rows(tmp_path):
+    """The public rows are the same, and so are the settings, whatever the owners' rows are."""
+    public, private = clinics(tmp_path, epsilon=3.0), clinics(tmp_path, epsilon=3.0)
+    _, chosen = compared(public)
+    (tmp_path / "all.csv").write_text(
+        "\n".join(
+            line if number == 0 else "9,9,9,9,9,1," + line.rsplit(",", 1)[1]
+            for number, line in enumerate((tmp_path / "all.csv").read_text().splitlines())
+        )
+        + "\n"
+    )
+    _, again = compared(private, private=True)
+    assert [other.settings for other in chosen] == [other.settings for other in again]
+
+
+def test_an_owner_that_asks_is_compared_by_its_own_gain(tmp_path):
+    found, others = compared(clinics(tmp_path, epsilon=3.0), whose="C1")
+    table = lines(found.gains, others)
+    assert table[0].split() == ["protocol", "gain,", "days", "more", "than", "now"]
+    for other in others:
+        [one], [two] = found.gains.judged[0], other.gains.judged[0]
+        most = (one.gain.variance**0.5 + two.gain.variance**0.5) ** 2
+        assert other.more.variance == pytest.approx(most)
+
+
+@pytest.mark.long
+def test_the_own_protocol_is_no_alternative(made):
+    scenario, _, others = made
+    for other in others:
+        _, rest = compared(scenario.replace(**other.settings))
+        assert other.name not in [each.name for each in rest]
+
+
+def test_what_does_not_fit_says_why():
+    raw = banks(updates=6)
+    raw["privacy"] |= {
+        "epsilon": 1.0,
+        "unit": "owner",
+        "sensitivity": {"kind": "clip", "bound": 1.0},
+    }
+    found, (moments, *_) = compared(Scenario.model_validate(raw))
+    assert "allowed with privacy.unit owner: clip" in moments.refused
+    assert f"noisy second moments: {moments.refused}" in lines(found.gains, (moments,))
+
+
+def test_nothing_is_compared_where_owners_differ(tmp_path):
+    found, others = compared(clinics(tmp_path, away=1.5))
+    assert others == ()
+    assert lines(found.gains, others) == [NONE]
+
+
+def test_no_protocol_is_called_better_without_an_interval_above_zero():
+    wide, clear = Estimate(0.5, ((1.0, 9.0),)), Estimate(0.3, ((0.01, 9.0),))
+    others = [Alternative("one", {}, more=wide)]
+    assert better(others, "Clinic A") == NO_BETTER
+    others.append(Alternative("another", {}, more=clear))
+    assert better(others, "Clinic A").startswith("another: Clinic A gains 0.30 (0.07 to 0.53) more")
+
+
+def test_the_page_says_what_is_tried_and_what_json_has(made):
+    page = " ".join(PAGE.read_text(encoding="utf-8").split())
+    _, _, others = made
+    [first, _] = as_content(others)
+    assert all(f"`{key}`" in page for key in first)
+    assert f"rounds ({ROUNDS[0]} to {ROUNDS[-1]})" in page
+    assert DELTA == 1e-6
+    assert "δ (10⁻⁶ if the scenario has none)" in page
+
+
+@pytest.mark.parametrize("kind", ["svm", "logistic"])
+def test_classifiers_have_sums_alone_where_their_curvature_is_bounded(kind):
+    raw = banks(records=(60, 60), epsilon=(3.0, 3.0), updates=6)
+    raw["data"] |= {"labels": True}
+    raw["model"] = {"kind": kind, "regularisation": 0.1}
+    raw["privacy"] |= {"sensitivity": {"kind": "clip", "bound": 1.0}}
+    raw["algorithm"] = {"kind": "async-gossip", "step": 0.5}
+    _, (moments, sums) = compared(Scenario.model_validate(raw))
+    assert "noisy-statistics solves least squares: allowed is ridge" in moments.refused
+    if kind == "svm":
+        assert "no step is proposed where curvature has no bound" in sums.refused
+    else:
+        assert sums.refused is None

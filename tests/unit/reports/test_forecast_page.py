@@ -1,0 +1,90 @@
+"""The page of a forecast answers at each ε that was tried, and lists owners by difference."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.forecasts import forecast
+from asyncdp_sim.forecasts.gains import FACTORS, Asked
+from asyncdp_sim.reports import page
+from asyncdp_sim.sentences.forecast import as_json, beside
+from tests.unit.reports.pages import BASE, Seen, scenario
+
+OWNERS = BASE["owners"] | {"names": ["Ann", "Bob", "Café"]}
+
+
+@pytest.fixture(scope="module")
+def content():
+    made = forecast(scenario(owners=OWNERS), judged=Asked(own_best="linear"))
+    return json.loads(as_json(made))
+
+
+@pytest.fixture
+def seen(content, tmp_path):
+    return lambda **changed: _page(content | changed, tmp_path / "soon.json")
+
+
+def _page(content, file):
+    file.write_text(json.dumps(content))
+    return Seen(page([file]))
+
+
+def test_the_json_has_every_budget_that_was_tried(content):
+    tried = content["budgets"]
+    assert [each["factor"] for each in tried] == list(FACTORS)
+    [given] = [each for each in tried if each["factor"] == 1.0]
+    assert {name: given[name] for name in ("owners", "consortium", "decision")}.items() <= (
+        content.items()
+    )
+    for each in tried:
+        assert f" at ε = {each['epsilon']:,g}" in each["decision"]["decision"]
+        assert f"ε = {each['epsilon']:,g} per owner" in each["decision"]["privacy"]
+        assert {owner["epsilon"] for owner in each["owners"]} == {each["epsilon"]}
+        # the mean gain is that of the owners with this budget
+        gains = [owner["gain"] for owner in each["owners"]]
+        assert np.mean(gains) == pytest.approx(each["consortium"]["gain"], rel=1e-9)
+    assert len({each["consortium"]["gain"] for each in tried}) == len(tried)
+
+
+@pytest.mark.long
+def test_one_budget_is_chosen_and_each_has_its_decision_and_its_owners(content, seen):
+    drawn = seen()
+    assert drawn.faults == drawn.foreign == []
+    choices = [each for each in drawn.all("input") if each["type"] == "radio"]
+    assert [choice["id"] for choice in choices] == [f"at-{n}" for n in range(1, 7)]
+    assert ["checked" in choice for choice in choices] == [f == 1.0 for f in FACTORS]
+    for number, each in enumerate(content["budgets"], start=1):
+        assert f"body:has(#at-{number}:checked) .at-{number} {{ display: block; }}" in drawn.text
+        shown = drawn.text.split(f'<p class="decision at at-{number}">')[1].partition("</p>")[0]
+        assert f"at ε = {each['epsilon']:,g}" in shown
+    assert len(re.findall(r'<div class="at at-', drawn.text)) == 2 * len(FACTORS)
+
+
+def test_without_other_budgets_there_is_nothing_to_choose(seen):
+    drawn = seen(budgets=[])
+    assert drawn.all("input") == []
+    assert ":has(" not in drawn.text
+    assert "alone: error of an owner" in drawn.text
+
+
+def test_owners_stand_in_the_order_of_their_differences(content):
+    head, *rows = beside(content["owners"], "days")
+    assert head == ["owner", "records", "alone (days)", "together (days)", "difference (days)",
+                    "verdict"]  # fmt: skip
+    by_name = {owner["name"]: owner for owner in content["owners"]}
+    gains = [by_name[row[0]]["gain"] for row in rows]
+    assert gains == sorted(gains, reverse=True)
+    assert gains != [owner["gain"] for owner in content["owners"]]
+    for row in rows:
+        value, _, half = row[4].partition(" ± ")
+        owner = by_name[row[0]]
+        assert float(value) == pytest.approx(owner["gain"], abs=float(half) / 10)
+        assert float(half) == pytest.approx((owner["high"] - owner["low"]) / 2, rel=0.06)
+
+
+def test_a_budget_without_its_parts_is_refused(seen):
+    with pytest.raises(ResultError, match="JSON that is no forecast"):
+        seen(budgets=[{"epsilon": 1.0}])
