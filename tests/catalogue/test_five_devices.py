@@ -1,19 +1,22 @@
-"""Five devices of unequal speed (arXiv 2505.07041): the verdicts, and mistakes that change them."""
+"""Five devices of unequal speed, and hidden users: verdicts, and mistakes that change them."""
 
+from dataclasses import replace
 from math import exp, sqrt
 
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
+from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
 from asyncdp_sim.results import Sweep
-from scenarios.beyond import devices
+from scenarios.beyond import devices, hidden_users
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
 
+# Five devices of unequal speed (arXiv 2505.07041): the verdicts, and mistakes that change them.
+
 [FIGURE] = devices.RESULTS
 DELTA = 1e-5
-pytestmark = pytest.mark.long
 
 
 def delta(epsilon: float, mu: float) -> float:
@@ -33,6 +36,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
 
 
+@pytest.mark.long
 def test_the_fast_pay_what_gaussian_composition_says(sweep):
     """As published: 6 to 10 times the updates, and up to 5 times the ε."""
     owners = sweep.cells[0].result.frame("owners").groupby("owner").mean()
@@ -47,8 +51,35 @@ def test_the_fast_pay_what_gaussian_composition_says(sweep):
     assert exact > sqrt(fast["updates"] / slow["updates"]) + 0.3  # its limit at small ε
 
 
+@pytest.mark.long
 def test_devices_that_are_alike_fail(tmp_path):
     alike = ('compute={ kind = "lognormal", mean = 1.0, cv = 0.1 }', "run.replicates=2")
     found = verdicts(FIGURE, tmp_path, *alike)
     assert [each.verdict for each in found[:3]] == ["fails", "agrees", "fails"]
     assert found[1].ours == pytest.approx(1, abs=0.02)
+
+
+# Whole users hidden in a published experiment: verdicts, and noise that is not what it was.
+
+[USERS] = hidden_users.RESULTS
+
+
+@pytest.mark.long
+def test_distances_agree_with_what_was_published(tmp_path):
+    assert [each.verdict for each in verdicts(USERS, tmp_path)] == ["agrees"] * 6
+    swept = Sweep.read(tmp_path / USERS.name / AS_PUBLISHED)
+    [ran] = [cell.result for cell in swept.cells[:1]]
+    assert ran.manifest["summary"]["private"]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_noise_of_half_or_twice_the_size_fails(factor, tmp_path, monkeypatch):
+    right = GaussianMechanism.noise
+
+    def wrong(*asked):
+        noise = right(*asked)
+        return replace(noise, scale=factor * noise.scale)
+
+    monkeypatch.setattr(GaussianMechanism, "noise", wrong)
+    assert [each.verdict for each in verdicts(USERS, tmp_path)] == ["fails"] * 6

@@ -1,4 +1,7 @@
-"""Pairwise noise beside gossip alone: the verdicts, second ways, and mistakes that are seen."""
+"""Noise of gossip: sums over messages, pairwise noise, and mistakes that are seen."""
+
+from dataclasses import replace
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -7,13 +10,55 @@ import pytest
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.sweeps import sweep as run_sweep
 from scenarios.beyond import muffliato, pairwise
-from scenarios.papers.claims import judge
+from scenarios.papers.claims import Judged, judge
 from scenarios.papers.figure import AS_PUBLISHED
 from tests.catalogue.verdicts import verdicts
 
-[FIGURE] = pairwise.RESULTS
+# Muffliato's sum over messages against exact losses: the verdicts, and planted faults.
+
+[FIGURE] = muffliato.RESULTS
 N = 8
 SMALL = (
+    f"owners.count={N}", "owners.records=50", "run.replicates=2", "run.updates=40",
+    'sweep.variant=[{ name = "ring" }, '
+    '{ name = "complete", "protocol.graph" = { kind = "complete" } }]',
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Judged], Path]:
+    out = tmp_path_factory.mktemp("muffliato")
+    there = {"ring", "complete"}
+    of_these = [claim for claim in FIGURE.claims if claim.quantity.partition(":")[0] in there]
+    figure = replace(FIGURE, claims=tuple(of_these))
+    return verdicts(figure, out, *SMALL), out
+
+
+def test_the_verdicts(verified):
+    found, out = verified
+    assert [each for each in found if each.verdict == "fails"] == []
+    assert {each.verdict for each in found} == {"agrees", "differs"}
+    differ = {each.quantity.partition(": ")[2] for each in found if each.verdict == "differs"}
+    assert "share of pairs whose loss is above the sum" in differ
+    assert differ <= {
+        "share of pairs whose loss is above the sum",
+        "mean loss over the mean of the sum, capped",
+    }
+    drawn = (out / FIGURE.name / AS_PUBLISHED / "figures").glob("*.png")
+    assert [path.stem for path in drawn] == ["message-sums"]
+
+
+def test_replicates_that_are_drawn_again_are_told(verified):
+    quantity = "ring: mean loss over a trusted curator's: a factor of the graph"
+    [factor] = [each for each in verified[0] if each.quantity == quantity]
+    assert factor.error is not None
+    assert 0 < factor.error < factor.ours
+
+
+# Pairwise noise beside gossip alone: the verdicts, second ways, and mistakes that are seen.
+
+[PAIRWISE] = pairwise.RESULTS
+FOUR_GRAPHS = (
     f"owners.count={N}", "owners.records=50", "run.replicates=2", "run.updates=40",
     'sweep.variant=[{ name = "ring" }, '
     '{ name = "grid", "protocol.graph" = { kind = "edges", between = '
@@ -26,8 +71,8 @@ SMALL = (
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     out = tmp_path_factory.mktemp("pairwise")
-    assert [each for each in verdicts(FIGURE, out, *SMALL) if each.verdict == "fails"] == []
-    return Sweep.read(out / FIGURE.name / AS_PUBLISHED)
+    assert [each for each in verdicts(PAIRWISE, out, *FOUR_GRAPHS) if each.verdict == "fails"] == []
+    return Sweep.read(out / PAIRWISE.name / AS_PUBLISHED)
 
 
 def test_the_noise_of_all_is_what_pairs_that_are_drawn_make():
@@ -56,8 +101,8 @@ def test_what_has_not_met_is_the_cause(tmp_path):
     """On a ring, ten times as many meetings halve the cost at least."""
     factors = []
     for updates in (40, 400):
-        more = (*SMALL, f"run.updates={updates}", 'sweep.variant=[{ name = "ring" }]')
-        run_sweep(FIGURE.scenario(AS_PUBLISHED, full=False, more=more), tmp_path / str(updates))
+        more = (*FOUR_GRAPHS, f"run.updates={updates}", 'sweep.variant=[{ name = "ring" }]')
+        run_sweep(PAIRWISE.scenario(AS_PUBLISHED, full=False, more=more), tmp_path / str(updates))
         factors.append(pairwise.factor(Sweep.read(tmp_path / str(updates)), "ring", "pairs"))
     assert factors[1] < factors[0] / 2
     assert 1 <= factors[1] < 2
@@ -77,5 +122,5 @@ def test_a_planted_fault_fails(sweep, monkeypatch, fault, seen):
     known = pairwise.incidence
     wrong = {"signs": lambda graph: np.abs(known(graph)), "forgotten": lambda g: known(g)[:, 1:]}
     monkeypatch.setattr(pairwise, "incidence", wrong[fault])
-    found = judge("", AS_PUBLISHED, FIGURE.claims, {AS_PUBLISHED: sweep})
+    found = judge("", AS_PUBLISHED, PAIRWISE.claims, {AS_PUBLISHED: sweep})
     assert [each.verdict for each in found if each.quantity.startswith(seen)] == ["fails"]

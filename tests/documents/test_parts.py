@@ -1,10 +1,15 @@
-"""Every part of a scenario has its page, which names its oracles and nothing else."""
+"""Pages of parts, of the catalogue, of decisions, and the gallery."""
 
 import re
+import runpy
 
 import pytest
 
-from tests.documents.parts import PAGES, PARTS, expected, lacking, rewritten, told
+from asyncdp_sim.scenario.catalogue import catalogue
+from tests.documents.parts import PAGES, PARTS, ROOT, expected, lacking, rewritten, told
+from tests.pictures import NARROW
+
+# Every part of a scenario has its page, which names its oracles and nothing else.
 
 
 def test_every_member_has_its_page_and_there_are_no_others():
@@ -31,3 +36,43 @@ def test_a_section_says_what_a_kind_represents_and_where_it_ends(family):
     for kind in (name.partition(".")[2] for name in expected()[PARTS / PAGES[family]]):
         for said in ("**What it represents.** ", "**Limits.**"):
             assert said in found[kind], (kind, said)
+
+
+# The page of the catalogue has every scenario, each once, and no other.
+
+
+def test_the_page_lists_the_catalogue():
+    page = (ROOT / "docs" / "catalogue.md").read_text("utf-8")
+    listed = re.findall(r"^\| `([\w-]+)` \| \S", page, re.M)
+    assert sorted(listed) == [entry.name for entry in catalogue()]
+
+
+# The gallery: each picture with its command and its sentence.
+
+gallery_page = runpy.run_path(str(ROOT / "docs" / "hooks" / "pages.py"))["gallery_page"]
+
+
+def test_a_picture_has_the_command_of_its_section(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "page.md").write_text(
+        "# Title\n\n`asyncdp run other`\n\n"
+        "## One\n![first](pictures/one.png)\n`asyncdp sweep one --plot`\n\n"
+        "## Two\n![second](pictures/two.png)\n",
+        encoding="utf-8",
+    )
+    first, second = gallery_page(tmp_path).split("## Title: ")[1:]
+    assert first.startswith(
+        "One\n\n![Title: One](pictures/one.png)\n\n[Title: One](page.md): first."
+    )
+    assert first.endswith("```sh\nasyncdp sweep one --plot\n```\n\n")
+    assert second.endswith("```sh\nasyncdp run other\n```\n")  # the page's own
+
+
+def test_every_picture_of_the_docs_is_in_it():
+    page = gallery_page(ROOT / "docs")
+    assert page.partition("](pictures/")[2].startswith("break-even.png")  # the first page's
+    for picture in (ROOT / "docs" / "pictures").glob("*.png"):
+        if picture.stem in NARROW:  # the same for a phone
+            continue
+        _, _, rest = page.partition(f"](pictures/{picture.name})")
+        assert "```sh" in rest.partition("## ")[0], picture.name

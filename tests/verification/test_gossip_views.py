@@ -1,11 +1,6 @@
-"""Attacks of nodes on each other while they average: they reach what is claimed, and no more.
+"""Nodes that average attack each other, and their neighbours: what is claimed, and no more."""
 
-An owner's vector differs by one record between two datasets. The attacker has what its members
-were sent in simulated runs, and their own vectors, and knows nothing of the formula: it learns the
-best linear test from half of the runs, and is tried on the other half. The vectors are Gaussian
-with one covariance, so that the best of all tests is linear, and its advantage is 2Φ(μ/2) − 1.
-"""
-
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,21 +8,26 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from asyncdp_sim.audits.eavesdropper import View, overhear
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.learning.algorithms.gossip import GossipGraphSteps
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
-from asyncdp_sim.runs.problem import build_dataset, prepare
+from asyncdp_sim.runs.problem import Problem, build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
 
 from .node_views import Seen, best_test, scores
 from .zscores import LIMIT
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.oracle("information that nodes gain about each other's records by averaging"),
-]
+# Attacks of nodes on each other while they average: they reach what is claimed, and no more.
+#
+# An owner's vector differs by one record between two datasets. The attacker has what its members
+# were sent in simulated runs, and their own vectors, and knows nothing of the formula: it learns
+# the best linear test from half of the runs, and is tried on the other half. The vectors are
+# Gaussian with one covariance, so that the best of all tests is linear, and its advantage is
+# 2Φ(μ/2) − 1.
 
 N, RUNS = 6, 20_000
 TRIED = [
@@ -100,6 +100,8 @@ def claimed(graph, owner, members):
     return tuple(2 * ndtr(mu / 2) - 1 for mu in (np.sqrt(squared), 1 / multiplier[owner - 1]))
 
 
+@pytest.mark.long
+@pytest.mark.oracle("information that nodes gain about each other's records by averaging")
 @pytest.mark.parametrize(("graph", "owner", "members"), TRIED)
 def test_an_attack_reaches_what_is_claimed_and_no_more(graph, owner, members):
     found, error = told_apart(graph, owner, members)
@@ -107,7 +109,105 @@ def test_an_attack_reaches_what_is_claimed_and_no_more(graph, owner, members):
     assert abs(found - claimed(graph, owner, members)[0]) <= LIMIT * error
 
 
+@pytest.mark.long
+@pytest.mark.oracle("information that nodes gain about each other's records by averaging")
 def test_most_of_these_views_are_neither_nothing_nor_all():
     """Else they would show little."""
     claims = [claimed(*each) for each in TRIED]
     assert sum(0.1 < claim < 0.95 * everything for claim, everything in claims) == 9
+
+
+# Gradients that a neighbour on a graph works out of answers, and what models are made of.
+
+OWNERS, P = 4, 3
+
+
+@dataclass(frozen=True)
+class Run:
+    problem: Problem
+    view: View
+    steps: GossipGraphSteps
+
+
+def gossip(epsilon=1.0):
+    """Four owners in a ring, whose models no box holds back."""
+    fields = scenes.fields(
+        id="neighbours",
+        run={"seed": 5, "updates": 60},
+        owners={"count": OWNERS, "records": [5, 6, 7, 8]},
+        data={"features": P},
+        protocol={"kind": "gossip", "graph": {"kind": "ring"}},
+        algorithm={"kind": "gossip-graph", "rho": 20.0},
+        privacy={"epsilon": epsilon},
+    )
+    scenario = parse(Scenario, fields)
+    problem = prepare(scenario, build_dataset(scenario))
+    view = overhear(scenario.network, problem.task, Streams(5).within("replicate", 1))
+    assert isinstance(problem.task.steps, GossipGraphSteps)
+    return Run(problem, view, problem.task.steps)
+
+
+def stepped(run, j):
+    """Return where the j-th answer takes its owner's model."""
+    owner = run.view.owners[j]
+    return (
+        run.steps.shrink[owner] * run.view.points[j] - run.steps.step[owner] * run.view.answers[j]
+    )
+
+
+def worked_out(run):
+    """Return answers, by place, that the owner's neighbour works out at their next meeting.
+
+    It knows the mean of the first meeting, its own model by its own answers, and the mean of the
+    second, hence the model that the owner has come with.
+    """
+    meetings = run.view.trace.updates
+    own: dict[int, Any] = {owner: np.zeros(P) for owner in range(OWNERS)}
+    last: dict[int, int] = {}
+    found = []
+    for j, (owner, peer) in enumerate(
+        zip(meetings["owner"] - 1, meetings["peer"] - 1, strict=True)
+    ):
+        before = last.get(owner)
+        if before is not None and meetings["peer"][before] - 1 == peer:
+            shown = 2 * run.view.points[j] - own[peer]
+            known = run.steps.shrink[owner] * run.view.points[before]
+            found.append((before, (known - shown) / run.steps.step[owner]))
+        last[owner] = j
+        if j + 1 == len(meetings) or meetings["k"][j + 1] != meetings["k"][j]:
+            for moved in np.flatnonzero(meetings["k"] == meetings["k"][j]).tolist():
+                own[int(run.view.owners[moved])] = stepped(run, moved)
+    return found
+
+
+@pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
+def test_a_neighbour_works_out_answers_to_rounding():
+    run = gossip()
+    found = worked_out(run)
+    assert len(found) > 10
+    for place, answer in found:
+        assert answer == pytest.approx(run.view.answers[place], abs=1e-9)
+
+
+@pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
+def test_what_it_works_out_is_the_gradient_where_there_is_no_noise():
+    """Owner 2 adds none: its neighbours have its gradient; those of the others stay hidden."""
+    run = gossip([1.0, np.inf, 1.0, 1.0])
+    exact = run.problem.task.reply.gradients.gradient(run.view.owners, run.view.points)
+    off: dict[bool, list[float]] = {True: [], False: []}
+    for place, answer in worked_out(run):
+        error = float(np.abs(answer - exact[place]).max())
+        off[bool(run.view.owners[place] == 1)].append(error)
+    assert len(off[True]) > 2
+    assert max(off[True]) < 1e-9
+    assert min(off[False]) > 0.01
+
+
+@pytest.mark.oracle("gradient that a neighbour reconstructs from answers")
+def test_models_are_functions_of_the_noisy_answers_alone():
+    """From public starts and steps, whatever the records are: the mean of all models at the end."""
+    run = gossip()
+    models = np.zeros((OWNERS, P))
+    for j, owner in enumerate(run.view.owners.tolist()):
+        models[owner] = stepped(run, j)
+    assert models.mean(axis=0) == pytest.approx(run.view.final, abs=1e-12)

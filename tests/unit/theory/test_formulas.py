@@ -50,8 +50,8 @@ from tests.theory.broadcast import clean_given, no_collision_given, responders
 from tests.theory.lock import refusing
 from tests.theory.queueing import constant_tail, exponential_tail
 from tests.together import together
-from tests.unit.theory.test_descent import OBJECTIVE as POOLED
-from tests.unit.theory.test_descent import SCHEDULES
+from tests.unit.theory.test_bounds import OBJECTIVE as POOLED
+from tests.unit.theory.test_bounds import SCHEDULES
 from tests.unit.theory.test_moments import problem
 from tests.verification.chains import flow, stationary
 
