@@ -95,7 +95,7 @@ class UnlikeOwners:
         for name in frame:
             words = {text for text in _texts(private[name]) if text == name or _of_sums(text)}
             if len(words) > 0:
-                words -= {*_texts(public[name])}
+                words -= _texts(public[name])
                 suspects |= private[name].isin(words).to_numpy()
         rows = [
             row
@@ -112,10 +112,10 @@ class UnlikeOwners:
         return np.array(rows, dtype=np.int64)
 
 
-def _texts(column: "pd.Series") -> list[str]:
+def _texts(column: "pd.Series") -> set[str]:
     """Return the texts of a column that begin with no digit, as most cells of numbers do."""
-    texts = (text for text in column.dropna().unique() if isinstance(text, str))
-    return [text for text in texts if not text[:1].isdigit()]
+    texts = (text for text in column.dropna() if isinstance(text, str))
+    return {text for text in texts if not text[:1].isdigit()}
 
 
 def _of_sums(text: str) -> bool:

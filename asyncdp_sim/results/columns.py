@@ -87,9 +87,7 @@ def _type_of(domain: str, unit: str) -> str:
     if domain == TEXT or domain.startswith("one of "):
         return "string"
     integer = "int64" if unit.startswith("ticks") else "int32"
-    return (
-        "bool" if domain == YES else integer if domain.startswith("integer numbers") else "double"
-    )
+    return "bool" if domain == YES else integer if domain.startswith("whole numbers") else "double"
 
 
 @dataclass(frozen=True)

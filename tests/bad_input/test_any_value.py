@@ -16,7 +16,7 @@ from asyncdp_sim.network.graphs import GossipGraph
 from asyncdp_sim.network.topology import Topology
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.scenario.catalogue import Entry, catalogue, entry
-from tests.bad_input.transcript import transcript as transcripts
+from tests.bad_input import transcript as transcripts
 from tests.cli.scenes import ON_A_TABLE, rates
 from tests.conformance.members import examples
 

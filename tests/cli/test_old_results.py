@@ -148,11 +148,13 @@ EARLIER = Path(__file__).parent / "earlier_defaults"
 
 
 @pytest.mark.parametrize("name", ["dcf", "sweep"])
-def test_it_is_made_again_to_the_bit(command, tmp_path, name):
+def test_it_is_made_again(command, tmp_path, name):
     """Slots of Bianchi's model, which was the only one, also where a sweep has a whole channel."""
     result = shutil.copytree(EARLIER / name, tmp_path / name)
-    assert (
-        "reproduced (manifest, scenario and every table agree" in command.done("replay", result).out
+    said = command.done("replay", result).out
+    # To the bit on the processor that made it; on another, equal to rounding, which it says.
+    assert ": reproduced (manifest, scenario and every table agree" in said or (
+        ": reproduced (other linear algebra: equal to" in said
     )
 
 
