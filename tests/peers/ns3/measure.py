@@ -45,6 +45,9 @@ def cells(program: str) -> Iterator[tuple[str, Cell]]:
             HEARD.items(), WINDOWS.items(), OWNERS
         ):
             yield f"{heard} {name} N={stations}", (stations, *ends, detects, 4)
+    elif program == "lossy":
+        for loss, most in product((0.1, 0.3, 0.6), (1, 2, 4)):
+            yield f"loss={loss:g} at most {most}", (loss, most, 5_000)
     else:
         for size, owners, loads in (  # an answer of 1 MB costs 30 ms of a processor
             (1000, (3, 10, 40), (0.1, 0.5, 0.9)),
@@ -111,4 +114,4 @@ def main(programs: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or ("aloha", "csma", "dcf", "tcp"))
+    main(sys.argv[1:] or ("aloha", "csma", "dcf", "lossy", "tcp"))

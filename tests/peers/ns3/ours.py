@@ -4,11 +4,13 @@ from typing import Any
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.channels.bottleneck import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.trace import Trace
 
 WIFI: dict[str, Any] = {
     "airtime": 176.0, "slot": 9.0, "after_success": 78.0, "after_collision": 79.0,
@@ -41,6 +43,11 @@ def link(owners: int, size: int, load: float, alone: float) -> Network:
     return _network(owners, channel=Bottleneck(airtime=airtime), clock=clock, latency=rest)
 
 
+def lossy(loss: float, most: int) -> Network:
+    """Return one owner whose answers are lost, and sent again until ``most`` times in all."""
+    return _network(1, channel=Ideal(loss=loss, retransmissions=most - 1), clock=PoissonClock())
+
+
 def _network(owners: int, **parts: Any) -> Network:
     most = 2**31 - 1
     return Network(answers_allowed=(most,) * owners, updates=most, protocol=Push(), **parts)
@@ -48,7 +55,19 @@ def _network(owners: int, **parts: Any) -> Network:
 
 def measured(network: Network, until: float, seed: int = 5) -> tuple[float, float]:
     """Return updates per time unit, and the share of transmissions that did not arrive."""
-    ends = network.model_copy(update={"until": until})
-    trace = simulate(ends, Streams(seed).within("replicate", 1))
+    trace = _simulated(network, until, seed)
     updates = len(trace.updates)
     return updates / until, 1 - updates / float(trace.exchanges["transmissions"].sum())
+
+
+def per_answer(network: Network, until: float, seed: int = 5) -> tuple[float, float]:
+    """Return the share of answers that arrive, and the mean transmissions of an answer."""
+    trace = _simulated(network, until, seed)
+    sent = trace.exchanges["transmissions"]
+    sent = sent[sent > 0]
+    return len(trace.updates) / len(sent), float(sent.mean())
+
+
+def _simulated(network: Network, until: float, seed: int) -> Trace:
+    ends = network.model_copy(update={"until": until})
+    return simulate(ends, Streams(seed).within("replicate", 1))

@@ -1,14 +1,14 @@
 """Our rates against those of ns-3, within stated windows."""
 
 import json
-from math import isclose
+from math import isclose, sqrt
 
 import pytest
 
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.all import predicted
 from tests.peers.ns3.measure import FIGURES, SEEDS, WINDOWS, cells, compiled, run
-from tests.peers.ns3.ours import OTHERS, dcf, link, measured
+from tests.peers.ns3.ours import OTHERS, dcf, link, lossy, measured, per_answer
 
 NS3 = json.loads(FIGURES.read_text("utf-8"))
 SECONDS = 2.0
@@ -84,6 +84,18 @@ def test_slots_of_bianchi_are_far_off_with_small_windows():
         assert low < 1e6 * rate / theirs[f"DIFS 4-8 N={owners}"]["rate"][0] - 1 < high
 
 
+@pytest.mark.parametrize(("name", "cell"), [*cells("lossy")])
+def test_a_lossy_link_is_within_one_percent(name, cell):
+    """Both are simulated: four standard errors of ours are added, of 20,000 answers."""
+    loss, most, _ = cell
+    theirs = NS3["lossy"]["cells"][name]
+    arrived, transmissions = per_answer(lossy(loss, most), 20_000.0)
+    exact = channels.delivered(loss, most)
+    assert abs(arrived - exact) < 4 * sqrt(exact * (1 - exact) / 20_000) + 1e-9
+    assert near(exact, theirs["arrived"], 0.002)
+    assert near(transmissions, theirs["transmissions"], 0.01)
+
+
 WIRED = [(name, cell) for name, cell in cells("tcp") if "load" in name]
 
 
@@ -103,7 +115,7 @@ def test_answers_by_tcp_over_a_shared_link(name, cell):
 
 
 @pytest.mark.ns3
-@pytest.mark.parametrize("program", ["aloha", "csma", "dcf", "tcp"])
+@pytest.mark.parametrize("program", ["aloha", "csma", "dcf", "lossy", "tcp"])
 def test_the_programs_give_the_figures_again(tmp_path, program):
     name, cell = next(iter(cells(program)))
     again = run(compiled(program, tmp_path), cell, SEEDS)
