@@ -172,7 +172,7 @@ def of_forecast(file: Path) -> dict[str, Any]:
         "views": views,
         "alike": len({owner["epsilon"] for owner in found["owners"]}) == 1,
         "banner": answer.Banner(over_time.label.text, tone, ()),
-        "figures": in_columns([*others, over_time], len(views)),
+        "figures": in_columns([*others, over_time], sum(len(view["figures"]) for view in views)),
         "tables": tuple(_forecast_tables(found)),
     }
 

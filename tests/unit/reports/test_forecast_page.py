@@ -88,3 +88,13 @@ def test_owners_stand_in_the_order_of_their_differences(content):
 def test_a_budget_without_its_parts_is_refused(seen):
     with pytest.raises(ResultError, match="JSON that is no forecast"):
         seen(budgets=[{"epsilon": 1.0}])
+
+
+@pytest.mark.parametrize("single", [True, False], ids=["owners", "their mean alone"])
+def test_figures_are_counted_from_the_first_that_is_there(single, content, seen):
+    listed = content["owners"] if single else []
+    drawn = seen(budgets=[], owners=listed)
+    numbers = re.findall(r"Figure (\d)\. ", drawn.text)
+    places = sorted({int(number) for number in numbers})
+    assert places == list(range(1, 1 + len(places)))
+    assert len(places) == 1 + single
