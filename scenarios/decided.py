@@ -151,8 +151,19 @@ def draw(answers: Sequence[Answer], file: Path) -> None:
         axes.axhline(0, color="black", linewidth=0.4)
         axes.set(title=COMMANDS[way].replace("`", ""), xlabel="true gain, % of own error")
     panels[0].set(ylabel="gain and 95 % interval, % of own error")
+    figure.suptitle(title(answers), fontsize="medium")
     panels[-1].legend(loc="upper left", fontsize="small", frameon=False)
     figure.savefig(file, dpi=130)
+
+
+def title(answers: Sequence[Answer]) -> str:
+    """Return what the picture shows: how many intervals hold the truth, and verdicts are wrong."""
+    told = [each for each in answers if each.way in WAYS[1:] and each.owner != ""]
+    clear = [x for x in told if x.verdict != "undecided"]
+    return (
+        f"{_percent([x.covered for x in told])} of {len(told)} intervals hold the true gain; "
+        f"{_wrong(clear)} verdicts are wrong, {len(told) - len(clear)} are undecided"
+    )
 
 
 def _in_percent(x: Answer) -> Answer:

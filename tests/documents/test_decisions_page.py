@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.decided import page
+from scenarios.decided import page, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +17,17 @@ def test_the_page_has_the_tables_of_the_answers():
     for block in "\n".join(page(ANSWERS, tables())).split("\n\n"):
         assert block in text
     assert (ROOT / "docs" / "pictures" / "decisions.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_title_of_the_picture_counts_what_it_shows():
+    some = [
+        answer("gains", 1.0, 0.5, 0.6),
+        answer("gains", 1.0, 0.5, -0.1),
+        answer("undecided", 0.0, 3.0, 9.0),
+    ]
+    assert title(some) == (
+        "33% of 3 intervals hold the true gain; 1 of 2 verdicts are wrong, 1 are undecided"
+    )
 
 
 def test_every_table_was_asked_in_four_ways_at_two_budgets():
