@@ -33,10 +33,10 @@ def test_reasons_are_said_once_and_privacy_comes_first(command, tmp_path, capsys
     assert capsys.readouterr().err == "note: not private: why\nnote: what was run\n"
 
 
-def test_what_no_decision_needs_is_printed_with_details_alone(command, tmp_path):
-    Path("s.toml").write_text(SMALL)
-    brief = command.done("run", "s.toml", "--out", tmp_path / "brief")
-    whole = command.done("run", "s.toml", "--out", tmp_path / "whole", "--details")
+def test_what_no_decision_needs_is_printed_with_details_alone(command, here):
+    (here / "s.toml").write_text(SMALL)
+    brief = command.done("run", "s.toml", "--out", "brief")
+    whole = command.done("run", "s.toml", "--out", "whole", "--details")
     for name in ("replicates  ", "timing  ", "P(same owner twice)", "throughput  "):
         assert f"\n{name}" in whole.out
         assert f"\n{name}" not in brief.out

@@ -131,3 +131,17 @@ def test_a_class_says_first_what_it_is():
 
 
 ROOMS = ("asyncdp_sim", "analysis", "scenarios", "tests")
+
+
+TOP = {
+    ".ci", ".gitignore", "CHANGELOG.md", "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md",
+    "LICENSE", "MANIFEST.in", "PACKAGE.md", "README.md", "analysis", "asyncdp_sim", "docs",
+    "mkdocs.yml", "paper.bib", "paper.md", "pyproject.toml", "scenarios", "setup.py", "tests",
+}  # fmt: skip
+
+
+def test_nothing_else_is_kept_at_the_top():
+    """A test that worked in the folder of the project left a scenario there, which was kept."""
+    listed = ["git", "ls-files"]
+    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    assert {file.split("/")[0] for file in files.splitlines()} <= TOP
