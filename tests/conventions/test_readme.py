@@ -213,3 +213,24 @@ def test_figures_of_the_paper_are_those_of_the_verification_page() -> None:
     page = (ROOT / "docs" / "verification.md").read_text(encoding="utf-8")
     assert len(figures) == 4
     assert figures <= set(re.findall(r"\d[\d.]*\d", page))
+
+
+@pytest.mark.parametrize(
+    ("page", "ends", "sentence"),
+    [
+        (
+            "README.md",
+            r"gain 0\.061 .*? interval (-\S+) to (\S+)\) …",
+            "points by at most {1:.2f} ",
+        ),
+        (
+            "docs/one-hospital.md",
+            r"undecided for North .*? interval (-\S+) to (\S+)\)",
+            "costs North at most {0:.2f} days, and saves at most {1:.2f} ",
+        ),
+    ],
+)
+def test_a_sentence_on_an_interval_has_the_ends_that_are_shown_above_it(page, ends, sentence):
+    text = (ROOT / page).read_text("utf-8")
+    [(low, high)] = re.findall(ends, text)
+    assert sentence.format(-float(low), float(high) + 1e-9) in text
