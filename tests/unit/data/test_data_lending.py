@@ -41,12 +41,6 @@ def test_overlap_lets_owners_reach_the_public_rows(path):
         amounts(path, records=(85, 15))
 
 
-def test_shuffled_owners_never_hold_public_rows(path):
-    _, rows = amounts(path, records=(40, 40), split="shuffled")
-    assert sorted(np.concatenate(rows)) == list(range(80))
-    assert rows[0].tolist() != list(range(40))
-
-
 def test_a_column_splits(path):
     states = many(100)["addr_state"][:80]
     _, rows = amounts(path, n_owners=3, records=None, split={"column": "addr_state"})

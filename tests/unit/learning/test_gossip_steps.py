@@ -5,59 +5,9 @@ import pytest
 
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import AnswerBatch, AsyncGossip, Setting
-from tests.together import together
 
 N, P, T, SIGMA, RHO = 3, 4, 7, 0.3, 20.0
 SHARE = np.array([0.5, 0.2, 0.3])
-
-
-def algorithm_1(theta_L, copies, i, answer, central_step, theta_max):  # noqa: N803
-    """One update, coordinate by coordinate, as the paper writes it."""
-    touched = False
-    for j in range(P):
-        bar = (theta_L[j] + copies[i][j]) / 2
-        grad_g = SIGMA * bar
-        local = bar - N * RHO / (T**2 * SIGMA) * (grad_g / (2 * N) + SHARE[i] * answer[j])
-        beta = (
-            (N - 1) * RHO / (N * T**2 * SIGMA)
-            if central_step == "text"
-            else (RHO / (2 * T**2 * SIGMA))
-        )
-        central = bar - beta * grad_g
-        box = [min(max(v, -theta_max), theta_max) for v in (local, central)]
-        touched |= box != [local, central]
-        copies[i][j], theta_L[j] = box
-    return touched
-
-
-@together
-@pytest.mark.parametrize("initial", ["zeros", "ones", "uniform"])
-@pytest.mark.parametrize("theta_max", [None, 0.4])
-@pytest.mark.parametrize("central_step", ["proof", "text"])
-def test_apply_equals_the_scalar_reference(
-    central_step: str, theta_max: float | None, initial: str
-) -> None:
-    algorithm = AsyncGossip(rho=RHO, central_step=central_step, initial=initial)
-    steps = algorithm.steps(Setting(SHARE, P, T, SIGMA, theta_max))
-    rng = np.random.default_rng(8)
-    state = steps.init([Streams(1).within("replicate", r) for r in (1, 2)])
-    slow = [(state.central[r].tolist(), state.copies[r].tolist()) for r in range(2)]
-    touched = [0, 0]
-    for _ in range(60):
-        owners = rng.integers(N, size=2)
-        answers = rng.normal(size=(2, P)) * rng.choice([0.01, 1.0])
-        points = steps.query(state, AnswerBatch(owners))
-        for r, i in enumerate(owners):
-            bar = [(a + b) / 2 for a, b in zip(slow[r][0], slow[r][1][i], strict=True)]
-            assert np.allclose(points[r], bar, rtol=0, atol=1e-12)
-            limit = np.inf if theta_max is None else theta_max
-            touched[r] += algorithm_1(*slow[r], i, answers[r], central_step, limit)
-        steps.apply(state, AnswerBatch(owners), points, answers.copy())
-        for r in range(2):
-            assert np.allclose(state.central[r], slow[r][0], rtol=0, atol=1e-12)
-            assert np.allclose(state.copies[r], slow[r][1], rtol=0, atol=1e-12)
-    assert state.clipped.tolist() == touched
-    assert touched == [0, 0] if theta_max is None else 0 < min(touched) <= max(touched) < 60
 
 
 def test_initial_values() -> None:

@@ -15,8 +15,6 @@ from asyncdp_sim.learning.algorithms import (
     AnyAlgorithm,
     Collab1,
     FedAsync,
-    FedBuff,
-    FedBuffSteps,
     ParameterServer,
     Setting,
 )
@@ -128,17 +126,6 @@ def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost
     assert np.array_equal(found[0], gathered(2, 1, two, both_found)[0], equal_nan=True)
 
 
-def test_weights_are_those_of_the_owners_that_answered() -> None:
-    """Owners 1 and 3 of weights 1/2, 1/6, 1/3 answer 2 and 7: (1/2·2 + 1/3·7)/(5/6) = 4."""
-    steps = Collab1(rho=1.0).steps(Setting(WEIGHTS, 1, 1, 0.0, None))
-    state = steps.init(scopes(2))
-    for owner, answer in ((2, 7.0), (0, 2.0)):
-        turn = AnswerBatch(np.array([owner]), rows=np.array([1]))
-        steps.apply(state, turn, np.zeros((1, 1)), np.array([[answer]]))
-    steps.update(state, np.array([1]))
-    assert state.central.ravel().tolist() == pytest.approx([0.0, -4.0])
-
-
 def test_a_trim_of_0_is_read_and_written_as_older_versions_did() -> None:
     """Digests hold it, and so scenarios of results do; any other is refused as gone."""
     found = parse(Collab1, {"kind": "collab-1", "rho": 1.0, "trim": 0})
@@ -153,33 +140,6 @@ def test_a_trim_of_0_is_read_and_written_as_older_versions_did() -> None:
 
 SCENES = table(__file__, "scenes.toml")
 BASE, CASES = SCENES["fedbuff"], SCENES["ways"]["fedbuff"]
-SCOPE = [Streams(1).within("replicate", 1)]
-QUARTERS = np.array([0.25, 0.75])
-FIRST, SECOND = np.array([0]), np.array([1])
-
-
-def made(theta_max: float | None = None, **fields: Any) -> FedBuffSteps:
-    spec = FedBuff(**{"step": 0.5, "server_step": 0.8, "buffer": 2, **fields})
-    return spec.steps(Setting(QUARTERS, 1, 100, 0.2, theta_max))
-
-
-def test_two_answers_make_one_update_by_hand() -> None:
-    """Owner 2, Q = 3 at 2, s = 3; owner 1, Q = −1 at 1, s = 0; θ = 0, w(3) = ½.
-
-    Δ_1 = ½(0.2·2 + 2·¾·3) = 2.45, Δ_2 = ½(0.2·1 − 2·¼·1) = −0.15, and
-    θ = −0.8·½·(½·2.45 − 0.15) = −0.43.
-    """
-    steps = made()
-    state = steps.init(SCOPE)
-    first = np.array([[2.0]])
-    steps.apply(state, AnswerBatch(SECOND, np.array([3])), first, np.array([[3.0]]))
-    assert state.central[0, 0] == 0.0
-    assert steps.query(state, AnswerBatch(FIRST))[0, 0] == 0.0
-    steps.apply(state, AnswerBatch(FIRST, np.array([0])), np.array([[1.0]]), np.array([[-1.0]]))
-    assert state.central[0, 0] == 0.0
-    steps.update(state)
-    assert state.central[0, 0] == pytest.approx(-0.43, abs=1e-15)
-    assert (state.buffer[0, 0], first[0, 0]) == (0.0, 2.0)
 
 
 def scenario(learning: str = "replay", **parts: Any) -> Scenario:
@@ -276,10 +236,3 @@ def test_a_hinge_begins_after_its_patience(a, b):
     kind = FedAsync(step=0.1, mixing=0.5, weighting="hinge", exponent=a, patience=b)
     expected = [1.0 if s <= b else 1 / (a * (s - b) + 1) for s in LATE]
     assert kind.weight(LATE).tolist() == pytest.approx(expected)
-
-
-def test_a_power_and_a_constant():
-    power = FedAsync(step=0.1, mixing=0.5, weighting="polynomial", exponent=0.5)
-    assert power.weight(LATE).tolist() == pytest.approx([(s + 1) ** -0.5 for s in LATE])
-    constant = FedAsync(step=0.1, mixing=0.5, weighting="constant")
-    assert constant.weight(LATE).tolist() == [1.0] * len(LATE)
