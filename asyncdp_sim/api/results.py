@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from asyncdp_sim import comparisons
 from asyncdp_sim import results as on_disk
-from asyncdp_sim.api.arguments import Named
+from asyncdp_sim.api import Named
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.results import read_table

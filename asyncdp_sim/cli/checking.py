@@ -29,7 +29,7 @@ def check_command(
     from asyncdp_sim.forecasts.step import step_lines
     from asyncdp_sim.runs.problem import require_columns, table_lines
     from asyncdp_sim.sentences.scenario import describe, first_screen
-    from asyncdp_sim.theory.predict.size import require_room, size_notes
+    from asyncdp_sim.theory.predict.all import require_room, size_notes
 
     faulty = []
     for file in files:
@@ -69,7 +69,7 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from asyncdp_sim.forecasts.step import swept_step
     from asyncdp_sim.sentences.scenario import network_findings, privacy_findings
     from asyncdp_sim.sweeps.batch import grid, networks
-    from asyncdp_sim.theory.predict.size import require_room, size_notes
+    from asyncdp_sim.theory.predict.all import require_room, size_notes
 
     cells = grid(scenario)
     matches: list[list[Notice]] = [[] for _ in cells]

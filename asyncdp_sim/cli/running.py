@@ -41,7 +41,7 @@ def run_command(
     """Simulate a scenario, train the model, and write a result directory."""
     from asyncdp_sim.results.manifest import default_directory
     from asyncdp_sim.runs import finished, run, write
-    from asyncdp_sim.theory.predict.size import size_notes
+    from asyncdp_sim.theory.predict.all import size_notes
 
     judging = as_judging(material, own_best)
     extra = [f"run.seed={seed}"] * (seed is not None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import to_units, total_units
-from asyncdp_sim.theory.formulas.arguments import t_quantile
+from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.trace.recorder import covered
 

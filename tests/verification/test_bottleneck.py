@@ -13,7 +13,7 @@ import pytest
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network import Latency
-from asyncdp_sim.network.channels.bottleneck import Bottleneck
+from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Exponential, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Push, Request, Rounds

@@ -1,4 +1,4 @@
-"""Channels without carrier sense: pure ALOHA, slotted ALOHA, and time division."""
+"""Channels without carrier sense: pure ALOHA, slotted ALOHA, time division, and a shared link."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,7 +9,7 @@ from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.errors import Fault
-from asyncdp_sim.core.kernel import TRANSMISSION_BEGINS, Kernel, Waiting
+from asyncdp_sim.core.kernel import ANSWER_END, TRANSMISSION_BEGINS, Kernel, Processor, Waiting
 from asyncdp_sim.core.specification import Count, Duration, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
@@ -170,3 +170,63 @@ class Tdma(Contended):
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> SlottedMedium:
         return SlottedMedium(Air(kernel), to_ticks(self.slot), self.frame or n_owners)
+
+
+class Bottleneck(Contended):
+    """A link whose speed is shared equally by all answers under way (processor sharing).
+
+    That is what flows of TCP over one slow link come to. An answer that is alone takes its airtime;
+    each of n answers gets 1/n of the speed.
+    """
+
+    label = "bottleneck link"
+    sends_at_once = True
+    carrier_sense = False
+    slotted = False
+    in_turn = False
+    queues = True
+
+    kind: Literal["bottleneck"] = "bottleneck"
+
+    @override
+    def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "BottleneckMedium":
+        return BottleneckMedium(kernel)
+
+
+class BottleneckMedium(Medium):
+    """A shared link at work in one replicate.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__()
+        self._kernel = kernel
+        self._link = Processor(kernel, ANSWER_END)
+        self._since = 0
+        self._under_way = 0
+        self._ticks = 0
+
+    @override
+    def port(self, owner: int) -> Port:
+        return self._transmit
+
+    @override
+    def on_air_ticks(self, end_tick: int) -> int:
+        return self._ticks + (end_tick - self._since) * self._under_way
+
+    def _transmit(self, ticks: int, begun: Callable[[], bool], _: object) -> Waiting[Fate]:
+        if not begun():
+            return Fate.kept
+        self._count(1)
+        yield from self._link.work(ticks)
+        self._count(-1)
+        return Fate.clear
+
+    def _count(self, more: int) -> None:
+        """Note that an answer begins or ends now."""
+        self._ticks = self.on_air_ticks(self._kernel.tick)
+        self._since = self._kernel.tick
+        self._under_way += more

@@ -18,8 +18,8 @@ from math import expm1, fsum, log1p
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, refused
-from asyncdp_sim.theory.formulas.arguments import probability as chance
+from asyncdp_sim.theory.formulas import count, nonnegative, positive, refused
+from asyncdp_sim.theory.formulas import probability as chance
 
 
 def mean_round(n_owners: int, rate: float) -> float:

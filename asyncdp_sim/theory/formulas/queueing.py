@@ -26,7 +26,7 @@ from operator import mul
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.arguments import (
+from asyncdp_sim.theory.formulas import (
     count,
     nonnegative,
     positive,

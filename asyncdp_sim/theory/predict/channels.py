@@ -15,7 +15,7 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
-from asyncdp_sim.network.channels.bottleneck import Bottleneck
+from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
