@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import base_notes, load_scenario
-from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
+from asyncdp_sim.cli.terminal import (
+    NOTHING_KEPT,
+    base_notes,
+    keeping,
+    load_scenario,
+    note,
+    note_all,
+    show,
+)
 from asyncdp_sim.core.errors import InputError, blaming
 from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import TO_RUN, require_address_space

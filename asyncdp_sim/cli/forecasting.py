@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from asyncdp_sim.cli.options import as_judging, as_options, base_notes, load_scenario, who
-from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
+from asyncdp_sim.cli.terminal import (
+    as_judging,
+    as_options,
+    base_notes,
+    load_scenario,
+    next_steps,
+    note_all,
+    put_schema_beside,
+    show,
+    who,
+)
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import TO_RUN, one_thread, require_address_space

@@ -6,16 +6,20 @@ from pathlib import Path
 import typer
 
 from asyncdp_sim.cli.catalogue import announce_sweep
-from asyncdp_sim.cli.options import as_judging, as_options, base_notes, load_scenario, who
 from asyncdp_sim.cli.plotting import decide, draw
-from asyncdp_sim.cli.screen import (
+from asyncdp_sim.cli.terminal import (
     NOTHING_KEPT,
+    as_judging,
+    as_options,
+    base_notes,
     keeping,
+    load_scenario,
     next_steps,
     note_all,
     of_a_result,
     show,
     show_result,
+    who,
 )
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.files import is_dir, is_file

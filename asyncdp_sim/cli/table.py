@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import load_scenario
-from asyncdp_sim.cli.screen import (
+from asyncdp_sim.cli.terminal import (
     as_typed,
+    load_scenario,
     next_steps,
     note_all,
     put_schema_beside,

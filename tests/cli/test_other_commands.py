@@ -21,7 +21,7 @@ from tests.manifests import changed
 HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 OF_HELP = (
-    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.gone",
+    "", ".cli", ".cli.terminal", ".core", ".core.errors", ".core.gone",
     ".core.starting", ".core.words",
 )  # fmt: skip
 
