@@ -483,11 +483,11 @@ def audit_answers(
     >>> 0.7 < found.epsilon < 1.0
     True
     """
-    for name, value, allowed in (
+    for name, value, fits in (
         ("delta", delta, 0 <= delta < 1),
         ("confidence", confidence, 0 < confidence < 1),
     ):
-        if not allowed:
+        if not fits:
             raise SpecError([Fault(name, str(value), "allowed is a probability")])
     return attack_answers(frame, dataset, delta, 1 - confidence)
 

@@ -143,13 +143,13 @@ class Dataset:
         features, targets = self.unowned_features, self.unowned_targets
         rest = sorted({*judging} - {*places})
         if len(rest) > 0:
-            x, y = ([each[i] for i in rest] for each in (self.features, self.targets))
+            x, y = ([arrays[i] for i in rest] for arrays in (self.features, self.targets))
             if features is not None and targets is not None:
                 x, y = [*x, features], [*y, targets]
             features, targets = np.concatenate(x), np.concatenate(y)
 
-        def some(each: tuple[_E, ...]) -> tuple[_E, ...]:
-            return tuple(each[i] for i in places) if len(each) > 0 else ()
+        def some(arrays: tuple[_E, ...]) -> tuple[_E, ...]:
+            return tuple(arrays[i] for i in places) if len(arrays) > 0 else ()
 
         return replace(
             self,

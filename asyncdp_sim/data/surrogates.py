@@ -431,5 +431,7 @@ def publicly_known(
     like = split.likened(whose, asked.values_of, first, count, ground.apart)
     sizes = tuple(map(len, rows))
     last = ground.last and count > 0
-    known = PublicKnowledge(features, targets, like, sizes, whose.names, first - sum(sizes), last)
-    return known, rows
+    knowledge = PublicKnowledge(
+        features, targets, like, sizes, whose.names, first - sum(sizes), last
+    )
+    return knowledge, rows

@@ -162,8 +162,8 @@ class Ratio:
     def from_traces(cls, name: str, traces: Sequence[Trace], airtime: float | None) -> "Ratio":
         """Return a figure of :class:`NetworkSummary` from the traces."""
         pairs = [_PARTS[name](trace, 0.0 if airtime is None else airtime) for trace in traces]
-        part, whole = np.array(pairs, dtype=float).T
-        return cls(part, whole)
+        part, total = np.array(pairs, dtype=float).T
+        return cls(part, total)
 
     @property
     def value(self) -> float | None:
