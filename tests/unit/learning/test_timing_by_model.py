@@ -29,10 +29,8 @@ from tests.tables import table
 Parts = dict[str, Any]
 
 CENTRAL = {"algorithm": {"kind": "fedasync", "step": 0.5, "mixing": 0.3}}
-BUFFERED = {"algorithm": {"kind": "fedbuff", "step": 0.5, "server_step": 0.3, "buffer": 2}}
 SCENES = table(__file__, "scenes.toml")
 BASE, WAYS, TARGETS = SCENES["timing"], SCENES["ways"]["timing"], SCENES["ways"]["target"]
-EACH = pytest.mark.parametrize("parts", WAYS.values(), ids=WAYS)
 
 
 def scenario(*, run: Parts | None = None, **parts: Any) -> Scenario:

@@ -16,7 +16,7 @@ from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.theory.predict import all as predictions
 from asyncdp_sim.theory.predict.all import require_room
 from tests.cli.scenes import SMALL
-from tests.unit.scenario.test_hopeless import constant
+from tests.unit.scenario.test_cells import constant
 from tests.unit.scenario.test_taking_part import naming as written
 
 # Sizes of runs, told beforehand: what cannot fit is refused at every door, and nothing else.
