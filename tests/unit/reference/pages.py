@@ -192,7 +192,8 @@ def _values(field: Field) -> str:
     counted = "whole numbers" in field.domain and field.unit not in ("bytes", "time units")
     unit = "" if counted or field.unit in ("", "none") else f" ({field.unit})"
     if field.path in _named():
-        return f"[table]({_place(field.path)}){', or list' if 'list of them' in field.domain else ''}"
+        several = ", or list" if "list of them" in field.domain else ""
+        return f"[table]({_place(field.path)}){several}"
     domain = field.domain
     for long, short in _SHORT:
         domain = re.sub(long, short, domain)
