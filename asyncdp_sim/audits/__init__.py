@@ -356,7 +356,7 @@ def _claiming(scenario: Scenario) -> Scenario:
 
 def _runs(unit: str) -> tuple[tuple[str, str], ...]:
     """Return what attacks on runs are called, and their random streams."""
-    return ("the whole run", "run"), (f"the whole run with a made-up {unit}", "made-up")
+    return ("the whole run", "run"), (f"the whole run with a synthetic {unit}", "made-up")
 
 
 RUNS = 1000

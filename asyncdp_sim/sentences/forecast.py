@@ -158,7 +158,7 @@ def _single_owners(gains: GainForecast) -> str:
 
 def _remaining(gains: GainForecast) -> str:
     """Return what owners gain if they alone join."""
-    alone = counted(gains.counts(), f"{gains.count} that gain, by themselves")
+    alone = counted(gains.counts(), f"{gains.count} that gain, if they alone join")
     if gains.together is None:
         return alone
     mean = gains.together.gain

@@ -37,7 +37,7 @@ def test_a_sound_scenario_passes(command):
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
     assert "stated 0.0833: not exceeded" in answer
     assert "stated 1: not exceeded" in run
-    assert made_up.startswith("the whole run with a made-up record of owner 1: measured ε ≥ 0")
+    assert made_up.startswith("the whole run with a synthetic record of owner 1: measured ε ≥ 0")
     assert [fact.rpartition(": ")[2] for fact in facts] == ["not refuted"] * 4
     sure = "all lower bounds hold jointly with confidence 0.999"
     assert verdict == f"verdict: not refuted, not proven ({sure})"
