@@ -286,7 +286,8 @@ class Check:
         claim, finding = self.claim, self.finding
         result = verdict(self.exceeded)
         if self.most <= claim.epsilon:
-            result = f"undecided: {self.runs} runs can measure at most {number(self.most)}"
+            most = f"{self.runs} can measure at most ε = {number(self.most)}"
+            result = f"undecided: too few runs, {most}"
         return (
             f"{self.what} of owner {self.owner}: measured ε ≥ {number(finding.epsilon)}, "
             f"stated {claim}: {result} ({self._event()})"

@@ -461,7 +461,7 @@ def _public(rows_of_owner: tuple[int, ...], called: Numbers) -> Sequence[Noted]:
 
 _DIVERGED = (
     "the model diverged in {replicates} replicates: no bound holds for gradients at an "
-    "infinite model, and which answers are finite tells records"
+    "infinite model, and which answers are finite reveals records"
 )
 _ONE_DRAW = (
     "one draw of noise on all coordinates: not private for any ε, since differences between "

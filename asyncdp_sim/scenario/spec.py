@@ -88,7 +88,7 @@ def _energy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
         return
     yield from scenario.energy.faults(scenario.owners.count)
     if scenario.clock.superposed:
-        remedy = 'allowed with [energy] is "per-owner": of a crowd nobody is there while idle'
+        remedy = 'allowed with [energy] is "per-owner": a superposed clock has no idle owners'
         yield Fault("clock.population", "'superposed'", remedy)
     if scenario.protocol.update_of == "servers":
         remedy = "allowed with [energy] is a protocol with one learner, or with none"
@@ -169,7 +169,7 @@ def _privacy_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
         remedy = "allowed is anything else with privacy.participation.apart, which changes p_i"
         yield Fault(key, repr(budget.kind), remedy)
     elif budget.of_asked and not by_chance:
-        remedy = "allowed is anything else: the learner asks nobody by chances p_i"
+        remedy = "allowed is anything else: the learner asks no owner by probabilities p_i"
         yield Fault(key, repr(budget.kind), remedy)
 
 

@@ -238,7 +238,7 @@ def first_screen(lines: Sequence[str]) -> list[str]:
     Load, and what theory predicts beside throughput and duration, are left out.
     """
     kept = ("predicted throughput", "predicted: ")
-    left_out = ("offered load", "predicted", "theory predicts no")
+    left_out = ("offered load", "predicted", "staleness is 0", "theory predicts no")
     return [line for line in lines if line.startswith(kept) or not line.startswith(left_out)]
 
 
@@ -292,7 +292,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
     text = f"an exchange takes {number(service)} units on average"
-    yield from network.protocol.describe(network, text, service)
+    for line in network.protocol.describe(network, text, service):
+        yield line.removesuffix(f", {text}") if service == 0 else line
     sent = "" if airtime is None else f", {number(airtime)} units for {network.answer_bytes} bytes"
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}{sent}"
     yield from _online(scenario)
@@ -369,11 +370,17 @@ _MANY = 10_000
 
 
 def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[str]:
-    """Yield a line for each formula, and one for all quantities to which none applies."""
+    """Yield a line for each formula, and one for all quantities to which none applies.
+
+    What is 0 is left out, except staleness, of which the reason is said.
+    """
     missing, alike = dict[str, list[str]](), dict[str, list[str]]()
     for prediction in predicted:
         name, _ = _named(prediction)
-        if prediction.value is None and prediction.between is None:
+        if prediction.value == 0:  # by construction
+            if prediction.quantity == "mean_staleness":
+                yield f"staleness is 0: {plain(prediction.formula.rpartition(': none, ')[2])}"
+        elif prediction.value is None and prediction.between is None:
             missing.setdefault(plain(str(prediction.reason)), []).append(name)
         else:
             value, _, formula = _value(prediction, network).partition(" (")

@@ -346,7 +346,7 @@ def test_a_field_is_described(command):
     first, *meaning = said.out.splitlines()
     meaning, facts = meaning[:-5], meaning[-5:]
     assert first == "privacy.delta (field)"
-    assert "required with Gaussian noise" in " ".join(meaning)
+    assert "for Gaussian noise" in " ".join(meaning)
     assert [line.split(maxsplit=1) for line in facts] == [
         ["unit", "none"],
         ["domain", "numbers > 0 and < 1"],

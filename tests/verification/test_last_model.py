@@ -299,7 +299,7 @@ def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(monkeypatch
     monkeypatch.setattr(Descent, "contractions", lambda self, rounds: true(self, rounds) ** 2)
     told = audited()
     assert told["shown"] <= told["claimed"]
-    assert "worked out by a second way: REFUTED" in told["fact"]
+    assert "computed by a second method: REFUTED" in told["fact"]
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.gains import FACTORS, Asked
 from asyncdp_sim.reports import page
-from asyncdp_sim.sentences.forecast import as_json, beside
+from asyncdp_sim.sentences.forecast import as_json, beside, owners
 from tests.unit.reports.pages import BASE, Seen, scenario
 
 OWNERS = BASE["owners"] | {"names": ["Ann", "Bob", "Café"]}
@@ -98,3 +98,10 @@ def test_figures_are_counted_from_the_first_that_is_there(single, content, seen)
     places = sorted({int(number) for number in numbers})
     assert places == list(range(1, 1 + len(places)))
     assert len(places) == 1 + single
+
+
+def test_gains_on_the_screen_have_the_digits_that_their_interval_allows():
+    errors = {"own": 2.0, "joint": 3.0, "adapted": 2.0, "verdict": "undecided"}
+    gain = {"gain": 0.000254, "low": -0.00322, "high": 0.00373, "break_even": None}
+    [_, row] = owners([{"owner": 1, "name": None, "records": 10, "epsilon": 1.0} | errors | gain])
+    assert row[5:8] == ["0.0003", "-0.0032", "0.0037"]

@@ -118,7 +118,7 @@ class AsyncStrategy:
         self.begun: float | None = None
         # Updates made before this run, from which its pace is counted.
         self._first = self.k
-        # When the run goes on without absent owners; later, when it ends if nobody can answer.
+        # When the run continues without absent owners; later, when it ends if nobody can answer.
         self._deadline = link.now() + wait
         # When progress was last logged.
         self._reported = link.now()
@@ -232,7 +232,7 @@ class AsyncStrategy:
         if absent and now < self._deadline:
             return
         if absent:
-            LOG.warning("goes on without %s: never connected", ", ".join(absent))
+            LOG.warning("continues without %s: never connected", ", ".join(absent))
         self.begun = now
         self._saved.setdefault("start", now)  # of the first run; times in the log count from it
         for party in self.parties:  # whose Poisson clocks have no memory
@@ -258,10 +258,10 @@ class AsyncStrategy:
             party.refused = REASONS[int(reply["refused"]) % len(REASONS)]
             party.left = 0 if party.refused == "spent" else party.left
             self._pause(sent.node, party)
-            self._warn(party.name, f"refuses ({party.refused}): its own log says more")
+            self._warn(party.name, f"refuses ({party.refused}): its own log has the reason")
         elif "left" not in reply or (sent.owner is not None and not answered):
             again = f"asked again in {self._pause(sent.node, party):g} s"
-            text = f"gives no answer ({again}): if this goes on, start its node again"
+            text = f"gives no answer ({again}): if this continues, start its node again"
             self._warn(party.name, text)
         elif party.most == 0:
             self._pause(sent.node, party)
