@@ -119,18 +119,6 @@ class DataKind(Variant):
         """Return the rows of ``data.own_path`` as those of one owner; None where there is none."""
         return None
 
-    def enlarged(
-        self,
-        times: int,
-        n_owners: int,
-        records: tuple[int, ...] | None,
-        streams: Streams,
-    ) -> Dataset | None:
-        """Draw records of which each owner has so many times as many; None where none are drawn."""
-        if not self.synthetic or records is None:
-            return None
-        return self.build(n_owners, tuple(times * n for n in records), streams)
-
     def fresh(
         self, n_owners: int, count: int, streams: Streams | Scope
     ) -> Iterator[tuple[Array, Array]] | None:

@@ -280,18 +280,6 @@ class TableData(TableRecipe):
             yield drawn._stood_in(ground, BuildRequest(n_owners, records, streams.afresh()))
 
     @override
-    def enlarged(
-        self, times: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
-    ) -> Dataset | None:
-        if not self.from_stand_in:
-            return None
-        split = self._by_column
-        ground = self._ground().repeated(times, split.of_column)
-        wanted = None if records is None else tuple(times * n for n in records)
-        data = self.model_copy(update={"split": split.repeated(times)})
-        return data._stood_in(ground, BuildRequest(n_owners, wanted, streams))
-
-    @override
     def public_table(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams
     ) -> PublicTable | None:
