@@ -97,7 +97,8 @@ def of_sums(found: Found) -> list[str]:
     for each in found.values():
         name, _, absent = each.quantity.partition(said)
         if absent and name[:4] != "8 of":
-            rows.append((name, f"0.{absent[0]}", f"{each.ours:.3f}"))
+            gain = found[f"{name}: mean gain above that of single answers, {absent}"].ours
+            rows.append((name, f"0.{absent[0]}", f"{each.ours:.3f} | {gain:.3f}"))
     opened = {("12 of 16, one trip", "0.2"): "0.261", ("12 of 16, one trip", "0.3"): "0.032"}
     return [
         *(f"| {name} | {absent} | {share} | " for (name, absent), share in opened.items()),
