@@ -12,7 +12,6 @@ from asyncdp_sim.core.words import agreed, extent, figure, number
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.network import Network
-from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.network.spec import superposable
 from asyncdp_sim.privacy import Privacy
 from asyncdp_sim.privacy.accountants.own import Accountant
@@ -21,7 +20,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
 from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.channels import approximated, approximation, unspent
+from asyncdp_sim.theory.predict.channels import approximated, small_windows, unspent
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
@@ -333,14 +332,11 @@ def _collisions(network: Network) -> Iterator[str]:
             f"transmissions that collide: {100 * (1 - result.success_probability):.3g} %; answers "
             "collided counts answers whose last transmission does"
         )
-    # Also where no formula has the rates: the share that collides depends on windows alone.
-    if isinstance(channel, Dcf) and network.clock.saturated and channel.window > 1:
-        about = approximation(channel, network.n_owners, network.airtime or 1.0)
-        if about.success_probability < 1 / 2:
-            yield (
-                f"small windows for {network.n_owners} owners: most transmissions collide; a "
-                "larger channel.window lets more answers through"
-            )
+    if small_windows(facts):
+        yield (
+            f"small windows for {network.n_owners} owners: most transmissions collide; a larger "
+            "channel.window lets more answers through"
+        )
 
 
 def _duration(updates: int, predicted: Sequence[Prediction]) -> Iterator[str]:
