@@ -33,6 +33,7 @@ OF_RESULTS = {
     "muffliato": "muffliato",
     "routing-accuracy": "routing-accuracy",
     "secure-sums": "secure-sums",
+    "threat-models": "linear-systems",
     "whom-to-ask": "routing",
 }
 """By the picture's file: the result of others whose first variant it shows."""

@@ -202,6 +202,10 @@ class ChannelTheory:
         """Return an approximation of :meth:`solve`, of a load that is not in doubt."""
         raise NoFormulaError("no approximation is known for this channel")
 
+    def small_windows(self, load: Load) -> bool:  # noqa: ARG002
+        """Return whether windows are so small that most transmissions collide."""
+        return False
+
     def mean_staleness(self, load: Load) -> float | None:  # noqa: ARG002
         """Return the mean staleness of what gets through; None where no formula has it."""
         return None
@@ -351,6 +355,12 @@ class DcfTheory(ChannelTheory):
     @override
     def approximate(self, load: Load) -> RandomAccess:
         return approximation(self.channel, load.n_owners, load.airtime)
+
+    @override
+    def small_windows(self, load: Load) -> bool:
+        # Also where no formula has the rates: what collides depends on windows alone.
+        known = load.saturated and load.airtime > 0 and self.channel.window > 1
+        return known and self.approximate(load).success_probability < 1 / 2
 
     @override
     def mean_staleness(self, load: Load) -> float | None:
@@ -577,6 +587,11 @@ def approximated(facts: Facts) -> RandomAccess:
     theory, load = theory_of(facts.network.channel), load_of(facts)
     no_formula_if(NOT_SHARED if facts.network.airtime is None else theory.doubt(load))
     return theory.approximate(load)
+
+
+def small_windows(facts: Facts) -> bool:
+    """Return whether owners count down in windows too small for most transmissions to survive."""
+    return theory_of(facts.network.channel).small_windows(load_of(facts))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs import run
+from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
@@ -211,18 +212,25 @@ def unmasked(sweep: Sweep, name: str, absent: float) -> float:
 
 
 @lru_cache(maxsize=16)
-def _gain(directory: Path, _: str) -> float:
+def _judged(directory: Path, _: str) -> Gains:
     gains = run(load(directory / "scenario.toml")[0], gains=Judging()).gains
     assert gains is not None
-    assert gains.together is not None
-    return float(gains.together.gain.value)
+    return gains
+
+
+def gains(result: Result) -> Gains:
+    """Return what owners gain in a cell, as a run of it judges."""
+    return _judged(result.directory, str(result.manifest["digest"]))
 
 
 def gain_over_single(sweep: Sweep, name: str, absent: float) -> float:
     """Return the mean gain of owners less that of answers one by one, of the score's unit."""
-    mine, single = (cell(sweep, one, absent) for one in (name, SINGLE))
-    first, second = (_gain(each.directory, str(each.manifest["digest"])) for each in (mine, single))
-    return first - second
+    values = []
+    for each in (name, SINGLE):
+        together = gains(cell(sweep, each, absent)).together
+        assert together is not None
+        values.append(float(together.gain.value))
+    return values[0] - values[1]
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:

@@ -219,6 +219,20 @@ def test_numbers_of_wifi_have_names_and_small_windows_are_named():
     assert not any("collide" in line for line in lines("async-08"))
 
 
+@pytest.mark.parametrize("setting", ["retransmissions=0", "others_after_collision=0.3"])
+def test_small_windows_are_named_where_answers_are_lost_or_no_formula_has_the_rates(setting):
+    wifi = ("wifi-contention", "channel.counting=frozen", f"channel.{setting}", "sweep={}")
+    small, few, wide = (
+        [line for line in lines(*wifi, *more) if line.startswith("small windows")]
+        for more in (
+            ("owners.count=10",),
+            ("owners.count=2",),
+            ("owners.count=10", "channel.window=16", "channel.doublings=6"),
+        )
+    )
+    assert (len(small), few, wide) == (1, [], [])
+
+
 # A model of classes is held against the labels that data are known to have.
 
 NUMBERS = "targets with data.kind = {} are numbers: allowed is a model of numbers"
