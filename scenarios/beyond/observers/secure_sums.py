@@ -17,6 +17,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
@@ -238,7 +239,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     names = list(dict.fromkeys(str(each.values[VARIANT]) for each in sweep.cells))
     present = sorted({float(each.values[PRESENT]) for each in sweep.cells}, reverse=True)
     absent: Array = np.round(1 - np.array(present), 9)
-    lines = [(name, np.array([psi(sweep, name, each) for each in absent])) for name in names]
+    lines = [
+        (name, np.array([mean_psi_at_end(cell(sweep, name, each)) for each in absent]).T)
+        for name in names
+    ]
     return [price_of_sums(absent, lines, [each.result for each in sweep.cells])]
 
 
