@@ -173,10 +173,10 @@ class Tdma(Contended):
 
 
 class Bottleneck(Contended):
-    """A link whose speed is shared equally by all answers under way (processor sharing).
+    """A link that all answers share: at equal speeds, or one after the other.
 
-    That is what flows of TCP over one slow link come to. An answer that is alone takes its airtime;
-    each of n answers gets 1/n of the speed.
+    Many packets of several flows of TCP share a slow link equally (processor sharing): each of n
+    answers gets 1/n of its speed. Answers of one packet go one after the other ("fifo").
     """
 
     label = "bottleneck link"
@@ -187,10 +187,11 @@ class Bottleneck(Contended):
     queues = True
 
     kind: Literal["bottleneck"] = "bottleneck"
+    queue: Literal["shared", "fifo"] = "shared"
 
     @override
     def open(self, kernel: Kernel, streams: Scope, n_owners: int) -> "BottleneckMedium":
-        return BottleneckMedium(kernel)
+        return BottleneckMedium(kernel, fifo=self.queue == "fifo")
 
 
 class BottleneckMedium(Medium):
@@ -199,11 +200,15 @@ class BottleneckMedium(Medium):
     Parameters
     ----------
     kernel : Kernel
+    fifo : bool
+        Whether answers go one after the other.
     """
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, *, fifo: bool) -> None:
         super().__init__()
         self._kernel = kernel
+        self._fifo = fifo
+        self._free = 0
         self._link = Processor(kernel, ANSWER_END)
         self._since = 0
         self._under_way = 0
@@ -221,7 +226,11 @@ class BottleneckMedium(Medium):
         if not begun():
             return Fate.kept
         self._count(1)
-        yield from self._link.work(ticks)
+        if self._fifo:
+            self._free = max(self._free, self._kernel.tick) + ticks
+            yield self._free, ANSWER_END
+        else:
+            yield from self._link.work(ticks)
         self._count(-1)
         return Fate.clear
 

@@ -412,13 +412,19 @@ class TdmaTheory(ChannelTheory):
 
 
 class BottleneckTheory(ChannelTheory):
-    """A link that answers share: a closed network, of any laws (product form)."""
+    """A link that answers share: a closed network, of any laws (product form); in turn, M/D/1."""
 
-    assumed = "owners share its speed equally"
     channel: Bottleneck
+
+    def __init__(self, channel: Bottleneck) -> None:
+        super().__init__(channel)
+        self._fifo = channel.queue == "fifo"
+        self.assumed = "first come first served" if self._fifo else "owners share its speed equally"
 
     @override
     def doubt(self, load: Load) -> str:
+        if self._fifo and not load.overlap:
+            return "answers that go one after the other need overlapping jobs"
         random = "" if load.saturated else load.not_poisson or load.unequal
         times = "owners' times differ" if load.delay is None else ""
         if load.job is not None:  # answers then repeat with a period
@@ -435,7 +441,8 @@ class BottleneckTheory(ChannelTheory):
     def on_air(self, load: Load, rate: float) -> float:
         """Return the mean number of answers on the link, by Little's law."""
         if load.overlap:
-            return load.offered / (1 - load.offered)
+            waiting = load.offered**2 / (1 - load.offered)
+            return load.offered + (waiting / 2 if self._fifo else waiting)
         return load.n_owners - rate * (self._idle(load) + (load.delay or 0.0))
 
     @override
@@ -444,7 +451,7 @@ class BottleneckTheory(ChannelTheory):
         if self.doubt(load):
             return None
         if load.overlap:
-            return load.total * (load.delay or 0.0) + load.offered / (1 - load.offered)
+            return load.total * (load.delay or 0.0) + self.on_air(load, load.total)
         rest = load.n_owners - 1
         return rest - self._rate(load, rest) * self._idle(load) if rest > 0 else 0.0
 
