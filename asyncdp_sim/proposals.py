@@ -415,7 +415,7 @@ def _chosen(
     progress: Progress | None,
 ) -> Choice:
     """Return the best step and length on rows drawn from public ones, and a gradients' bound."""
-    comment = f"{look.public} public rows drawn anew for each owner"
+    comment = f"{look.public} public rows drawn again for each owner"
     # Twice the mean number of answers, so that chance seldom spends an owner's budget before T.
     start = Choice(updates=UPDATES_EACH * len(sizes), answers=2 * UPDATES_EACH, said=comment)
     with TemporaryDirectory() as place:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim import results as opened
-from asyncdp_sim.api.arguments import as_count, as_path, wrong_type
+from asyncdp_sim.api import as_count, as_path, wrong_type
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Forecast, Trace
 from asyncdp_sim.audits import Audit
@@ -216,7 +216,7 @@ def run(
     20
     """
     from asyncdp_sim import runs
-    from asyncdp_sim.theory.predict.size import size_notes
+    from asyncdp_sim.theory.predict.all import size_notes
 
     base = as_scenario(scenario).base()
     place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
@@ -356,7 +356,7 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
     """
     from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.network import simulate as of_network
-    from asyncdp_sim.theory.predict.size import require_room
+    from asyncdp_sim.theory.predict.all import require_room
 
     base = as_scenario(scenario).base()
     if base.timing_unaccounted is not None:
@@ -483,11 +483,11 @@ def audit_answers(
     >>> 0.7 < found.epsilon < 1.0
     True
     """
-    for name, value, allowed in (
+    for name, value, fits in (
         ("delta", delta, 0 <= delta < 1),
         ("confidence", confidence, 0 < confidence < 1),
     ):
-        if not allowed:
+        if not fits:
             raise SpecError([Fault(name, str(value), "allowed is a probability")])
     return attack_answers(frame, dataset, delta, 1 - confidence)
 

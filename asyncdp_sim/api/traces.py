@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from asyncdp_sim import results as opened
 from asyncdp_sim import trace
-from asyncdp_sim.api.arguments import Named
+from asyncdp_sim.api import Named
 from asyncdp_sim.api.results import ForecastPlots, TracePlots, from_columns, summary_frame
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table, number

@@ -30,7 +30,7 @@ from asyncdp_sim.core.words import duration, html_table, number
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.size import require_room
+from asyncdp_sim.theory.predict.all import require_room
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,11 @@ class Audit:
 
     @property
     def _found(self) -> tuple[Check | Guessed | Fact, ...]:
-        once = () if self.guessed is None else (self.guessed,)
-        return (*self.checks, *once, *self.facts)
+        return (*self.checks, *self._guesses, *self.facts)
+
+    @property
+    def _guesses(self) -> tuple[Guessed, ...]:
+        return () if self.guessed is None else (self.guessed,)
 
     def to_frame(self) -> Any:
         """Return one row per attack and per fact, as a pandas frame."""
@@ -105,7 +108,8 @@ class Audit:
     def lines(self, *, details: bool = True) -> list[str]:
         """Return the verdict, the strongest attack, what to do, and then each attack.
 
-        Without details, the datasets and the largest measurable ε are left out.
+        Without details, the datasets, the largest measurable ε, and after a first audit the facts
+        that refute nothing, are left out.
         """
         shared = []
         if self.overlap > 1:
@@ -116,21 +120,32 @@ class Audit:
             *([f"neighbouring datasets: {self.pair}"] if details else []),
             *(check.describe() for check in self.checks),
             *(check.beside() for check in self.checks if check.finding.epsilon > 0),
-            *(result.describe() for result in self._found[len(self.checks) :]),
+            *(guesses.describe() for guesses in self._guesses),
+            *self._facts(details or self.left is None),
             *([self.guessed.limits()] if details and self.guessed is not None else []),
             *([self._limits()] if details and self.left is not None else []),
             *shared,
         ]
 
+    def _facts(self, all_of_them: bool) -> list[str]:
+        """Return the facts, or those that refute and the number of the others."""
+        if all_of_them:
+            return [fact.describe() for fact in self.facts]
+        refuting = [fact.describe() for fact in self.facts if fact.exceeded]
+        others = len(self.facts) - len(refuting)
+        about = "sent answers, their noise and charges"
+        return [*refuting, *([f"{about}: {others} checks refute nothing"] if others > 0 else [])]
+
     def _answer(self) -> list[str]:
         """Return the verdict, the attack that came nearest to refuting it, and what to do."""
-        once = () if self.guessed is None else (self.guessed,)
-        attacks: tuple[Check | Guessed, ...] = (*self.checks, *once)
+        attacks: tuple[Check | Guessed, ...] = (*self.checks, *self._guesses)
         refuting = [fact.said for fact in self.facts if fact.exceeded]
         strongest = max(attacks, key=lambda each: each.epsilon / each.claim.epsilon, default=None)
         if strongest is not None and (strongest.exceeded or len(refuting) == 0):
             attacked, measured, stated, _ = strongest.cells()
             refuting = [f"{attacked}, measured ε ≥ {measured}, stated {stated}"]
+            if strongest.epsilon == 0:
+                refuting = ["none measured an ε above 0"]
         return [
             f"verdict: {self.verdict}",
             *(f"strongest attack: {described}" for described in refuting[:1]),
@@ -356,7 +371,7 @@ def _claiming(scenario: Scenario) -> Scenario:
 
 def _runs(unit: str) -> tuple[tuple[str, str], ...]:
     """Return what attacks on runs are called, and their random streams."""
-    return ("the whole run", "run"), (f"the whole run with a made-up {unit}", "made-up")
+    return ("the whole run", "run"), (f"the whole run with a synthetic {unit}", "made-up")
 
 
 RUNS = 1000

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.words import number
-from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of, of_gaussian, of_pure
+from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of, of_gaussian, of_pure
 
 Pair = tuple[Array, Array]
 """Scores of runs on the first and on the second of two neighbouring datasets."""
@@ -286,7 +286,8 @@ class Check:
         claim, finding = self.claim, self.finding
         result = verdict(self.exceeded)
         if self.most <= claim.epsilon:
-            result = f"undecided: {self.runs} runs can measure at most {number(self.most)}"
+            most = f"{self.runs} can measure at most ε = {number(self.most)}"
+            result = f"undecided: too few runs, {most}"
         return (
             f"{self.what} of owner {self.owner}: measured ε ≥ {number(finding.epsilon)}, "
             f"stated {claim}: {result} ({self._event()})"

@@ -208,13 +208,13 @@ def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
 
 
 def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
-    """Judge an ε that was stated of an observer beside the same, worked out by a second way."""
+    """Judge an ε that was stated of an observer beside the same, computed by a second method."""
     if anew is None:
         sentence = (
             f"{whose}: ε = {number(stated)} stated; a second way to work it out takes too long here"
         )
         return Fact(sentence, False)
-    sentence = f"{whose}: ε = {number(stated)} stated, {number(anew)} worked out by a second way"
+    sentence = f"{whose}: ε = {number(stated)} stated, {number(anew)} computed by a second method"
     return Fact(sentence, stated < anew * (1 - Owed.slack))
 
 

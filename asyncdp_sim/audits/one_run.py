@@ -258,7 +258,8 @@ class Guessed:
         if self._doubt <= 0:
             result = f"undecided: {self.canaries} times δ is too much for the confidence"
         elif self.most <= self.claim.epsilon:
-            result = f"undecided: {self.guesses} guesses can measure at most {self.most:.3g}"
+            most = f"{self.guesses} guesses can measure at most ε = {self.most:.3g}"
+            result = f"undecided: too few canaries, {most}"
         return (
             f"one run with {self.canaries} canaries: measured ε ≥ {self.epsilon:.3g}, "
             f"stated {self.claim}: {result} "

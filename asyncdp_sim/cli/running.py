@@ -6,16 +6,20 @@ from pathlib import Path
 import typer
 
 from asyncdp_sim.cli.catalogue import announce_sweep
-from asyncdp_sim.cli.options import as_judging, as_options, base_notes, load_scenario, who
 from asyncdp_sim.cli.plotting import decide, draw
-from asyncdp_sim.cli.screen import (
+from asyncdp_sim.cli.terminal import (
     NOTHING_KEPT,
+    as_judging,
+    as_options,
+    base_notes,
     keeping,
+    load_scenario,
     next_steps,
     note_all,
     of_a_result,
     show,
     show_result,
+    who,
 )
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.files import is_dir, is_file
@@ -41,7 +45,7 @@ def run_command(
     """Simulate a scenario, train the model, and write a result directory."""
     from asyncdp_sim.results.manifest import default_directory
     from asyncdp_sim.runs import finished, run, write
-    from asyncdp_sim.theory.predict.size import size_notes
+    from asyncdp_sim.theory.predict.all import size_notes
 
     judging = as_judging(material, own_best)
     extra = [f"run.seed={seed}"] * (seed is not None)

@@ -307,7 +307,7 @@ def _settings(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[st
     for field, left, other in differ[:_MOST]:
         yield f"setting: {field} is {left}, and {other}"
     if len(differ) > _MOST:
-        yield f"setting: {len(differ) - _MOST} more differ (asyncdp compare tells them)"
+        yield f"setting: {len(differ) - _MOST} more differ (asyncdp compare lists them)"
 
 
 def _first_row(first: Path, second: Path, differ: list[Difference]) -> list[str]:

@@ -11,8 +11,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import NonNegative, trait
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.data.dataset import SYNTHETIC, Dataset
-from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
 from asyncdp_sim.data.splits import require_records
 from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
 from asyncdp_sim.data.tables.neighbour import Swap

@@ -258,10 +258,18 @@ def pictures(found: dict[str, Any]) -> list[Picture]:
     return [over_time(found), *drawn, *([] if tried is None else [tried])]
 
 
+def beside_decision(found: Mapping[str, Any]) -> Picture | None:
+    """Draw the gains of several owners; if at most one is known, its gain or the mean by ε."""
+    several = len(found["owners"]) > 1
+    drawn = None if several else by_epsilon(found)
+    return owners(found) if drawn is None and len(found["owners"]) > 0 else drawn
+
+
 def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
     """Draw the gain of the average owner, or of the one that asks, at each ε that was tried.
 
-    None where fewer than two were, or where that gain is not known.
+    None where fewer than two were, or where that gain is not known. A line is at the ``epsilon``
+    that a view of the forecast has.
     """
     tried = found.get("budgets", [])
     asks = found.get("reads") == "owner"
@@ -272,13 +280,17 @@ def by_epsilon(found: Mapping[str, Any]) -> Picture | None:
     value, low, high = (np.array([known(g[key]) for g in gains]) for key in ("gain", "low", "high"))
     verdicts = np.array([gain["verdict"] for gain in gains])
     marks = _marked(epsilon, (value, low, high), verdicts, {name: name for name in LOOKS})
+    if "epsilon" in found:
+        broad = {"color": BAND, "alpha": 0.3, "linewidth": 7, "zorder": 0}
+        marks.append(Layer("upright", found["epsilon"], look=broad))
+        marks.append(Layer("line", name="$\\epsilon$ chosen above", look=broad))
     unit = f" ({found['unit']})" if found.get("unit") else ""
     who = "this owner" if asks else "the average owner"
     said = Declaration(
         [
             Panel(
                 marks,
-                Side("$\\epsilon$ of the median owner", log=True),
+                Side("$\\epsilon$ of the median owner", log=True, ticks=epsilon.tolist()),
                 Side(f"gain: smaller {found['score']}{unit}", grid=True),
             )
         ],

@@ -24,7 +24,7 @@ from asyncdp_sim.figures.style import (
 from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
-from asyncdp_sim.theory.formulas.arguments import binomial_quantile
+from asyncdp_sim.theory.formulas import binomial_quantile
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection
 from asyncdp_sim.theory.prediction import Unknown, plain

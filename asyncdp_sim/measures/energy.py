@@ -61,7 +61,7 @@ class Energy(Spec):
         per_byte_words = ""
         if per_byte.any():
             sent, heard = (extent(row) for row in per_byte.T)
-            per_byte_words = f"; {sent} J for a byte sent, {heard} J for one heard"
+            per_byte_words = f"; {sent} J for a byte sent, {heard} J for one received"
         return f"energy: W {states}; a time unit is {self.seconds:g} s{per_byte_words}"
 
     def watts(self, n_owners: int) -> Array:

@@ -164,7 +164,9 @@ def of_forecast(file: Path) -> dict[str, Any]:
             file, "a forecast of an older version; run asyncdp forecast --json again"
         )
     over_time, *others = gains.pictures(found)
-    others = [picture for picture in others if picture.name != gains.OWNERS]
+    first = gains.beside_decision(found)
+    shown_first = (gains.OWNERS, "" if first is None else first.name)
+    others = [picture for picture in others if picture.name not in shown_first]
     views = [_view(found | each) for each in found.get("budgets", [])] or [_view(found)]
     tone = "withheld" if found["not_for_release"] else "kept"
     return {
@@ -181,12 +183,13 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a forecast's page shows at one ε: its decision, its picture and its owners."""
     factor = found.get("factor", 1.0)
     listed, prefix = found["owners"], f"epsilon-{factor:g}".replace(".", "-")
-    picture = [replace(gains.owners(found), width=WIDTH)] if len(listed) > 0 else []
+    picture = gains.beside_decision(found)
+    narrow = [] if picture is None else [replace(picture, width=WIDTH)]
     return {
         "epsilon": number(found["epsilon"]) if "epsilon" in found else "",
         "given": factor == 1.0,
         "answer": answer.of_forecast(found["decision"]),
-        "figures": [drawn(each, 1, BUDGET // 10, prefix) for each in picture],
+        "figures": [drawn(each, 1, BUDGET // 10, prefix) for each in narrow],
         "tables": tuple(_owner_tables(listed, found.get("unit"))),
     }
 

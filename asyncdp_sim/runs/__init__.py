@@ -20,7 +20,7 @@ from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import Map, learn_all, live_all, processes, simulate_all
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.size import require_room
+from asyncdp_sim.theory.predict.all import require_room
 from asyncdp_sim.trace import Trace
 
 OnNote = Callable[[str], None]

@@ -171,13 +171,13 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array, judging: Judging
     with one_thread(), threadpool_limits(limits=1):
         for owner, number in enumerate(scenario.owners.participants):
             sets = [kept(dataset, owner), _apart(dataset, owner, fresh)]
-            (rows, z), (others, as_is) = (
+            (rows, z), (other_rows, as_is) = (
                 _known(scenario, chosen, part, model, fresh=fresh is not None) for part in sets
             )
             joint = JointModels(z, linear, margins=margins(model))
             generator = streams.generator("decision", "owner", number)
             gain = judge_fresh(
-                rows, joint, others, as_is, model.sigma, generator, **asdict(judging)
+                rows, joint, other_rows, as_is, model.sigma, generator, **asdict(judging)
             )
             gains.append(replace(gain, records=dataset.records[owner]))
     return Gains(
@@ -231,15 +231,18 @@ def known_rows(scenario: Scenario, part: Part, most: int = MOST) -> tuple[OwnRow
     model, (columns, features, targets, persons) = scenario.model, part
     if model.classifies:
         targets = only_labels(targets, model.labels)
-    there = np.flatnonzero(~np.isnan(targets))[:most]
+    present = np.flatnonzero(~np.isnan(targets))[:most]
     rows = OwnRows(
-        np.asarray(columns[there]), places(targets[there], model), len(model.labels), persons[there]
+        np.asarray(columns[present]),
+        places(targets[present], model),
+        len(model.labels),
+        persons[present],
     )
     domain = scenario.privacy.bounded
-    known = [np.asarray(features[there])]
+    inputs = [np.asarray(features[present])]
     if domain is not None:
-        known, _ = domain.confine(known, [targets[there]], scenario.privacy.norm)
-    return rows, model.design(known)[0], there
+        inputs, _ = domain.confine(inputs, [targets[present]], scenario.privacy.norm)
+    return rows, model.design(inputs)[0], present
 
 
 def places(targets: Array, model: Model) -> Array:

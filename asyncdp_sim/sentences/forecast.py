@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import aligned, estimate, figure, known, number, numbers, plus_minus
+from asyncdp_sim.core.words import (
+    aligned,
+    estimate,
+    figure,
+    known,
+    number,
+    numbers,
+    plus_minus,
+    to_digits,
+)
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
@@ -158,7 +167,7 @@ def _single_owners(gains: GainForecast) -> str:
 
 def _remaining(gains: GainForecast) -> str:
     """Return what owners gain if they alone join."""
-    alone = counted(gains.counts(), f"{gains.count} that gain, by themselves")
+    alone = counted(gains.counts(), f"{gains.count} that gain, if they alone join")
     if gains.together is None:
         return alone
     mean = gains.together.gain
@@ -273,13 +282,17 @@ def owners(listed: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     names = shown([owner["name"] or str(owner["owner"]) for owner in listed])
     several = len({owner["epsilon"] for owner in listed}) > 1
     levels = any(owner["break_even"] is not None for owner in listed)
-    keys = ["records", *["epsilon"] * several, "own", "joint", "adapted", "gain", "low", "high"]
+    keys = ["records", *["epsilon"] * several, "own", "joint", "adapted"]
+    ends = ["gain", "low", "high"]
     heads = ["owner", *({"epsilon": "ε", "own": "own error"}.get(key, key) for key in keys)]
-    table = [[*heads, "verdict", *["break-even"] * levels]]
+    table = [[*heads, *ends, "verdict", *["break-even"] * levels]]
     pairs = zip(names, listed, strict=True)
     for name, owner in sorted(pairs, key=lambda pair: -known(pair[1]["gain"], 0.0)):
         level = None if owner["break_even"] is None else owner["break_even"]["value"]
-        texts = [name, *(figure(owner[key]) for key in keys), owner["verdict"]]
+        half = (known(owner["high"]) - known(owner["low"])) / 2
+        values = [known(owner[key]) for key in ends]
+        gain = [to_digits(value, half) if half > 0 else figure(value) for value in values]
+        texts = [name, *(figure(owner[key]) for key in keys), *gain, owner["verdict"]]
         table.append(texts + [figure(level)] * levels)
     return table
 

@@ -20,7 +20,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
 from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.channels import approximated, unspent
+from asyncdp_sim.theory.predict.channels import approximated, small_windows, unspent
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
@@ -238,7 +238,7 @@ def first_screen(lines: Sequence[str]) -> list[str]:
     Load, and what theory predicts beside throughput and duration, are left out.
     """
     kept = ("predicted throughput", "predicted: ")
-    left_out = ("offered load", "predicted", "theory predicts no")
+    left_out = ("offered load", "predicted", "staleness is 0", "theory predicts no")
     return [line for line in lines if line.startswith(kept) or not line.startswith(left_out)]
 
 
@@ -292,7 +292,8 @@ def _network(scenario: Scenario) -> Iterator[str]:
     airtime = network.airtime
     service = float(services.mean()) + (0.0 if airtime is None else airtime)
     text = f"an exchange takes {number(service)} units on average"
-    yield from network.protocol.describe(network, text, service)
+    for line in network.protocol.describe(network, text, service):
+        yield line.removesuffix(f", {text}") if service == 0 else line
     sent = "" if airtime is None else f", {number(airtime)} units for {network.answer_bytes} bytes"
     yield f"protocol: {network.protocol.kind}, channel {network.channel.kind}{sent}"
     yield from _online(scenario)
@@ -314,26 +315,25 @@ def _network(scenario: Scenario) -> Iterator[str]:
 
 def _collisions(network: Network) -> Iterator[str]:
     """Yield what is known of transmissions that collide, beside the formulas of answers."""
-    facts, resent = facts_of(network), network.channel.retransmissions > 0
+    facts, channel = facts_of(network), network.channel
     if not network.protocol.always_served:
         return
-    result = known(unspent, facts)
+    result, resent = known(unspent, facts), channel.retransmissions > 0
     if isinstance(result, Unknown):
         result, resent = known(approximated, facts), True
-        if isinstance(result, Unknown):
-            return
+        if not isinstance(result, Unknown):
+            load = result.attempt_rate * (network.airtime or 0.0)
+            yield (
+                "approximated by Bianchi's fixed point (owners independent of each other): "
+                f"throughput: {figure(result.success_rate)} updates per unit, channel load: "
+                f"{figure(load)} transmissions at a time"
+            )
+    if resent and not isinstance(result, Unknown):
         yield (
-            "approximated by Bianchi's fixed point (owners independent of each other): throughput: "
-            f"{figure(result.success_rate)} updates per unit, channel load: "
-            f"{figure(result.attempt_rate * (network.airtime or 0.0))} transmissions at a time"
+            f"transmissions that collide: {100 * (1 - result.success_probability):.3g} %; answers "
+            "collided counts answers whose last transmission does"
         )
-    share = 1 - result.success_probability
-    if resent:
-        yield (
-            f"transmissions that collide: {100 * share:.3g} %; answers collided counts answers "
-            "whose last transmission does"
-        )
-    if network.channel.retransmissions > 0 and share > 1 / 2:
+    if small_windows(facts):
         yield (
             f"small windows for {network.n_owners} owners: most transmissions collide; a larger "
             "channel.window lets more answers through"
@@ -369,11 +369,17 @@ _MANY = 10_000
 
 
 def _predictions(predicted: Iterable[Prediction], network: Network) -> Iterator[str]:
-    """Yield a line for each formula, and one for all quantities to which none applies."""
+    """Yield a line for each formula, and one for all quantities to which none applies.
+
+    What is 0 is left out, except staleness, of which the reason is said.
+    """
     missing, alike = dict[str, list[str]](), dict[str, list[str]]()
     for prediction in predicted:
         name, _ = _named(prediction)
-        if prediction.value is None and prediction.between is None:
+        if prediction.value == 0:  # by construction
+            if prediction.quantity == "mean_staleness":
+                yield f"staleness is 0: {plain(prediction.formula.rpartition(': none, ')[2])}"
+        elif prediction.value is None and prediction.between is None:
             missing.setdefault(plain(str(prediction.reason)), []).append(name)
         else:
             value, _, formula = _value(prediction, network).partition(" (")

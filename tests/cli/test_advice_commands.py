@@ -37,7 +37,7 @@ def test_a_sound_scenario_passes(command):
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
     assert "stated 0.0833: not exceeded" in answer
     assert "stated 1: not exceeded" in run
-    assert made_up.startswith("the whole run with a made-up record of owner 1: measured ε ≥ 0")
+    assert made_up.startswith("the whole run with a synthetic record of owner 1: measured ε ≥ 0")
     assert [fact.rpartition(": ")[2] for fact in facts] == ["not refuted"] * 4
     sure = "all lower bounds hold jointly with confidence 0.999"
     assert verdict == f"verdict: not refuted, not proven ({sure})"
@@ -62,13 +62,23 @@ def test_a_first_verdict_says_what_it_can_detect_and_what_is_left(command):
     verdict, _, left, pair, answer, guessed, *_, limits, most = said.out.splitlines()
     assert pair.endswith("; a fair coin chooses each of 4 canary records from two")
     assert answer.startswith("one answer of owner 1: measured ε ≥ 0")
-    assert guessed.startswith("one run with 4 canaries: measured ε ≥ 0, stated 1: undecided: ")
+    assert guessed.startswith(
+        "one run with 4 canaries: measured ε ≥ 0, stated 1: undecided: too few canaries, "
+    )
     assert guessed.endswith("of 2 guesses are right)")
     assert limits.startswith("2 guesses measure at most ε = 0 (all right), and on average")
     assert most == "largest measurable ε: 4.79 (one answer), 0 (canaries)"
     whole = "attack whole runs too: --thorough (Python: thorough=True), about "
     assert left.startswith(f"what to do: {whole}")
     assert verdict.startswith("verdict: not refuted, not proven")
+
+
+def test_a_first_verdict_names_no_attack_and_no_fact_that_found_nothing(command):
+    quick = ("--canaries", "4", "--answers", "2000", "--set", "privacy.epsilon=0.1")
+    _, strongest, *rest = command.done("audit", "sound.toml", *quick).out.splitlines()
+    assert strongest == "strongest attack: none measured an ε above 0"
+    assert rest[-1] == "sent answers, their noise and charges: 3 checks refute nothing"
+    assert not any("not refuted" in line for line in rest)
 
 
 @pytest.mark.long

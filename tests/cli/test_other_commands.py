@@ -34,7 +34,7 @@ from tests.unit.imports.measure import measured, shuffled
 HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 OF_HELP = (
-    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.gone",
+    "", ".cli", ".cli.terminal", ".core", ".core.errors", ".core.gone",
     ".core.starting", ".core.words",
 )  # fmt: skip
 
@@ -346,7 +346,7 @@ def test_a_field_is_described(command):
     first, *meaning = said.out.splitlines()
     meaning, facts = meaning[:-5], meaning[-5:]
     assert first == "privacy.delta (field)"
-    assert "required with Gaussian noise" in " ".join(meaning)
+    assert "for Gaussian noise" in " ".join(meaning)
     assert [line.split(maxsplit=1) for line in facts] == [
         ["unit", "none"],
         ["domain", "numbers > 0 and < 1"],

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.cli.options import who
+from asyncdp_sim.cli.terminal import who
 from tests.directories import manifest
 from tests.scenes import text
 

@@ -261,7 +261,7 @@ UNKNOWN_TO_A_NODE = [
 @pytest.mark.parametrize(
     ("observer", "tells", "cases"),
     [
-        (_SUMS, "what a sum tells", UNKNOWN_TO_BOTH + UNKNOWN_OF_SUMS),
+        (_SUMS, "what a sum reveals", UNKNOWN_TO_BOTH + UNKNOWN_OF_SUMS),
         (_NODE, "what a node learns", UNKNOWN_TO_BOTH + UNKNOWN_TO_A_NODE),
     ],
 )

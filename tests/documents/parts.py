@@ -19,8 +19,6 @@ PAGES = {
     "algorithm": "algorithms.md",
 }
 """Families with a page of all their members."""
-SHOWN = 2
-"""Oracles that a section names, those of the fewest kinds; the page of oracles has all."""
 BLOCK = re.compile(
     r"(?<=<!-- oracles )([\w-]+)\.([\w-]+) -->\n(.*?)(?=<!-- end of oracles -->)", re.S
 )
@@ -70,19 +68,10 @@ def block(family: str, kind: str) -> str:
 
 
 def _oracles(family: str, member: type[Variant]) -> str:
-    """Return what a member is held against: its basis, and the oracles of its own family."""
+    """Return what a member rests on, and how many oracles it has; their page names them."""
     basis = basis_of(member)
     if basis is Basis.unverified:
-        return f"Basis: **{basis.words}**. No test compares its numbers with anything independent."
-    found = oracles_of(member)
-    named = {each.__name__ for each in members(FAMILIES[family])}
-    close = sorted((each for each in found if each.kinds[0] in named), key=lambda o: len(o.kinds))
-    own = [_plain(oracle.statistic) for oracle in close[:SHOWN]]
-    others = len(found) - len(own)
-    more = f"{others} [more](../verification/oracles.md)" if others > 0 else ""
-    return f"Basis: **{basis.words}**. Checked: {'; '.join(filter(None, (*own, more)))}."
-
-
-def _plain(text: str) -> str:
-    """Return text in which Markdown finds no marks of its own."""
-    return re.sub(r"([*_|\[\]`])", r"\\\1", text).replace("<", "&lt;")
+        return f"Validation: **{basis.words}**."
+    count = len(oracles_of(member))
+    listed = f"[{count} oracle{'' if count == 1 else 's'}](../verification/oracles.md#{family})"
+    return f"Validation: **{basis.words}**, {listed}."

@@ -90,7 +90,7 @@ def test_each_fault_of_an_owner_is_in_the_log_and_the_others_learn(network: Loop
         north.write_text(table, encoding="utf-8")
         network.kill("second")
     assert "ServerApp raised an exception" in printed  # though flwr run itself exits with 0
-    assert printed.count("north refuses (refused): its own log says more") == 1
+    assert printed.count("north refuses (refused): its own log has the reason") == 1
     assert "0 columns are 'income', not 1" in network.printed("north")
     assert "claims to be west, as node" in printed
     model = network.model()

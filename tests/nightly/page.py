@@ -237,6 +237,6 @@ def _fixed(oracle: Oracle, found: Mapping[str, Found]) -> bool:
     return len(held) > 0 and not any("::test_fresh_seeds" in test for test in held)
 
 
-def _few(names: Sequence[str], most: int = 12) -> str:
+def _few(names: Sequence[str], most: int = 4) -> str:
     more = f"; and {len(names) - most} more" if len(names) > most else ""
     return "; ".join(names[:most]) + more if len(names) > 0 else "none"

@@ -24,8 +24,8 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
-from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Converted, Pure, amplified, bare
+from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
@@ -56,12 +56,12 @@ COMPOSING = (
 )
 VIEWS = SCENE.with_name("six-averaging.toml")
 MODELS = SCENE.with_name("last-model.toml")
-ANEW = "worked out by a second way"
+ANEW = "computed by a second method"
 UNEVEN = ('privacy.budget={kind="scheduled",answers=2,growth=0.25}',)
 CPU_SECONDS = 60
 MANY, FEW = (200_000, 10), (100, 100)
 """Answers and runs, where one is told by the mechanism, and where by the runs."""
-ONE, RUN, MADE_UP = "one answer of", "the whole run of", "the whole run with a made-up record of"
+ONE, RUN, MADE_UP = "one answer of", "the whole run of", "the whole run with a synthetic record of"
 ANOTHERS, LEDGER = "have the noise of another one, or none", "the ledger: owner"
 MADE = "is made of more than its noisy gradients"
 COMPOSED = "each by their noise, compose to"

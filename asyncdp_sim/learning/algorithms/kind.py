@@ -27,20 +27,18 @@ Initial = Annotated[
 Selection = Annotated[
     Literal["uniform", "inverse-rate"],
     about(
-        "Step size of an owner. uniform, as published: the factor N assumes that all owners "
-        "are equally likely; if they are not, another objective is optimised. inverse-rate: "
-        "the step is divided by Nπ_i, π_i being the owner's share of the updates, which "
-        "removes this bias"
+        "Step size of an owner. uniform, as published: the factor N, which changes the objective "
+        "unless all owners are equally likely. inverse-rate: the step is divided by Nπ_i, the "
+        "owner's share π_i of the updates, which removes this bias"
     ),
 ]
 Evening = Annotated[
     Literal["uniform", "inverse-rate", "inverse-weight"],
     about(
-        "Step size of an owner. uniform: the factor N assumes that all owners are equally "
-        "likely; if they are not, another objective is optimised. inverse-rate: the step is "
-        "divided by Nπ_i, π_i being the owner's share of the updates, which removes this bias "
-        "if all are equally stale. inverse-weight: it is divided by Nπ_i E[w(s) | i], w(s) "
-        "being the weights of the owner's answers, which always removes it"
+        "Step size of an owner. uniform: the factor N, which changes the objective unless all "
+        "owners are equally likely. inverse-rate: the step is divided by Nπ_i, the owner's share "
+        "π_i of the updates, which removes this bias if all are equally stale. inverse-weight: "
+        "divided by Nπ_i E[w(s) | i], the mean weight of the owner's answers, which always does"
     ),
 ]
 
@@ -114,9 +112,8 @@ MOST_LOCAL_STEPS = 10_000
 LocalCount = Annotated[
     Annotated[int, Field(ge=1, le=MOST_LOCAL_STEPS)] | None,
     about(
-        "E: number of gradient steps that an owner takes from the model it received, before "
-        "it sends the difference. Each step uses a noisy gradient and costs as much privacy "
-        "as an answer. Absent: the learner takes one step",
+        "E: noisy gradient steps that an owner takes before it sends the difference; each costs "
+        "as much privacy as an answer. Absent: the learner takes one step",
         "gradients",
         example=4,
     ),

@@ -55,7 +55,7 @@ class Csma(Deferring):
             rule = "allowed is a number ≥ 1e-9 where persistence < 1: the wait between two draws"
             yield Fault("propagation_delay", f"{self.propagation_delay:g}", rule)
         if self.collision_detection and delay == 0:
-            rule = "allowed is a number ≥ 1e-9 with collision detection: nobody collides at 0"
+            rule = "allowed is a number ≥ 1e-9 with collision detection: at 0 none collide"
             yield Fault("propagation_delay", f"{self.propagation_delay:g}", rule)
         if not self.backoff.instant and self.backoff.mean < 1 / TICKS_PER_UNIT:
             yield too_short(self.backoff, "backoff")  # it would listen for ever at a tick

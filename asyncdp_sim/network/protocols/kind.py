@@ -157,7 +157,8 @@ class ProtocolKind(Variant):
         load = fsum(map(mul, rates, online)) * service
         if load > 0:
             yield (
-                f"offered load: {number(load)} exchanges at a time, if every online tick starts one"
+                f"offered load: {number(load)} simultaneous exchanges on average, if every online "
+                "tick starts one"
             )
 
 

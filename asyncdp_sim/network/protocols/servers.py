@@ -456,7 +456,7 @@ class Servers(ProtocolKind):
         apart = sum(len(turn.faults(self.count)) > 0 for turn in turns)
         per = "an agreement leaves"
         if len(turns) > 1:
-            cut = f", {apart} of them not connected by themselves" if apart > 0 else ""
+            cut = f", {apart} of them not connected alone" if apart > 0 else ""
             yield f"server graphs: {len(turns)} in turn{cut}; together they are connected"
             per = f"{len(turns)} agreements leave"
         left = disagreement_left(matrices_of(self.agreements, self.count))

@@ -261,7 +261,7 @@ class AggregateObserver(ObserverKind):
                 "absent_at = answer, if energy is measured",
             ),
         ]
-        faults = self.unmet("what a sum tells", reasons)
+        faults = self.unmet("what a sum reveals", reasons)
         asked = protocol.asked_at_most or n_owners
         if asked < n_owners - self.dropouts:
             hint = f"a sum opens with n − d answers: allowed is {n_owners - self.dropouts} or more"

@@ -309,7 +309,7 @@ class ModelObserver(ObserverKind):
                 (scenario.model.theta_max is None, "models in a box, given no model.theta_max"),
                 (scenario.trained_on is None, "public numbers of records, which the data decide"),
             ]
-        return self.unmet("what models tell", reasons)
+        return self.unmet("what models reveal", reasons)
 
     @override
     def listening(self, scenario: Any) -> Listener:
@@ -458,7 +458,7 @@ class LastModel:
 
 def _multiplier(accountant: Accountant) -> Array:
     if accountant.multiplier is None:
-        raise ValueError("what models tell is known of Gaussian answers alone")
+        raise ValueError("what models reveal is known of Gaussian answers alone")
     return accountant.multiplier
 
 

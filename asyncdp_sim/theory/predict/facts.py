@@ -231,13 +231,6 @@ class Facts:
         lost = any(self.loses(message) for message in met)
         return "messages are lost" if lost else self.can_time_out
 
-    @property
-    def unreliable(self) -> str:
-        """Why an answer that was asked for may never come, for other reasons than the channel's."""
-        if self.loses("") or self.loses("_query"):
-            return "messages are lost"
-        return "owners vanish" if self.vanishing else ""
-
     def within(self, time: float) -> bool:
         """Return whether every exchange surely takes no longer, and nobody keeps it waiting."""
         plain = self.constant is not None and self.network.availability.always_online

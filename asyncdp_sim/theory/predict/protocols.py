@@ -459,11 +459,11 @@ def _mean_time(facts: Facts, edge: Edge) -> float:
     return total
 
 
-def _mean_longer(one: tuple[Law, float], two: tuple[Law, float]) -> float:
+def _mean_longer(first: tuple[Law, float], second: tuple[Law, float]) -> float:
     """Return E max(X + a, Y + b) of independent exponential or constant X and Y."""
-    if one[0].constant:
-        one, two = two, one
-    (x, a), (y, b) = one, two
+    if first[0].constant:
+        first, second = second, first
+    (x, a), (y, b) = first, second
     if x.constant and y.constant:
         return max(x.mean + a, y.mean + b)
     if x.memoryless and y.constant:

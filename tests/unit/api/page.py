@@ -7,7 +7,7 @@ from typing import Any
 
 import asyncdp_sim
 
-_MEMBERS = ("RunPlots", "SweepPlots", "TracePlots", "ComparisonPlots", "ForecastPlots")
+_MEMBERS = ("TracePlots", "RunPlots", "SweepPlots", "ComparisonPlots", "ForecastPlots")
 """Classes of what ``.plot`` gives, which have no name at the top."""
 _SHOWN = {
     "Audit": ("verdict", "exceeded", "lines", "to_frame"),
@@ -17,12 +17,10 @@ _SHOWN = {
 _HEAD = """# Python
 
 `import asyncdp_sim as ad` provides the names below; `help(ad.run)` adds examples, which tests
-execute, and what each raises of the [errors](#errors). Tables are pandas frames:
+execute, and the [errors](#errors) that it raises. Tables are pandas frames:
 `frame.attrs["units"]` has the unit of each column, `frame.attrs["meanings"]` its meaning.
-Pictures are matplotlib axes:
-`axes.figure.savefig("picture.png")` saves one. Notebooks display scenarios, results, sweeps,
-forecasts, traces, audits and comparisons. In a script, call functions with `workers` below
-`if __name__ == "__main__":`.
+Pictures are matplotlib axes: `axes.figure.savefig("picture.png")` saves one. Notebooks display all
+objects. In a script, call functions with `workers` below `if __name__ == "__main__":`.
 """
 
 
@@ -45,43 +43,52 @@ def page() -> str:
             if inspect.isclass(each) and issubclass(each, Exception)
         },
     }
-    lines = [_HEAD]
+    lines, before = [_HEAD], set[str]()
     for title, members in parts.items():
         lines.append(f"## {title}\n")
-        lines += [_entry(name, each) for name, each in members.items()]
+        lines += [_entry(name, each, before) for name, each in members.items()]
     return "\n".join(lines)
 
 
-def _entry(name: str, each: Any) -> str:
-    """Return a name's signature and docstring; of a class, also its members in a line each."""
+def _entry(name: str, each: Any, before: set[str]) -> str:
+    """Return a name's signature and docstring; of a class, also its members in a line each.
+
+    Rows that stand before are added to, and those that another class had are only named.
+    """
     parts = [f"### `ad.{name}`\n" if name in asyncdp_sim.__all__ else f"### `{name}`\n"]
     if inspect.isfunction(each):
         parts.append(f"```text\n{name}{_signature(each)}\n```\n")
     parts += _sections(inspect.getdoc(each) or "")
     members = _members(each) if inspect.isclass(each) else {}
-    if len(members) > 0:
-        rows = [f"| `.{_called(n, m)}` | {_markdown(_first(m))} |" for n, m in members.items()]
-        parts.append("\n".join(["| member | meaning |", "|---|---|", *rows, ""]))
+    rows = {f"| `.{_called(n, m)}` | {_markdown(_first(m))} |": n for n, m in members.items()}
+    old = ", ".join(f"`.{member}`" for row, member in rows.items() if row in before)
+    new = [row for row in rows if row not in before]
+    before.update(new)
+    if old != "":
+        parts.append(f"Also {old}, as above.\n")
+    if len(new) > 0:
+        parts.append("\n".join(["| member | meaning |", "|---|---|", *new, ""]))
     for member, method in members.items():
         documented = inspect.getdoc(method) or ""
         if re.search(r"^Parameters\n-", documented, re.M):
             parts.append(f"#### `.{_called(member, method)}`\n")
-            parts += _sections(documented)
+            parts += _sections(documented.partition("\n")[2])
     return "\n".join(parts)
 
 
 def _sections(docstring: str) -> Iterator[str]:
     """Yield a numpydoc docstring as Markdown: its text, then its sections but the examples."""
     text, *rest = re.split(r"^(\w[\w ]*)\n-{3,}\n", docstring, flags=re.M)
-    yield f"{_markdown(text.strip())}\n"
+    if text.strip() != "":
+        yield f"{_markdown(text.strip())}\n"
     for title, body in zip(rest[::2], rest[1::2], strict=True):
         if title in ("Examples", "Raises"):
             continue
         if title in ("Returns", "Yields"):
             yield "".join(f"{title} {_markdown(line)}\n" for line in _entries(body))
             continue
-        rows = (f"- {_markdown(line)}" for line in _entries(body))
-        yield "\n".join([*rows, ""])
+        rows = [f"- {_markdown(line)}" for line in _entries(body) if ":" in line]
+        yield from ["\n".join([*rows, ""])] if len(rows) > 0 else []
 
 
 def _entries(section: str) -> Iterator[str]:
@@ -135,4 +142,5 @@ def _called(name: str, member: Any) -> str:
 
 
 def _first(member: Any) -> str:
-    return (inspect.getdoc(member) or "").partition("\n")[0]
+    line = (inspect.getdoc(member) or "").partition("\n")[0]
+    return re.sub(r",? (as )?a pandas frame", "", line)  # the head of the page says so

@@ -11,7 +11,7 @@ import pytest
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, TableData
-from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.tables.rows import nearest
 from asyncdp_sim.scenario import Scenario, dump, load
 from tests.one_in import one_in

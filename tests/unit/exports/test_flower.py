@@ -179,7 +179,7 @@ def test_an_owner_that_is_silent_is_named_and_the_others_go_on(scenario, tmp_pat
     name = plan["owners"][1]["name"]
     first = next(text for text in caplog.messages if "gives no answer" in text)
     assert first == (
-        f"{name} gives no answer (asked again in 10 s): if this goes on, start its node again"
+        f"{name} gives no answer (asked again in 10 s): if this continues, start its node again"
     )
     assert model["owners"][name] == {"status": "never answered", "answers": 0, "of": 15, "lost": 0}
     rows = (tmp_path / "exchanges.csv").read_text(encoding="utf-8").splitlines()[1:]
@@ -226,7 +226,7 @@ def test_a_run_goes_on_without_owners_that_never_connect_and_names_them(
     world, _ = fake_world(plan, dict.fromkeys(range(2), 15))
     complete, model = _run(plan, world, tmp_path, wait=120.0)
     assert complete
-    assert caplog.messages == ["goes on without west: never connected"]
+    assert caplog.messages == ["continues without west: never connected"]
     assert min(at for at, _, query in world.sent if query) >= 120
     assert model["owners"]["west"] == {
         "status": "never connected",
@@ -251,10 +251,10 @@ def test_a_run_in_which_every_owner_refuses_says_why_and_ends(scenario, tmp_path
     ]  # fmt: skip
     assert 600 <= world.now() < 605
     assert caplog.messages == [
-        "north refuses (no table): its own log says more",
-        "south refuses (no ledger): its own log says more",
-        "west refuses (refused): its own log says more",
-        "north refuses (no ledger): its own log says more",
+        "north refuses (no table): its own log has the reason",
+        "south refuses (no ledger): its own log has the reason",
+        "west refuses (refused): its own log has the reason",
+        "north refuses (no ledger): its own log has the reason",
     ]
     assert len(world.sent) < 30  # 600 seconds
 
@@ -290,7 +290,7 @@ def test_an_owner_that_repairs_its_table_is_asked_again(scenario, tmp_path, capl
     world.at.append((5.0, lambda: setattr(owners[0], "refusal", None)))
     assert _run(plan, world, tmp_path)[0]
     assert owners[0].charged > 0
-    assert caplog.messages == ["north refuses (no table): its own log says more"]
+    assert caplog.messages == ["north refuses (no table): its own log has the reason"]
 
 
 @PROTOCOLS

@@ -5,6 +5,9 @@ from math import inf
 import numpy as np
 import pytest
 
+from analysis.beyond.accuracy_over_time import lasting
+from analysis.beyond.message_sums import no_bound
+from analysis.beyond.price_of_sums import which_pay
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.convergence import CurveLine, beside_alone, by_update, ending, psi_ratio
 from asyncdp_sim.figures.fairness import served
@@ -96,6 +99,21 @@ def test_sweeps_and_messages_are_told():
     what = {"what": np.array(["request", "request refused", "update", "tick"])}
     said = "2 units: 2 messages, 1 update; 1 message is lost or refused"
     assert happenings(what, 2 * 10**9) == said
+
+
+def test_results_of_others_are_told():
+    ring = {"hops": np.array([1.0, 2.0, 3.0]), "median": np.array([0.5, 2.0, 9.0])}
+    full = {"hops": np.array([1.0]), "median": np.array([0.9])}
+    said = "From 2 hops on, the published sum bounds less than half of the pairs; the median "
+    assert no_bound([ring, full]) == f"{said}exact loss is up to 9 times as large"
+    assert no_bound([full]).startswith("At no distance ")
+    absent, single = np.array([0.0, 0.1, 0.2]), ("single", np.array([[2.0, 2.0, 2.0]]))
+    few, many = ("few", np.array([[1.0, 1.0, 1.0]])), ("many", np.array([[1.0, 3.0, 1.0]]))
+    said = "At equal ε sums fit better than single answers up to 20 % absent (few)"
+    assert which_pay(absent, [single, few, many]) == f"{said}, or only up to 0 % (many)"
+    assert which_pay(absent, [single, few]) == said
+    said = "The second choice is at least 10 % more accurate until 2 units; after 3 units it gains "
+    assert lasting(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.01]), 0.1) == f"{said}1.0 %"
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_owners_that_gain_are_judged_once_more_as_if_the_others_left(tmp_path):
     assert left.remaining is None
     assert left.joint != result.joint
     said = _remaining(left)
-    assert said.startswith(f"{len(gaining)} that gain, by themselves: ")
+    assert said.startswith(f"{len(gaining)} that gain, if they alone join: ")
     assert "; mean gain " in said
     assert found(clinics(tmp_path)).remaining is None  # public rows know no owner
 

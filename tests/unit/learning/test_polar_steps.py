@@ -286,7 +286,7 @@ def test_a_description_says_how_neighbours_agree_and_what_they_learn():
         servers = RAW["protocol"] | {"graph": graph, "window": 1}
         told.append("\n".join(describe(parse(Scenario, RAW | {"protocol": servers}))))
     assert "an agreement leaves at most 0.667 of their disagreement" in told[0]
-    assert "2 in turn, 2 of them not connected by themselves; together they are" in told[1]
+    assert "2 in turn, 2 of them not connected alone; together they are" in told[1]
     assert "2 agreements leave at most 0.5 of" in told[1]
     for each in told[:2]:
         assert "a curious server learns its neighbours'" in each

@@ -16,7 +16,7 @@ from asyncdp_sim.network.channels import Aloha, Ideal
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
 from asyncdp_sim.network.laws import Constant, Exponential, Uniform
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.protocols import Protocol, Push, Request, Rounds, learner_initiated
+from asyncdp_sim.network.protocols import Protocol, Push, Request, Rounds, star
 from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.theory.predict.all import predict
@@ -153,7 +153,7 @@ def test_who_does_not_listen_is_left_out() -> None:
 
 def test_rounds_that_bring_nothing_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     """Owner 1 never hears its query; owner 2's budget is spent by and by."""
-    monkeypatch.setattr(learner_initiated, "_EMPTY", 50)
+    monkeypatch.setattr(star, "_EMPTY", 50)
     trace = traced(answers_allowed=(5, 5), channel=Ideal(loss_query=(1.0, 0.0)))
     assert (trace.ending, trace.n_updates) == (Ending.stalled, 5)
     assert trace.owners["attempts"].tolist() == [55, 5]
@@ -163,7 +163,7 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Empty rounds count in a row: others between them begin the count anew."""
-    monkeypatch.setattr(learner_initiated, "_EMPTY", 12)
+    monkeypatch.setattr(star, "_EMPTY", 12)
     trace = traced(**{"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)})
     assert trace.ending is Ending.updates
     assert trace.ended(ExchangeOutcome.lost).sum() > 12

@@ -291,7 +291,7 @@ def test_a_public_record_is_hidden_by_no_mechanism(noise: str) -> None:
 
 
 def test_a_run_that_diverged_is_not_private() -> None:
-    """No bound holds at an infinite model, and which answers are finite tells records."""
+    """No bound holds at an infinite model, and which answers are finite reveals records."""
     outcome = run(parse(Scenario, table(__file__, "scenes.toml")["diverging"]))
     assert outcome.summary["private"] is False
     assert outcome.summary["epsilon_true"] == inf

@@ -9,18 +9,18 @@ from textwrap import fill
 from asyncdp_sim.measures.energy import ENERGY_RATIOS
 from asyncdp_sim.measures.scores import SCORES
 from asyncdp_sim.measures.summary import RATIOS
-from asyncdp_sim.results.columns import NEVER, SPREAD, UNITLESS, Column, summary
+from asyncdp_sim.results.columns import COUNT, NEVER, NUMBER, SPREAD, UNITLESS, Column, summary
 from asyncdp_sim.results.columns import tables as tables_of_results
-from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables
+from asyncdp_sim.scenario.fields import Field, TableEntry, tables
 from asyncdp_sim.sentences.names import page
 
 _SCENARIO = """# Fields of scenario files
 
-Each table of a scenario file has its kinds and their fields, on this page and on those below. A
-field without "of" belongs to all kinds. One time unit is the mean time between two ticks of a clock
-with rate one. Wherever a field takes a duration, it takes a law: a table of `compute`. A field
-without a default may be absent, unless it is **required**. `asyncdp describe KIND` prints more of a
-kind, [parts](../parts/README.md) all; editors complete a file by `asyncdp schema`.
+Tables, their kinds and fields. Behind a field stand its kinds in brackets (none: all kinds) and
+its default. A field without default is required if **bold**, else optional. *Or list*: one value
+for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A time unit
+is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME` prints more,
+with an example; `asyncdp schema` lets editors complete a file.
 
 A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
 public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
@@ -81,17 +81,14 @@ one; R² also if all targets are equal, AUC also if all labels are equal."""
 
 def scenario_pages() -> dict[str, str]:
     """Return the pages of the fields of scenario files, by their paths in the reference."""
-    top = [_SCENARIO, "| page | tables |", "|---|---|"]
     found = dict[str, str]()
     for name, (title, roots) in PARTS.items():
         inner = [table for table in tables() if table.path.partition(".")[0] in roots]
-        listed = ", ".join(f"`{table.path}`" for table in inner)
-        top.append(f"| [{title}](scenario/{name}.md) | {listed} |")
-        heading = f"# {title}\n\nTables of a scenario file; [the others](../scenario.md)."
+        heading = f"# {title}\n\n[How to read this page, and other tables](../scenario.md)."
         found[f"scenario/{name}"] = _page(heading, inner, "../../")
     placed = {root for _, roots in PARTS.values() for root in roots}
     rest = [table for table in tables() if table.path.partition(".")[0] not in placed]
-    found["scenario"] = _page("\n".join(top), rest, "../")
+    found["scenario"] = _page(_SCENARIO.rstrip(), rest, "../")
     return found
 
 
@@ -138,29 +135,33 @@ def _rows(columns: Iterable[Column]) -> list[str]:
             column = replace(column, unit=UNITLESS, domain="see Scores", null="")
         found.setdefault(name, replace(column, name=name, meaning=meaning))
     head = ["| name | meaning | values |", "|---|---|---|"]
-    return [*head, *(_row(f"`{name}`", each.meaning, _held(each)) for name, each in found.items())]
+    lines, before = head, ""
+    for name, column in found.items():
+        null = column.null if column.null in ("", NEVER) or column.null != before else "as above"
+        lines.append(_row(f"`{name}`", column.meaning, _held(replace(column, null=null))))
+        before = column.null
+    return lines
 
 
 def _held(column: Column) -> str:
-    """Return domain, unit and reason for null in one."""
+    """Return domain, unit and reason for null in one; numbers of things need no unit."""
     unit = column.unit.partition(" (10")[0]
-    unit = "" if unit == UNITLESS else f" ({unit})"
+    counted = column.domain in (COUNT, NUMBER) and unit not in ("ticks", "bytes")
+    unit = "" if counted or unit == UNITLESS else f" ({unit})"
     null = "" if column.null in ("", NEVER) else f"; null: {column.null}"
-    return f"{column.domain}{unit}{null}"
+    return f"{column.domain.replace('whole numbers', 'integers')}{unit}{null}"
 
 
 def _table(table: TableEntry, up: str) -> Iterator[str]:
     yield f"## {'The top' if table.path == '' else table.path}"
-    yield ""
-    if table.path == "":
-        yield "Keys before the first table, and the tables."
-    else:
-        more = page(table.path).removeprefix("docs/")
-        meaning = "" if table.path in _named() else f"{table.meaning}. "
-        yield f"{meaning}More: [{more}]({up}{more})."
+    more, root = page(table.path), page(table.path.partition(".")[0])
+    if "." in table.path and table.path in _named():  # its row there has its meaning
+        yield from () if more == root else ("", f"[More]({up}{more.removeprefix('docs/')}).")
+    elif table.path != "":
+        yield from ("", f"[{table.meaning}]({up}{more.removeprefix('docs/')}).")
     if len(table.kinds) > 0:
-        yield from ("", "| kind | meaning | example |", "|---|---|---|")
-        yield from (_kind(table, kind) for kind in table.kinds)
+        yield from ("", "| kind | meaning |", "|---|---|")
+        yield from (_row(f"`{kind.kind}`", kind.meaning) for kind in table.kinds)
     if len(table.fields) > 0:
         yield from ("", "| field | meaning | values |", "|---|---|---|")
         yield from (_field(table, each) for each in table.fields)
@@ -170,38 +171,64 @@ def _table(table: TableEntry, up: str) -> Iterator[str]:
 def _named() -> frozenset[str]:
     """Return the tables that are fields of another one, whose row has their meaning."""
     below = {table.path for table in tables()}
-    return frozenset(
-        f.path for table in tables() if table.path != "" for f in table.fields if f.path in below
-    )
-
-
-def _kind(table: TableEntry, kind: KindEntry) -> str:
-    """Return a row: ``asyncdp describe`` says more, and so do pages of parts and of privacy."""
-    bare = f'{table.path} = {{ kind = "{kind.kind}" }}'
-    example = "" if kind.example == bare else f"`{kind.example}`"
-    return _row(f"`{kind.kind}`", kind.meaning, example)
+    return frozenset(f.path for table in tables() for f in table.fields if f.path in below)
 
 
 def _field(table: TableEntry, field: Field) -> str:
-    return _row(f"`{field.name}`{_of(table, field)}", field.meaning, _values(field))
+    name, default = field.name, ""
+    if field.default == "required":
+        name = f"**`{name}`**"
+    elif field.default == "absent":
+        name = f"`{name}`"
+    else:
+        default = f"`{field.default}`"
+        name = f"`{name}` = {default}"
+    kinds = f" ({', '.join(field.kinds)})" if len(field.kinds) < len(table.kinds) else ""
+    return _row(f"{name}{kinds}", field.meaning, _values(field))
 
 
 def _values(field: Field) -> str:
-    """Return domain, unit and default in one; an optional field may be absent."""
+    """Return domain and unit in few words; limits of the machine's integers are left out."""
+    counted = "whole numbers" in field.domain and field.unit not in ("bytes", "time units")
+    unit = "" if counted or field.unit in ("", "none") else f" ({field.unit})"
     if field.path in _named():
-        domain = f"[a table](#{field.path.replace('.', '')})"
-    else:
-        domain = re.sub(r" and ≤ 1000000000\b", ", ≤ 10⁹", field.domain)
-    unit = "" if field.unit in ("", "none") else f" ({field.unit})"
-    known = {"required": "; **required**", "absent": ""}
-    return f"{domain}{unit}{known.get(field.default, f'; default `{field.default}`')}"
+        several = ", or list" if "list of them" in field.domain else ""
+        return f"[table]({_place(field.path)}){several}"
+    domain = field.domain
+    for long, short in _SHORT:
+        domain = re.sub(long, short, domain)
+    return f"{domain}{unit}"
+
+
+_LAWS = "none, constant, exponential, lognormal, gamma, uniform, empirical"
+_SHORT = (
+    (rf"a table whose kind is one of {_LAWS}", "law"),
+    (" whose kind is one of ", ": "),
+    ("the name of a kind, or a table: ", "kind, or table: "),
+    (" and ≤ (2147483647|9223372036854775807)", ""),
+    (r"\b1(0{6,})\b", lambda found: f"10{str(len(found[1])).translate(_POWERS)}"),
+    (r"1e-(0?)(\d+)", lambda found: f"10⁻{found[2].translate(_POWERS)}"),
+    (r"≥ (\S+) and ≤ (\S+)", r"\1 to \2"),
+    (r"(>|≥) (\S+) and (<|≤) (\S+)", r"\1 \2, \3 \4"),
+    ("whole numbers", "integers"),
+    (r"numbers (?=[>≥\d])", ""),
+    ("one of |, or a list of them(?=, or a table)", ""),
+    (", or a list of them", ", or list"),
+    (r"\ba (?=list|table)", ""),
+    ("list of list of ", "lists of "),
+    (r"(lists?) of (?=[>≥\d])", r"\1, "),
+)
+"""Words of domains, and what stands for them on a page, in this order."""
+_POWERS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _place(path: str) -> str:
+    """Return the link to a table's section from a page of its root, or from the first page."""
+    anchor = f"#{path.replace('.', '')}"
+    root = path.partition(".")[0]
+    pages = [name for name, (_, roots) in PARTS.items() if root in roots]
+    return f"scenario/{pages[0]}.md{anchor}" if path == root and len(pages) > 0 else anchor
 
 
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def _of(table: TableEntry, field: Field) -> str:
-    if len(field.kinds) == len(table.kinds):
-        return ""
-    return f" of {', '.join(field.kinds)}"

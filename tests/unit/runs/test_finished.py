@@ -386,7 +386,7 @@ def test_check_says_what_owners_draw_and_what_follows():
     [said] = [line for line in told if line.startswith("energy:")]
     assert said == (
         "energy: W idle 0.25, listening 0.5, receiving 1, offline 0, computing 5 to 7, sending 2; "
-        "a time unit is 60 s; 0.001 J for a byte sent, 0 J for one heard"
+        "a time unit is 60 s; 0.001 J for a byte sent, 0 J for one received"
     )
     predictions = "".join(line for line in told if line.startswith("predicted "))
     for quantity in ("energy", "power of all owners", "power of the learner"):

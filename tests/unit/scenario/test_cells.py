@@ -157,18 +157,25 @@ def test_a_description_fits_a_screen(name):
 
 @pytest.mark.parametrize("name", ["lending-sound", "wifi-contention", "joules-against-accuracy"])
 def test_predictions_have_names_and_units_and_no_columns(name):
-    said = ("predicted ", "theory predicts no")
+    said = ("predicted ", "staleness is 0", "theory predicts no")
     predicted = [line for line in lines(name) if line.startswith(said)]
     assert len(predicted) > 1
     columns = [column for column in summary() if "_" in column]
     assert [column for column in columns if column in " ".join(predicted)] == []
-    [staleness] = [line for line in predicted if line.startswith("predicted staleness: ")]
-    assert re.match(r"predicted staleness: (1 update|0 updates) on average \(", staleness)
+    [staleness] = [line for line in predicted if "staleness" in line.partition(":")[0]]
+    assert re.match(r"predicted staleness: 1 update on average \(|staleness is 0: ", staleness)
+
+
+def test_what_is_0_by_construction_is_left_out():
+    instant = lines("vary-availability")  # exchanges take no time, so that none is refused
+    assert "network: 6 ticks per unit" in instant
+    assert "staleness is 0: the learner is locked between read and use" in instant
+    assert not any(name in line for line in instant for name in ("learner busy", "refused: "))
 
 
 def test_the_load_is_said_in_exchanges():
     [load] = [line for line in lines("channel-load") if line.startswith("offered load: ")]
-    assert load.endswith(" exchanges at a time, if every online tick starts one")
+    assert load.endswith(" simultaneous exchanges on average, if every online tick starts one")
     instant = lines("lending-timing")  # where exchanges take no time, a line would say 0
     assert not any(line.startswith("offered load") for line in instant)
 
@@ -210,6 +217,20 @@ def test_numbers_of_wifi_have_names_and_small_windows_are_named():
     assert any(line.startswith("transmissions that collide: 35 %") for line in two)
     assert not any(line.startswith(("small windows", "approximated")) for line in two)
     assert not any("collide" in line for line in lines("async-08"))
+
+
+@pytest.mark.parametrize("setting", ["retransmissions=0", "others_after_collision=0.3"])
+def test_small_windows_are_named_where_answers_are_lost_or_no_formula_has_the_rates(setting):
+    wifi = ("wifi-contention", "channel.counting=frozen", f"channel.{setting}", "sweep={}")
+    small, few, wide = (
+        [line for line in lines(*wifi, *more) if line.startswith("small windows")]
+        for more in (
+            ("owners.count=10",),
+            ("owners.count=2",),
+            ("owners.count=10", "channel.window=16", "channel.doublings=6"),
+        )
+    )
+    assert (len(small), few, wide) == (1, [], [])
 
 
 # A model of classes is held against the labels that data are known to have.

@@ -177,7 +177,10 @@ def test_every_recorded_phrase_is_one_of_a_prediction():
 
 def test_a_phrase_within_a_text_is_replaced_and_the_rest_stays():
     said = "other updates between read and apply: none, because of the lock"
-    assert plain(said) == "number of other updates between read and use: none, because of the lock"
+    assert plain(said) == (
+        "number of other updates between read and use: none, the learner is locked between read "
+        "and use"
+    )
     assert plain("links fail") == "links fail"
     assert not any(phrase in clear for phrase in phrases() for clear in phrases().values())
 

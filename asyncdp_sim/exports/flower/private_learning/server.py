@@ -102,8 +102,8 @@ class AsyncStrategy:
         if self.rounds:
             self.learner.gather_anew()  # the answers of a round that was not ended are lost
         self.parties = [
-            Party(each["name"], each["answers"], self._saved["answers"].get(each["name"], 0))
-            for each in plan["owners"]
+            Party(owner["name"], owner["answers"], self._saved["answers"].get(owner["name"], 0))
+            for owner in plan["owners"]
         ]
         # Queries under way, by the id of their message.
         self._sent: dict[str, Sent] = {}
@@ -118,7 +118,7 @@ class AsyncStrategy:
         self.begun: float | None = None
         # Updates made before this run, from which its pace is counted.
         self._first = self.k
-        # When the run goes on without absent owners; later, when it ends if nobody can answer.
+        # When the run continues without absent owners; later, when it ends if nobody can answer.
         self._deadline = link.now() + wait
         # When progress was last logged.
         self._reported = link.now()
@@ -176,8 +176,11 @@ class AsyncStrategy:
 
     def _able(self) -> list[int]:
         """Return the owners that are there, have budget, and do not refuse, once all may begin."""
-        there = self.link.nodes() if self.begun is not None else set()
-        able = (each.node in there and not each.refused and not each.spent for each in self.parties)
+        connected = self.link.nodes() if self.begun is not None else set()
+        able = (
+            party.node in connected and not party.refused and not party.spent
+            for party in self.parties
+        )
         return [owner for owner, is_able in enumerate(able) if is_able]
 
     def _asked(self) -> set[int]:
@@ -186,11 +189,11 @@ class AsyncStrategy:
 
     def _strangers(self) -> list[int]:
         """Return nodes to be asked whose they are, what they have left, and when they tick."""
-        known = {sent.node for sent in self._sent.values()}
+        expected = {sent.node for sent in self._sent.values()}
         for owner, party in enumerate(self.parties):
             if party.ticks or party.spent or owner in self._queue:
-                known.add(party.node)
-        return sorted(self.link.nodes() - known)
+                expected.add(party.node)
+        return sorted(self.link.nodes() - expected)
 
     def _tick(self) -> None:
         """Queue the owners whose clocks have ticked; over request, a busy server may refuse."""
@@ -229,7 +232,7 @@ class AsyncStrategy:
         if absent and now < self._deadline:
             return
         if absent:
-            LOG.warning("goes on without %s: never connected", ", ".join(absent))
+            LOG.warning("continues without %s: never connected", ", ".join(absent))
         self.begun = now
         self._saved.setdefault("start", now)  # of the first run; times in the log count from it
         for party in self.parties:  # whose Poisson clocks have no memory
@@ -255,10 +258,10 @@ class AsyncStrategy:
             party.refused = REASONS[int(reply["refused"]) % len(REASONS)]
             party.left = 0 if party.refused == "spent" else party.left
             self._pause(sent.node, party)
-            self._warn(party.name, f"refuses ({party.refused}): its own log says more")
+            self._warn(party.name, f"refuses ({party.refused}): its own log has the reason")
         elif "left" not in reply or (sent.owner is not None and not answered):
             again = f"asked again in {self._pause(sent.node, party):g} s"
-            text = f"gives no answer ({again}): if this goes on, start its node again"
+            text = f"gives no answer ({again}): if this continues, start its node again"
             self._warn(party.name, text)
         elif party.most == 0:
             self._pause(sent.node, party)
