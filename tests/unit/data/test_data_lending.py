@@ -9,7 +9,7 @@ import pytest
 from loans import ONE, REAL, frame, many, needs_real
 from psi import SIGMA, final_psi, moments
 
-from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import LendingData, lending_data
 from asyncdp_sim.data import lending_data as twin
@@ -405,11 +405,6 @@ def test_public_rows_are_as_without_drift():
     without = twin_table("plain", 50, 40, Streams(1))
     assert np.array_equal(with_drift.matrix[50:], without.matrix[50:])
     assert not np.array_equal(with_drift.matrix[:50], without.matrix[:50])
-
-
-def test_a_real_table_has_its_own_drift():
-    with pytest.raises(SpecError, match=r"drift: given true; allowed is false with data\.path"):
-        LendingData(path="loans.csv", drift=True, features=3, public_records=10)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

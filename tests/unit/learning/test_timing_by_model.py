@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.live import Target
@@ -177,12 +176,3 @@ def test_cells_share_no_traces(tmp_path: Path) -> None:
 def test_what_a_worker_is_sent_arrives() -> None:
     task = prepared(scenario(run={"target": 0.1}))
     assert pickle.loads(pickle.dumps(task)).target.psi == 0.1
-
-
-def test_there_is_nothing_to_replay() -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(run={"target": 0.1, "learning": "replay"})
-    assert str(caught.value) == (
-        "run.learning: given 'replay'; run.target needs \"live\": there is no timing to replay "
-        "before the model is known"
-    )

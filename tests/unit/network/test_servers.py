@@ -77,27 +77,6 @@ def test_a_fast_server_goes_on_up_to_the_end_of_a_window():
     assert units(trace.exchanges["read_tick"])[:6] == [0, 0, 1.2, 1.2, 2.4, 2.4]
 
 
-def test_client_averaged_waits_for_the_slow_one_each_time():
-    """0.1 and 10 away: 10 + 1 + 10 for every step."""
-    protocol = Servers(count=2, read="client-averaged", window=3, latency=constants(0.1, 10))
-    trace = traced(network(protocol, 2, 3, compute=Constant(value=1)))
-    assert units(trace.update_ticks) == [21, 42, 63]
-    assert set(trace.updates["peer"].tolist()) == {0}
-
-
-def test_basic_computes_one_gradient_after_the_other():
-    """Servers 1, 2 for client 1 and 2, 3 for client 2, without latency; computing 1."""
-    protocol = Servers(count=3, reach=2, read="basic", window=9)
-    trace = traced(network(protocol, 2, 2, compute=Constant(value=1)))
-    rows = trace.exchanges[["end_k", "owner", "peer", "release_tick"]].tolist()
-    s = 10**9
-    first = [(0, 1, 1, s), (0, 2, 2, s), (0, 1, 2, 2 * s), (0, 2, 3, 2 * s)]
-    assert rows[:4] == first
-    assert rows[4:] == [(1, h, j, tick + 2 * s) for _, h, j, tick in first]
-    assert units(trace.update_ticks) == [2, 4]
-    assert trace.released.tolist() == [4, 4]
-
-
 def test_rows_of_later_updates_may_arrive_first():
     """A slow third server holds update 1 back, while clients of 1 and 2 are two steps ahead."""
     protocol = Servers(count=3, reach=2, read="minimum-wait", window=9, latency=constants(0, 0, 9))
@@ -140,21 +119,6 @@ def test_a_step_takes_constant_time_as_predicted(read):
     assert trace.n_updates / (trace.end_tick / 1e9) == pytest.approx(exact, rel=1e-15)
 
 
-def test_no_prediction_without_its_assumptions():
-    protocol = Servers(count=3, read="minimum-wait", window=2)
-    cases = {
-        "take no time": network(protocol),
-        "random": network(protocol, compute=Exponential(mean=1.0)),
-        "not equally fast": network(protocol, compute=constants(1, 1, 2)),
-    }
-    slow = {"latency": constants(1, 1, 2)}
-    cases["or servers"] = network(protocol.model_copy(update=slow))
-    for reason, net in cases.items():
-        found = {each.quantity: each for each in predict(net)}["throughput"]
-        assert found.value is None
-        assert reason in found.reason
-
-
 def test_long_computations_are_no_stall():
     """Clocks, which nobody follows, tick a million times meanwhile."""
     net = network(
@@ -176,24 +140,6 @@ def test_the_first_model_is_not_waited_for_longer_than_all():
 
 
 # Servers: what learning is told and when, whose streams are drawn from, and what is refused.
-
-
-@pytest.mark.parametrize("read", READS)
-def test_first_and_last_models_are_of_the_right_step(read):
-    """By the events alone: nobody reads x_k before its server has stepped k times, or later."""
-    net = random_net(3, read, Exponential)
-    trace = traced(net, events=True)
-    stepped = [trace.events[trace.events["attempt"] == j] for j in range(1, net.protocol.count + 1)]
-    stepped = [rows["tick"][rows["kind"] == EventKind.server_stepped] for rows in stepped]
-    assert all(len(ticks) == net.updates for ticks in stepped)
-    for row in trace.exchanges:
-        k = int(row["end_k"])  # steps that the model had
-        peers = [int(row["peer"])] if row["peer"] > 0 else net.protocol.reached(int(row["owner"]))
-        for peer in peers:
-            if k > 0:
-                assert stepped[peer - 1][k - 1] <= row["read_tick"]
-            if read != "client-averaged":
-                assert row["read_tick"] <= row["release_tick"] <= stepped[peer - 1][k]
 
 
 class Told:

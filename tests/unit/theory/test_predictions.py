@@ -85,7 +85,7 @@ FORMULAS = {"exp": exp, "exact": exact, "SENT": SENT, "SPARED": SPARED, "BEGUN":
 @together
 @pytest.mark.parametrize("case", PREDICTED.values(), ids=PREDICTED)
 def test_what_is_predicted(case):
-    parts = dict(case.get("network", {}))
+    parts = {k: None if x == "null" else x for k, x in case.get("network", {}).items()}
     n_owners = parts.pop("n_owners", 4)
     usual = {"answers_allowed": [10**9] * n_owners, "updates": 1000}
     found = said(parse(Network, usual | parts), case["of"])

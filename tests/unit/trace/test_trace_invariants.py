@@ -291,29 +291,6 @@ def test_no_table_can_be_written(trace, name):
         table[0] = table[1]
 
 
-def test_updates_are_the_applied_exchanges(trace):
-    applied = [x for x in trace.exchanges if x["outcome"] == ExchangeOutcome.applied]
-    assert len(applied) == len(trace.updates) > 50
-    for k, (row, x) in enumerate(zip(trace.updates, applied, strict=True)):
-        assert x["end_k"] == k
-        assert (row["tick"], row["owner"]) == (x["end_tick"], x["owner"])
-        assert (row["read_tick"], row["message"]) == (x["read_tick"], x["message"])
-        assert row["staleness"] == x["end_k"] - x["read_k"]
-
-
-def test_messages_are_numbered_from_1(trace):
-    assert trace.exchanges["message"].min() == 1
-    assert trace.events["message"][trace.events["message"] > 0].min() == 1
-
-
-def test_released_counts_every_answer_that_left(trace):
-    count = [0, 0, 0]
-    for x in trace.exchanges:
-        count[x["owner"] - 1] += x["outcome"] != ExchangeOutcome.unreleased
-    assert trace.released.tolist() == count
-    assert trace.n_owners == 3
-
-
 def test_rows_are_packed_as_the_tables_are_laid_out():
     """The largest values of every column survive."""
     kernel = Kernel()
