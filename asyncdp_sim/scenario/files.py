@@ -353,7 +353,7 @@ def _read(file: Path) -> Raw:
     try:
         return from_toml(file_bytes(file).decode("utf-8-sig"))
     except FileNotFoundError:
-        problem, remedy = "no such file", "to write one: asyncdp new -o FILE"
+        problem, remedy = "a file that does not exist", "to create it: asyncdp new -o FILE"
     except IsADirectoryError:
         own = f", such as {file}/scenario.toml" if is_file(file / "scenario.toml") else ""
         problem, remedy = "a directory", f"allowed is a scenario file in TOML{own}"

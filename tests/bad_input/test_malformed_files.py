@@ -86,7 +86,7 @@ def test_check_reports_the_faults_of_all_files(command, monkeypatch):
     assert said.code == 2
     expected = [
         *transcript(FILES / names[0]).expected,
-        "nowhere.toml: given no such file; to write one: asyncdp new -o FILE",
+        "nowhere.toml: given a file that does not exist; to create it: asyncdp new -o FILE",
         *transcript(FILES / names[2]).expected,
     ]
     assert len(said.lines) == len(expected)

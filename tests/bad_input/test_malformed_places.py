@@ -71,12 +71,13 @@ def test_empty_file(command, here):
 
 
 def test_places_that_are_no_file(command, here):
-    allowed, write = "allowed is a scenario file in TOML", "to write one: asyncdp new -o FILE"
+    allowed = "allowed is a scenario file in TOML"
+    lost = "given a file that does not exist; to create it: asyncdp new -o FILE"
     (here / "loop.toml").symlink_to("loop.toml")
     (here / "dangling.toml").symlink_to("nowhere.toml")
     (here / "folder.toml").mkdir()
-    refused(command("run", "nowhere.toml"), f"nowhere.toml: given no such file; {write}")
-    refused(command("run", "dangling.toml"), f"dangling.toml: given no such file; {write}")
+    refused(command("run", "nowhere.toml"), f"nowhere.toml: {lost}")
+    refused(command("run", "dangling.toml"), f"dangling.toml: {lost}")
     refused(command("run", "folder.toml"), f"folder.toml: given a directory; {allowed}")
     nowhere = "given neither a file nor a name of the catalogue; asyncdp list prints all names"
     refused(command("run", "x" * 300), f"{'x' * 300}: {nowhere}")

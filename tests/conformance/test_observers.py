@@ -229,7 +229,7 @@ UNKNOWN_TO_BOTH = [
         {"privacy": {"sensitivity": {"kind": "declared", "bound": 1.0}}},
         "bounds that are enforced, given declared",
     ),
-    ({"run": {**SUMMED["run"], **LIVE}}, "timing that tells nothing of records"),
+    ({"run": {**SUMMED["run"], **LIVE}}, "timing that reveals nothing about records"),
 ]
 UNKNOWN_OF_SUMS = [
     (

@@ -251,7 +251,7 @@ def test_a_run_without_a_round_tells_nothing() -> None:
         (("privacy.sensitivity={kind='clip', bound=1.0}",), "rows of bounded length"),
         (("model.kind=svm", "data.kind=fraud", "owners.records=30", "data.public_records=40"),
          "a convex smooth loss"),
-        (("run.learning=live", "run.target=0.1"), "timing that tells nothing of records"),
+        (("run.learning=live", "run.target=0.1"), "timing that reveals nothing about records"),
     ],
 )  # fmt: skip
 def test_what_is_not_proven_is_refused_by_name(settings: tuple[str, ...], why: str) -> None:

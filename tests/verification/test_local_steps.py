@@ -346,7 +346,7 @@ SERVER = ("algorithm={kind='parameter-server', step=1.0}", "protocol.kind=rounds
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (('privacy.sensitivity.kind="declared"',), "nobody watches a bound on the way"),
+        (('privacy.sensitivity.kind="declared"',), "no step checks a declared bound"),
         (("privacy.budget={kind='until-spent', per_answer=0.1}",), "a price is of one gradient"),
         (("compute={kind='uniform', low=0.1, high=0.2}",), "constant, exponential or gamma"),
         (("compute={kind='constant', value=5e8}",), "at most 1e9"),

@@ -127,7 +127,7 @@ def beyond_one_step(scenario: Any) -> Iterator[Fault]:
     if privacy.hides and privacy.on_trust:
         # A stated bound is believed of gradients at the models that are sent. An owner's own steps
         # lead to others, at which nobody has checked it; clip and domain hold at every model.
-        remedy = "allowed with local steps: clip or domain; nobody watches a bound on the way"
+        remedy = "allowed with local steps: clip or domain; no step checks a declared bound"
         yield Fault("privacy.sensitivity.kind", repr(privacy.sensitivity.kind), remedy)
     if len(privacy.prices(scenario.owners.count)) > 0:
         # A price per answer is the ε of one gradient; an answer of E gradients would cost E times

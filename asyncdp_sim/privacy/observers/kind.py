@@ -77,7 +77,7 @@ def plainly(scenario: Any) -> Reasons:
         (privacy.overlap > 1, "records that one owner has"),
         (privacy.learner is not None, "one copy of the algorithm"),
         (privacy.on_trust, "bounds that are enforced, given declared"),
-        (scenario.timing_unaccounted is not None, "timing that tells nothing of records"),
+        (scenario.timing_unaccounted is not None, "timing that reveals nothing about records"),
     ]
 
 

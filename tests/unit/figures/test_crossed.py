@@ -11,10 +11,9 @@ import pytest
 from analysis.studies import studies
 from asyncdp_sim.figures import changes, draw_all
 from asyncdp_sim.figures.changes import ALL as CHANGES
-from asyncdp_sim.figures.draw import IN_CLONE, of_entry
+from asyncdp_sim.figures.draw import ELSEWHERE, FINAL_PSI, IN_CLONE, of_entry
 from asyncdp_sim.figures.drawer import Declaration
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.psi_lines import ELSEWHERE, FINAL_PSI
 from asyncdp_sim.results import read_table
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.outcome import manifest

@@ -37,7 +37,7 @@ def test_without_the_scenarios_files_no_network_is_known(tmp_path):
     assert result.network == Unknown("its scenario does not load (availability.path)")
     (result.directory / "scenario.toml").unlink()
     again = Result.read(result.directory)
-    assert again.network == Unknown("its scenario does not load (no such file)")
+    assert again.network == Unknown("its scenario does not load (a file that does not exist)")
 
 
 def test_staleness_is_pooled_over_replicates(tmp_path):

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from analysis.papers.grids import grid, ratios, slopes
+from analysis.studies import fairness
 from analysis.studies.psi import markers
+from analysis.studies.psi_lines import Reference, beside, series_of, slope, surface
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import fairness, networks, sweep_figure, traces
+from asyncdp_sim.figures import networks, sweep_figure, traces
 from asyncdp_sim.figures.changes import AGAINST as FIGURE
 from asyncdp_sim.figures.changes import select
 from asyncdp_sim.figures.networks import DrawnNetwork
-from asyncdp_sim.figures.psi_lines import Reference, beside, series_of, slope, surface
 from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import COLUMNS

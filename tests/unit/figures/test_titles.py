@@ -8,10 +8,10 @@ import pytest
 from analysis.beyond.accuracy_over_time import lasting
 from analysis.beyond.message_sums import no_bound
 from analysis.beyond.price_of_sums import which_pay
+from analysis.studies.fairness import served
+from analysis.studies.psi_lines import beside_law
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.convergence import CurveLine, beside_alone, by_update, ending, psi_ratio
-from asyncdp_sim.figures.fairness import served
-from asyncdp_sim.figures.psi_lines import beside_law
 from asyncdp_sim.figures.spacetime import happenings
 from asyncdp_sim.figures.sweep_figure import least
 from asyncdp_sim.figures.throughput import busiest
