@@ -183,4 +183,5 @@ def test_a_run_judges_the_owners_that_gain_once_more_as_if_the_others_left(comma
     assert {**manifest("some")["consortium"], "assumes": remaining["assumes"]} == remaining
     assert "remaining" not in manifest("some")  # of two, both gain or fewer than two do
     assert "if others left" not in alone
-    assert "2 that gain, if they alone join" in of_result(open_directory(Path("all"))).facts[1].value
+    fact = of_result(open_directory(Path("all"))).facts[1]
+    assert "2 that gain, if they alone join" in fact.value
