@@ -98,3 +98,22 @@ def test_figures_are_counted_from_the_first_that_is_there(single, content, seen)
     places = sorted({int(number) for number in numbers})
     assert places == list(range(1, 1 + len(places)))
     assert len(places) == 1 + single
+
+
+def test_other_protocols_at_the_same_epsilon_have_a_table(content, seen):
+    assert "Other protocols" not in seen().text
+    sums = {
+        "protocol": "sums of answers",
+        "settings": {"privacy": {"delta": 1e-6}},
+        "refused": None,
+        "consortium": content["consortium"],
+        "owners": [],
+        "difference": {"gain": 0.3, "low": 0.1, "high": 0.5},
+    }
+    refused = {"protocol": "noisy second moments", "refused": "given mlp", "difference": None}
+    drawn = seen(alternatives=[sums, sums | refused])
+    assert "as in the scenario" in drawn.text
+    assert "sums of answers, δ = 1e-06" in drawn.text
+    better = "Better protocol: sums of answers: the average owner gains 0.30 (0.10 to 0.50) more"
+    assert better in drawn.text
+    assert "noisy second moments: given mlp" in drawn.text
