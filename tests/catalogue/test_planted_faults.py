@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncdp_sim.privacy.mechanisms import laplace
+from asyncdp_sim.privacy.mechanisms import kind as laplace
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.runs import run, write
 from scenarios.papers import FIGURES, collab_optimum

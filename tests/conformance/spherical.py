@@ -9,8 +9,14 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Ints
 from asyncdp_sim.learning.objectives import Norm
-from asyncdp_sim.privacy.mechanisms.kind import AnswerNoise, Array, PureMechanism, Shape, alike
-from asyncdp_sim.privacy.mechanisms.laplace import scale_of
+from asyncdp_sim.privacy.mechanisms.kind import (
+    AnswerNoise,
+    Array,
+    PureMechanism,
+    Shape,
+    alike,
+    scale_of,
+)
 from asyncdp_sim.privacy.sensitivity import NormChoice
 
 

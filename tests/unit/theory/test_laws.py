@@ -21,8 +21,14 @@ from asyncdp_sim.network.topology import Star
 from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
-from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
-from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection, shares
+from asyncdp_sim.theory.predict.update_order import (
+    GapLaw,
+    StalenessLaw,
+    gap_law,
+    selection,
+    shares,
+    staleness_law,
+)
 from asyncdp_sim.theory.prediction import Unknown
 from tests.one_in import one_in
 from tests.properties.networks import FIXED, networks

@@ -14,8 +14,8 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.network import Network, simulate
 from asyncdp_sim.network.availability import Bernoulli
 from asyncdp_sim.network.channels import Aloha, Channel
-from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.aloha import AlohaMedium
+from asyncdp_sim.network.channels.kind import Air
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential
 from asyncdp_sim.network.protocols import Protocol, Push, Request
@@ -31,8 +31,15 @@ from asyncdp_sim.theory.predict.channels import (
 )
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
-from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
-from asyncdp_sim.theory.predict.update_order import gap_law, releases, selection, shares
+from asyncdp_sim.theory.predict.update_order import (
+    gap_law,
+    lateness,
+    never_stale,
+    releases,
+    selection,
+    shares,
+    staleness_law,
+)
 from asyncdp_sim.theory.prediction import Unknown
 from tests import scenes
 from tests.one_in import one_in
