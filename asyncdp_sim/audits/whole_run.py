@@ -34,97 +34,6 @@ from asyncdp_sim.runs.replicates import Map, blocks
 from asyncdp_sim.scenario import Scenario
 
 
-def told_in_runs(
-    opened: Opened,
-    pair: Neighbours,
-    views: Sequence[View],
-    first: Sequence[Array],
-    second: Sequence[Array],
-) -> list[tuple[float, int]]:
-    """Return of each run what its sums tell, and the fewest answers in one that was opened.
-
-    A sum of m shares that nobody tells has noise of variance m (n_i s_i)² on each coordinate; that
-    it tells is its log-likelihood ratio. Clip bounds that move tell noisy counts besides. Sums with
-    noise that is correlated over rounds are whitened first, all of them.
-
-    Parameters
-    ----------
-    opened : Opened
-        The fewest answers of a sum, and how many owners reveal their shares of noise.
-    pair : Neighbours
-    views : sequence of View
-        What went on air in each run.
-    first, second : sequence of array (m, p)
-        Gradients of those answers on the two datasets.
-    """
-    records = pair.first.task.objective.records.astype(float)
-    runs = zip(views, first, second, strict=True)
-    return [_told(pair, records, opened, *run) for run in runs]
-
-
-def _told(
-    pair: Neighbours, records: Array, opened: Opened, view: View, first: Array, second: Array
-) -> tuple[float, int]:
-    scale, owner = pair.first.noise.scale, pair.owner
-    made = view.trace.updates["k"]
-    if len(made) == 0:
-        return 0.0, len(scale)
-    owners, used = view.owners[: len(made)], len(made)
-    n = records[owners][:, None]
-    unknown, moved = n * (view.answers - first)[:used], n * (second - first)[:used]
-    likelihood, fewest, times = _counted(pair, view), len(scale), view.times
-    rounds, noise = _runs_of(made), pair.first.noise
-    if isinstance(noise, LearnerNoise) and len(noise.column) > 1:
-        begins = [begin for begin, _ in rounds]
-        sums = (np.add.reduceat(values, begins) for values in (unknown, moved))
-        left, apart = (noise.whitened(summed) for summed in sums)
-        variance = noise.parts * (scale * records)[owner] ** 2
-        fewest = min(end - begin for begin, end in rounds)
-        return float(((left - apart / 2) * apart).sum() / variance), fewest
-    for begin, end in rounds:
-        summed = owners[begin:end]
-        fewest = min(fewest, len(summed))
-        other_owners = np.flatnonzero(summed != owner)
-        if len(other_owners) == len(summed):
-            continue
-        missing = opened.colluders + max(0, len(summed) - opened.least)
-        hidden = np.delete(np.arange(begin, end), other_owners[:missing])
-        apart = moved[begin:end].sum(axis=0)
-        left = unknown[hidden].sum(axis=0) - apart / 2
-        variance = np.square((scale * records)[owners[hidden]] * times[hidden]).sum()
-        likelihood += float(left @ apart / variance)
-    return likelihood, fewest
-
-
-def _counted(pair: Neighbours, view: View) -> float:
-    """Return the log-likelihood ratio of the noisy counts that a run's clip bounds tell."""
-    law = pair.first.task.reply.bound
-    if law is None or view.path is None:
-        return 0.0
-    first, second = (votes_of(problem, view) for problem in (pair.first, pair.second))
-    owners = np.bincount(view.trace.updates["k"])[1:]
-    shares = law.quantile - np.diff(np.log(view.path)) / law.rate
-    left = (shares - 0.5) * owners - (first + second) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = left * (second - first) / np.square(law.noise)
-    return float(np.sum(ratios[second != first]))
-
-
-def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
-    """Return where the answers of each update begin and end."""
-    ends = np.flatnonzero(np.diff(made)) + 1
-    return list(zip([0, *ends.tolist()], [*ends.tolist(), len(made)], strict=True))
-
-
-def sums_hold(scenario: Scenario, fewest: Sequence[int]) -> list[Fact]:
-    """Check the least number of answers in an opened sum, for observers of sums."""
-    if scenario.privacy.listener.aggregation(scenario.owners.count) is None:
-        return []
-    seen, least = min(fewest), Opened.of(scenario).least
-    sentence = f"sums opened: of {seen} answers or more, {least} claimed"
-    return [Fact(sentence, seen < least)]
-
-
 SCORES = ("likelihood", "differences", "answers", "first answer", "end")
 """Of each run: the log-likelihood ratio of all answers, how closely their noise coincides, how many
 the attacked owner released, the tick of its first one, and the tick at which the run ended."""
@@ -275,3 +184,94 @@ def _judged(
         ]
     )
     return scores, bare, fewest
+
+
+def told_in_runs(
+    opened: Opened,
+    pair: Neighbours,
+    views: Sequence[View],
+    first: Sequence[Array],
+    second: Sequence[Array],
+) -> list[tuple[float, int]]:
+    """Return of each run what its sums tell, and the fewest answers in one that was opened.
+
+    A sum of m shares that nobody tells has noise of variance m (n_i s_i)² on each coordinate; that
+    it tells is its log-likelihood ratio. Clip bounds that move tell noisy counts besides. Sums with
+    noise that is correlated over rounds are whitened first, all of them.
+
+    Parameters
+    ----------
+    opened : Opened
+        The fewest answers of a sum, and how many owners reveal their shares of noise.
+    pair : Neighbours
+    views : sequence of View
+        What went on air in each run.
+    first, second : sequence of array (m, p)
+        Gradients of those answers on the two datasets.
+    """
+    records = pair.first.task.objective.records.astype(float)
+    runs = zip(views, first, second, strict=True)
+    return [_told(pair, records, opened, *run) for run in runs]
+
+
+def _told(
+    pair: Neighbours, records: Array, opened: Opened, view: View, first: Array, second: Array
+) -> tuple[float, int]:
+    scale, owner = pair.first.noise.scale, pair.owner
+    made = view.trace.updates["k"]
+    if len(made) == 0:
+        return 0.0, len(scale)
+    owners, used = view.owners[: len(made)], len(made)
+    n = records[owners][:, None]
+    unknown, moved = n * (view.answers - first)[:used], n * (second - first)[:used]
+    likelihood, fewest, times = _counted(pair, view), len(scale), view.times
+    rounds, noise = _runs_of(made), pair.first.noise
+    if isinstance(noise, LearnerNoise) and len(noise.column) > 1:
+        begins = [begin for begin, _ in rounds]
+        sums = (np.add.reduceat(values, begins) for values in (unknown, moved))
+        left, apart = (noise.whitened(summed) for summed in sums)
+        variance = noise.parts * (scale * records)[owner] ** 2
+        fewest = min(end - begin for begin, end in rounds)
+        return float(((left - apart / 2) * apart).sum() / variance), fewest
+    for begin, end in rounds:
+        summed = owners[begin:end]
+        fewest = min(fewest, len(summed))
+        other_owners = np.flatnonzero(summed != owner)
+        if len(other_owners) == len(summed):
+            continue
+        missing = opened.colluders + max(0, len(summed) - opened.least)
+        hidden = np.delete(np.arange(begin, end), other_owners[:missing])
+        apart = moved[begin:end].sum(axis=0)
+        left = unknown[hidden].sum(axis=0) - apart / 2
+        variance = np.square((scale * records)[owners[hidden]] * times[hidden]).sum()
+        likelihood += float(left @ apart / variance)
+    return likelihood, fewest
+
+
+def _counted(pair: Neighbours, view: View) -> float:
+    """Return the log-likelihood ratio of the noisy counts that a run's clip bounds tell."""
+    law = pair.first.task.reply.bound
+    if law is None or view.path is None:
+        return 0.0
+    first, second = (votes_of(problem, view) for problem in (pair.first, pair.second))
+    owners = np.bincount(view.trace.updates["k"])[1:]
+    shares = law.quantile - np.diff(np.log(view.path)) / law.rate
+    left = (shares - 0.5) * owners - (first + second) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = left * (second - first) / np.square(law.noise)
+    return float(np.sum(ratios[second != first]))
+
+
+def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
+    """Return where the answers of each update begin and end."""
+    ends = np.flatnonzero(np.diff(made)) + 1
+    return list(zip([0, *ends.tolist()], [*ends.tolist(), len(made)], strict=True))
+
+
+def sums_hold(scenario: Scenario, fewest: Sequence[int]) -> list[Fact]:
+    """Check the least number of answers in an opened sum, for observers of sums."""
+    if scenario.privacy.listener.aggregation(scenario.owners.count) is None:
+        return []
+    seen, least = min(fewest), Opened.of(scenario).least
+    sentence = f"sums opened: of {seen} answers or more, {least} claimed"
+    return [Fact(sentence, seen < least)]
