@@ -12,7 +12,7 @@ from asyncdp_sim.measures.summary import RATIOS
 from asyncdp_sim.results.columns import COUNT, NEVER, NUMBER, SPREAD, UNITLESS, Column, summary
 from asyncdp_sim.results.columns import tables as tables_of_results
 from asyncdp_sim.scenario.fields import Field, TableEntry, tables
-from asyncdp_sim.sentences.names import page
+from asyncdp_sim.sentences.names import page_of_path
 
 _SCENARIO = """# Fields of scenario files
 
@@ -154,7 +154,7 @@ def _held(column: Column) -> str:
 
 def _table(table: TableEntry, up: str) -> Iterator[str]:
     yield f"## {'The top' if table.path == '' else table.path}"
-    more, root = page(table.path), page(table.path.partition(".")[0])
+    more, root = page_of_path(table.path), page_of_path(table.path.partition(".")[0])
     if "." in table.path and table.path in _named():  # its row there has its meaning
         yield from () if more == root else ("", f"[More]({up}{more.removeprefix('docs/')}).")
     elif table.path != "":

@@ -24,10 +24,10 @@ from asyncdp_sim.scenario.labels import labels as labels_of_pictures
 from asyncdp_sim.sentences.names import (
     RESULTS,
     entries,
+    files_by_topic,
     labels,
     look_up,
     page_text,
-    pages,
     schema_text,
     topic,
     topics,
@@ -187,7 +187,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_every_page_has_a_topic():
-    assert set(pages().values()) == set(DOCS.rglob("*.md"))
+    assert set(files_by_topic().values()) == set(DOCS.rglob("*.md"))
     assert page_text("privacy") == (DOCS / "privacy" / "README.md").read_text("utf-8")
 
 
@@ -223,7 +223,7 @@ def test_another_topic_is_one_line(name, said):
 
 def test_every_topic_stands_with_the_title_of_its_page():
     lines = topics()
-    assert [line.split()[0] for line in lines] == list(pages())
+    assert [line.split()[0] for line in lines] == list(files_by_topic())
     [gaussian] = [line for line in lines if line.startswith("privacy/gaussian ")]
     assert gaussian.split(None, 1)[1] == "Gaussian answers"
     assert ["install", "Install"] in [line.split() for line in lines]
