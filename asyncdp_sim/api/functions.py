@@ -220,7 +220,7 @@ def run(
 
     base = as_scenario(scenario).base()
     place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
-    if not place.kept or not runs.finished(base, place.path, events=events):
+    if not place.kept or not runs.finished_or_free(base, place.path, events=events):
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
             outcome = runs.run(

@@ -37,11 +37,11 @@ from asyncdp_sim.scenario.labels import labels as labels_of_pictures
 from asyncdp_sim.sentences.names import (
     RESULTS,
     entries,
+    files_by_topic,
     labels,
     look_up,
     page,
     page_text,
-    pages,
     schema_text,
     topic,
     topics,
@@ -193,7 +193,7 @@ def _held(column: Column) -> str:
 
 def _table(table: TableEntry, up: str) -> Iterator[str]:
     yield f"## {'The top' if table.path == '' else table.path}"
-    more, root = page(table.path), page(table.path.partition(".")[0])
+    more, root = page_of_path(table.path), page_of_path(table.path.partition(".")[0])
     if "." in table.path and table.path in _named():  # its row there has its meaning
         yield from () if more == root else ("", f"[More]({up}{more.removeprefix('docs/')}).")
     elif table.path != "":
@@ -422,7 +422,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_every_page_has_a_topic():
-    assert set(pages().values()) == set(DOCS.rglob("*.md"))
+    assert set(files_by_topic().values()) == set(DOCS.rglob("*.md"))
     assert page_text("privacy") == (DOCS / "privacy" / "README.md").read_text("utf-8")
 
 
@@ -458,7 +458,7 @@ def test_another_topic_is_one_line(name, said):
 
 def test_every_topic_stands_with_the_title_of_its_page():
     lines = topics()
-    assert [line.split()[0] for line in lines] == list(pages())
+    assert [line.split()[0] for line in lines] == list(files_by_topic())
     [gaussian] = [line for line in lines if line.startswith("privacy/gaussian ")]
     assert gaussian.split(None, 1)[1] == "Gaussian answers"
     assert ["install", "Install"] in [line.split() for line in lines]
