@@ -18,9 +18,9 @@ _SCENARIO = """# Fields of scenario files
 
 Tables, their kinds and fields. A field's default stands behind it, then the kinds that have it, in
 brackets, unless all do. A field without default is required if **bold**, else optional. *Or list*:
-one value for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A time unit
-is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME` prints more,
-with an example; `asyncdp schema` lets editors complete a file.
+one value for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A
+time unit is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME`
+prints more, with an example; `asyncdp schema` lets editors complete a file.
 
 A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
 public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
