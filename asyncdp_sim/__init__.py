@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         if name.startswith("_"):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        raise import_module(f"{__name__}.api.arguments").no_attribute(__name__, name, __all__)
+        raise import_module(f"{__name__}.api").no_attribute(__name__, name, __all__)
     errors = import_module(f"{__name__}.core.errors")
     home = errors if hasattr(errors, name) else import_module(f"{__name__}.api.functions")
     return getattr(home, name)

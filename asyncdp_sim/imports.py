@@ -214,9 +214,9 @@ def read_trace(file: Path) -> MeasuredTrace:
         raise DataError(by_line(wrong, file.name), str(file))
     times -= times[:, 0].min()
     if np.nanmax(times) > LONGEST:
-        given = f"{np.nanmax(times):g} between the first and the last time ({file.name})"
+        span = f"{np.nanmax(times):g} between the first and the last time ({file.name})"
         rule = f"allowed are at most {LONGEST:g}, and times in numbers or in ISO 8601, not in both"
-        raise DataError([Fault("", given, rule)], str(file))
+        raise DataError([Fault("", span, rule)], str(file))
     texts = table.cells[columns[0]]
     names = tuple(sorted(set(texts), key=lambda text: (len(text), text)))
     numbers = {name: place for place, name in enumerate(names)}

@@ -1,8 +1,8 @@
 """``python -m tests.pictures [NAME …]`` draws the pictures of the docs again, each with its table.
 
 Each comes from an entry of the catalogue or from a result that ``python -m scenarios verify`` runs,
-as the docs say beside it. ``tests/documents/test_pictures.py`` compares them. ``growth.png`` is of
-this machine: ``python -m tests.benchmarks.growth`` draws it; ``house.svg``: ``analysis.house``.
+as the docs say beside it. ``tests/documents/test_pictures.py`` compares them. ``python -m
+analysis.house`` draws ``house.svg``.
 """
 
 import sys
@@ -33,6 +33,7 @@ OF_RESULTS = {
     "muffliato": "muffliato",
     "routing-accuracy": "routing-accuracy",
     "secure-sums": "secure-sums",
+    "threat-models": "linear-systems",
     "whom-to-ask": "routing",
 }
 """By the picture's file: the result of others whose first variant it shows."""

@@ -7,7 +7,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import looks
+from asyncdp_sim.figures.style import GRAY, looks
 from asyncdp_sim.results import Result
 
 SCORE = "held_out_accuracy"
@@ -20,6 +20,16 @@ def mean_accuracy(result: Result) -> tuple[Array, Array, Array]:
     count = np.bincount(place)
     means = [np.bincount(place, weights=each) / count for each in (time, score)]
     return every.astype(float), means[0], means[1]
+
+
+def uncertainty(result: Result, times: Array) -> Array:
+    """Return two standard errors of the mean accuracy at times, (J,)."""
+    replicate, time, score = result.columns("curve", "replicate", "time", SCORE)
+    runs = [
+        np.interp(times, time[replicate == one], score[replicate == one])
+        for one in np.unique(replicate)
+    ]
+    return np.asarray(2 * np.std(runs, axis=0, ddof=1) / np.sqrt(len(runs)))
 
 
 def best_step(cells: Sequence[Result], times: Array) -> Array:
@@ -49,32 +59,42 @@ def accuracy_over_time(
         Of the files.
     """
     curves = [best_step(cells, times) for _, cells in choices]
+    errors = [np.max([uncertainty(cell, times) for cell in cells], axis=0) for _, cells in choices]
     low, high = gain
     every = looks(len(choices), markersize=4, markevery=max(1, len(times) // 12))
     gray = {"color": "0.85"}
     marks = [
         Layer("band", times, None, (1 + low) * curves[0], np.minimum(1.0, (1 + high) * curves[0]),
-             f"published: {low:.0%} to {high:.0%} above the first", look=gray),
+             f"published: {100 * low:g} to {100 * high:g} % above the first", look=gray),
         *(Layer("line", times, curve, name=said, look=look)
           for (said, _), curve, look in zip(choices, curves, every, strict=True)),
+        *(Layer("band", times, None, curve - error, curve + error,
+                look={"color": look["color"], "alpha": 0.25})
+          for curve, error, look in zip(curves, errors, every, strict=True)),
+        Layer("band", name="± 2 standard errors", look={"color": GRAY, "alpha": 0.5}),
     ]  # fmt: skip
     named = "time (units; a slow owner takes 2 for an answer)"
     side = Side("accuracy on held-out rows", limits=(0.5, 1), grid=True)
     panel = Panel(marks, Side(named, limits=(0, float(times[-1]))), side)
-    ends = [
-        f"{curve[-1]:.3f} ({called})" for (called, _), curve in zip(choices, curves, strict=True)
-    ]
-    title = f"After {times[-1]:g} units the accuracy is {', '.join(ends)}"
-    said = Declaration([panel], (6.5, 3.0), title)
+    said = Declaration([panel], (6.5, 3.0), lasting(times, curves[1] / curves[0] - 1, low))
     caption = (
         "Mean accuracy on held-out rows over time, for each policy by which the learner chooses "
-        "owners; at every time with the best step for that time. Gray: the published gain over the "
-        "first line."
+        "owners; at every time with the best step for that time; bands: ± 2 standard errors, the "
+        "largest of all steps. Gray: the published gain over the first line."
     )
     table = {
         "choice": np.repeat([said for said, _ in choices], len(times)),
         "time": np.tile(times, len(choices)),
         "accuracy": np.concatenate(curves),
+        "two_standard_errors": np.concatenate(errors),
     }
     results = [each for _, cells in choices for each in cells]
     return Picture(name, said, table, caption, label(results))
+
+
+def lasting(times: Array, gained: Array, least: float) -> str:
+    """Return until when the second choice gains at least so much, and what it gains at the end."""
+    enough = times[gained >= least]
+    until = f"until {enough.max():.2g} units" if len(enough) > 0 else "at no time"
+    text = f"The second choice is at least {100 * least:g} % more accurate {until}"
+    return f"{text}; after {times[-1]:g} units it gains {100 * gained[-1]:.1f} %"

@@ -61,10 +61,9 @@ def long_absence(
     across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
     worst = int(np.argmax(y))
-    title = f"Mean ψ is largest, {plus_minus(y[worst], about[worst])}, for cycles of "
-    title += f"{number(x[worst])} units; " + ", ".join(
-        f"{number(each.psi)} {each.name}" for each in flat
-    )
+    title = f"Mean ψ rises to {plus_minus(y[worst], about[worst])} for cycles of "
+    title += f"{number(x[worst])} units; it is "
+    title += ", ".join(f"{number(each.psi)} {each.name}" for each in flat)
     said = Declaration([Panel(marks, across, side)], (6.5, 3.0), title)
     caption = (
         "Mean ψ late in the run against the mean length of one owner's cycles of presence and "

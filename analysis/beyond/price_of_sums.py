@@ -5,19 +5,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Panel, Side, measured
 from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.style import looks
+from asyncdp_sim.figures.sweep_figure import estimates
 from asyncdp_sim.results import Result
 
 
 def price_of_sums(
     absent: Array, lines: Sequence[tuple[str, Array]], results: Sequence[Result]
 ) -> Picture:
-    """Draw mean ψ over absence, a line for each way to send answers; the first is one by one."""
+    """Draw mean ψ over absence, a line for each way to send answers; the first is one by one.
+
+    ψ has the ends of its intervals, shape (3, J).
+    """
+    names = [f"single answers: {lines[0][0]}", *(name for name, _ in lines[1:])]
     marks = [
-        Layer("line", 100 * absent, psi, name=name, look=look)
-        for (name, psi), look in zip(lines, looks(len(lines), markersize=5), strict=True)
+        measured(100 * absent, psi, name=name, **look)
+        for name, (_, psi), look in zip(names, lines, looks(len(lines), markersize=5), strict=True)
     ]
     across = Side("owners absent at each step, %", ticks=(100 * absent).tolist())
     side = Side(f"mean $\\psi$ at the end\n{BETTER}", log=True, grid=True)
@@ -25,12 +30,13 @@ def price_of_sums(
     caption = (
         "Mean ψ when no owner may answer any more, or after 400 units, against the share of owners "
         "that are absent at each step of a sum. All owners spend ε = 1 against the learner, which "
-        "receives every answer, or sums that need so many owners of 16."
+        "receives every answer, or sums that need so many owners of 16. Error bars: 95 % "
+        "intervals over replicates."
     )
     table = {
         "absent": np.tile(absent, len(lines)),
         "kind": np.repeat([name for name, _ in lines], len(absent)),
-        "psi": np.concatenate([psi for _, psi in lines]),
+        **estimates("psi", np.concatenate([psi for _, psi in lines], axis=1).T),
     }
     return Picture("price-of-secure-sums", said, table, caption, label(list(results)))
 
@@ -38,9 +44,14 @@ def price_of_sums(
 def which_pay(absent: Array, lines: Sequence[tuple[str, Array]]) -> str:
     """Return up to which absence sums have a smaller ψ than answers one by one."""
     (_, single), *sums = lines
-    parts = []
-    for name, psi in sums:
-        pays = np.flatnonzero(np.cumprod(psi < single))
-        share = "never" if len(pays) == 0 else f"up to {100 * absent[pays[-1]]:.0f} %"
-        parts.append(f"{share} ({name})")
-    return f"Sums fit better at equal ε: {', '.join(parts)}"
+    pays = [int(np.cumprod(psi[0] < single[0]).sum()) for _, psi in sums]  # absences in a row
+    most, least = max(pays), min(pays)
+    longest, shortest = sums[pays.index(most)][0], sums[pays.index(least)][0]
+    if most == 0:
+        return "At equal ε sums never fit better than single answers"
+    text = f"At equal ε sums fit better than single answers up to {100 * absent[most - 1]:.0f} % "
+    text += f"absent ({longest})"
+    if least == most:
+        return text
+    share = "not at all" if least == 0 else f"only up to {100 * absent[least - 1]:.0f} %"
+    return f"{text}, or {share} ({shortest})"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.words import number, plus_minus
+from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.style import THEORY, looks
@@ -40,8 +40,9 @@ def with_and_without(
     marks.append(Layer("line", name="predicted", look=dashed))
     across = Side("$\\gamma$: how much chances of presence swing", ticks=degrees.tolist())
     side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
-    last = [f"{plus_minus(pair.psi[-1], pair.about[-1])} ({pair.name})" for pair in pairs]
-    title = f"At γ = {number(degrees[-1])}, mean ψ is {', '.join(last)}"
+    grown = [f"{number(pair.psi[-1] / pair.psi[0])} times {pair.name}" for pair in pairs]
+    title = f"From γ = {number(degrees[0])} to {number(degrees[-1])}, mean ψ grows "
+    title += ", ".join(grown)
     said = Declaration([Panel(marks, across, side)], (6.5, 2.8), title)
     caption = (
         "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "

@@ -49,9 +49,10 @@ def _absent(scenario: Scenario) -> Iterator[str]:
     deadline = scenario.protocol.round_deadline
     if deadline is not None and not facts.within(deadline):
         yield "answers that miss the deadline are not in their round"
-    lacking = facts.unreliable
-    if lacking:
-        yield f"rounds may lack answers: {lacking}"
+    if facts.loses("") or facts.loses("_query"):
+        yield "rounds may lack answers: messages are lost"
+    elif facts.vanishing:
+        yield "rounds may lack answers: owners vanish"
     shared = network.channel.contended
     if facts.shared and not (shared is not None and shared.in_turn):
         yield f"rounds may lack answers: {facts.shared}"

@@ -30,7 +30,7 @@ from math import expm1, log1p, sqrt
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.arguments import (
+from asyncdp_sim.theory.formulas import (
     count,
     finite,
     nonnegative,

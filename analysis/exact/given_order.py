@@ -12,7 +12,7 @@ import numpy as np
 from analysis.exact.gossip_map import GossipMap
 from analysis.exact.per_update import Initial, Shape, drawn, variances
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.theory.formulas.arguments import refused
+from asyncdp_sim.theory.formulas import refused
 
 Ints = Ints
 NUMBERS = 2**23

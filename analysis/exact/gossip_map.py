@@ -10,7 +10,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.theory.formulas.arguments import count, finite, positive, probabilities, refused
+from asyncdp_sim.theory.formulas import count, finite, positive, probabilities, refused
 from asyncdp_sim.theory.formulas.convergence import CentralStep
 
 

@@ -12,7 +12,7 @@ from analysis.exact.gossip_map import GossipMap
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.starting import one_thread
-from asyncdp_sim.theory.formulas.arguments import finite, refused
+from asyncdp_sim.theory.formulas import finite, refused
 
 Initial = Literal["zeros", "ones", "uniform"]
 Shape = Literal["vector", "scalar-as-published"]

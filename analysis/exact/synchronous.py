@@ -21,7 +21,7 @@ from analysis.exact.per_update import (
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.algorithms import Schedule
-from asyncdp_sim.theory.formulas.arguments import finite, nonnegative
+from asyncdp_sim.theory.formulas import finite, nonnegative
 
 LOST = 1e-12
 """What is left of a sum whose terms cancel must be more, of its largest term: it has four digits

@@ -13,7 +13,7 @@ from analysis.exact.per_update import (
 )
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.theory.formulas.arguments import refused
+from asyncdp_sim.theory.formulas import refused
 
 Ints = Ints
 

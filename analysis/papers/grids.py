@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
+from analysis.studies.psi_lines import PROJECTED, Reference, measured_over, projected
 from asyncdp_sim.core.arrays import Array, Bools
-from asyncdp_sim.figures.psi_lines import PROJECTED, Reference, measured_over, projected
 from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, mean_psi_at_end
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 

@@ -7,10 +7,15 @@ from typing import Any
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 
 _PLACES: Mapping[str, str] = {
+    "async-05": "psi_lines.FIGURE",
     "async-06": "psi.ASYNC_06",
+    "async-07": "psi_lines.FIGURE",
     "async-10": "psi.ASYNC_10",
+    "availability-and-fairness": "fairness.FIGURE",
     "bias-of-absence": "where_it_ends.FIGURE",
+    "collab-03": "psi_lines.FIGURE",
     "collab-06": "four_cases.FIGURE",
+    "collab-08": "psi_lines.FIGURE",
     "collab-11": "four_cases.FIGURE",
     "correlated-noise": "psi.CORRELATED_NOISE",
     "hide-the-owner": "psi.HIDE_THE_OWNER",

@@ -10,11 +10,11 @@ from itertools import product
 import numpy as np
 
 from analysis.papers.grids import Grid
+from analysis.studies.psi_lines import PSI
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number, numbers
 from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import row_labels
-from asyncdp_sim.figures.psi_lines import PSI
 from asyncdp_sim.figures.style import GRAY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure, estimates
 from asyncdp_sim.results import Cell, Sweep, not_a_result

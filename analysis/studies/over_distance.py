@@ -15,7 +15,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import Look
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.style import GRAY, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.accountants.own import gaussian_epsilon
@@ -146,7 +146,8 @@ def quartile_marks(graphs: Sequence[Columns], drawn: Sequence[Look]) -> list[Lay
         if len(hops) == 1:  # a band without a width
             stroke = {"color": look["color"], "linewidth": 1.2}
             marks.append(Layer("strokes", hops, None, low, high, look=stroke))
-    return marks
+    quartiles = {"color": GRAY, "alpha": 0.3}
+    return [*marks, Layer("band", name="half of the pairs", look=quartiles)]
 
 
 def over_hops(graphs: Sequence[Columns]) -> Side:

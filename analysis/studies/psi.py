@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
+from analysis.studies.psi_lines import LENDING, PsiSeries, Reference, lines, series_of
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.psi_lines import LENDING, PsiSeries, Reference, lines, series_of
 from asyncdp_sim.results import Cell, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 

@@ -38,12 +38,15 @@ class LearnedOptimum(Series):
     predicted, best : float
         Where its models should end for small steps, and θ*.
     own : tuple of pair
-        Each owner's own optimum, and its share of the updates or of the time.
+        Each owner's own optimum, and its share.
+    of : str
+        What the shares are of: the time online, or the updates.
     """
 
     predicted: float
     best: float
     own: tuple[tuple[float, float], ...]
+    of: str
 
 
 def select(sweep: Sweep) -> list[LearnedOptimum] | str:
@@ -55,14 +58,15 @@ def select(sweep: Sweep) -> list[LearnedOptimum] | str:
     if f is None or f.n_features != 1:
         return "models with more than one number, or a loss that is no quadratic"
     chance = getattr(scenarios[0].availability, "probability", None)  # a list: of each owner's own
-    share = often(scenarios[0]) if isinstance(chance, float | None) else online(scenarios[0])
+    alike = isinstance(chance, float | None)
+    share = often(scenarios[0]) if alike else online(scenarios[0])
     records = f.records.astype(float)
     own = [minimiser(f, each) for each in np.eye(f.n_owners)]
     return [
         LearnedOptimum(
             str(cell.values[VARIANT]), (cell.number,), (cell,),
             minimiser(f, weights(scenario, records)), minimiser(f, records),
-            tuple(zip(own, share.tolist(), strict=True)),
+            tuple(zip(own, share.tolist(), strict=True)), "updates" if alike else "time online",
         )
         for cell, scenario in zip(sweep.cells, scenarios, strict=True)
     ]  # fmt: skip
@@ -148,7 +152,8 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
         Layer("line", predicted, places, name="predicted", look=diamond),
         Layer("rows", mean, places, mean - error, mean + error, "measured, ± 2 standard errors",
              look=dot),
-        Layer("line", name="an owner's own optimum, its share below", look=square),
+        Layer("line", name=f"an owner's own optimum; below, its share of {found[0].of}",
+             look=square),
     ]  # fmt: skip
     for value, share in found[0].own:
         size = {"markersize": 4 + 8 * share}
@@ -168,8 +173,8 @@ def nearest(best: float, rows: Sequence[Columns]) -> str:
     order = sorted(ends, key=lambda name: abs(ends[name] - best))
     near, far = order[0], order[-1]
     return (
-        f"The model ends nearest to θ* = {number(best)} if “{near}” ({number(ends[near])}), "
-        f"farthest if “{far}” ({number(ends[far])})"
+        f"The model ends nearest to θ* = {number(best)} with “{near}” ({number(ends[near])}), "
+        f"farthest with “{far}” ({number(ends[far])})"
     )
 
 

@@ -1,4 +1,7 @@
-"""Whom a learner asks, and how many at a time: the price of a ψ over m, a line for each p."""
+"""Whom a learner asks, and how many at a time: the price of a ψ over m, a line for each p.
+
+Intervals are of replicates drawn again.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +10,9 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.style import looks
-from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.figures.style import GRAY, looks
+from asyncdp_sim.figures.sweep_figure import OutcomeEstimate, Series, SweepFigure, ends, estimates
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 
@@ -23,6 +26,11 @@ BEST: dict[str, Any] = {
     "markeredgecolor": "black",
 }  # fmt: skip
 """A ring around the least price."""
+NEVER: dict[str, Any] = {
+    "linestyle": "none", "marker": "o", "markerfacecolor": "none", "markeredgecolor": GRAY,
+}  # fmt: skip
+DRAWS, SEED = 200, 22
+"""How often replicates are drawn again for an interval, and by which seed."""
 PRICES = {"time": "time until mean $\\psi$ is {:g}\n(units)",
           "joules": "energy until mean $\\psi$ is {:g}\n(J)"}  # fmt: skip
 
@@ -52,15 +60,25 @@ def time_to(result: Result, target: float = TARGET) -> float:
     return reached(*mean_curve(result), target)
 
 
+def time_estimate(result: Result) -> OutcomeEstimate:
+    """Return when mean ψ first is the target, with a 95 % interval: NaN where some never are."""
+    replicate, time, psi = result.columns("curve", "replicate", "time", "relative_fitness")
+    count = len(np.unique(replicate))
+    times, curves = time.reshape(count, -1), psi.reshape(count, -1)
+    draws = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
+    again = [reached(times[d].mean(axis=0), curves[d].mean(axis=0), TARGET) for d in draws]
+    low, high = np.quantile(again, (0.025, 0.975), method="nearest")
+    return OutcomeEstimate(time_to(result), low, high)
+
+
 def end(result: Result) -> float:
     """Return mean ψ after the last update."""
     return float(mean_curve(result)[1][-1])
 
 
-def joules_to(result: Result) -> float:
-    """Return the joules of all owners until then: mean power times the time."""
-    summary = result.summary
-    return time_to(result) * float(summary["joules"]) / float(summary["simulated_time"])
+def power(result: Result) -> float:
+    """Return the mean watts of all owners together."""
+    return float(result.summary["joules"]) / float(result.summary["simulated_time"])
 
 
 def _by_tasks(sweep: Sweep) -> list[Series] | str:
@@ -73,32 +91,25 @@ def _by_tasks(sweep: Sweep) -> list[Series] | str:
 
 
 def _prices(line: Series) -> Columns:
-    """Return the prices of the target, joules where they are known, and ψ at the end."""
-    asked = {"time": time_to, "psi": end}
-    asked |= {"joules": joules_to} if "joules" in line.results[0].summary else {}
-    columns = {name: np.array(list(map(of, line.results))) for name, of in asked.items()}
-    return line.rows("p", "tasks") | columns
+    """Return the prices of the target, in joules where they are known, with their intervals."""
+    times = np.array(list(map(time_estimate, line.results)))
+    columns = line.rows("p", "tasks") | estimates("time", times)
+    if "joules" in line.results[0].summary:
+        watts = np.array(list(map(power, line.results)))
+        columns |= estimates("joules", times * watts[:, None])
+    return columns
 
 
 def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
-    """Say what a ψ takes, and the ψ after as many updates, over m, a line for each p."""
+    """Say what a ψ takes over m, a line for each p."""
     drawn = looks(len(found), markersize=4.5)
     across = Side("tasks under way, $m$", log=True, ticks=rows[0]["tasks"].tolist())
     several = [
         _price(rows, name, drawn, across, words.format(TARGET))
         for name, words in PRICES.items()
-        if name in rows[0] and any(np.isfinite(table[name]).any() for table in rows)
+        if name in rows[0]
     ]
-    dashed = {"color": "0.4", "linestyle": "--", "linewidth": 0.9}
-    curves = [
-        Layer("line", table["tasks"], table["psi"], name=line.name, look=look)
-        for line, table, look in zip(found, rows, drawn, strict=True)
-    ]
-    curves += [Layer("line", name="best of all", look=BEST),
-               Layer("level", y=TARGET, name="target", look=dashed)]  # fmt: skip
-    named = f"mean $\\psi$ after {found[0].results[0].updates} updates\n{BETTER}"
-    several.append(Panel(curves, across, Side(named, log=True, grid=True)))
-    return Declaration(several, (7.6, 3.4), cheapest(rows), len(several))
+    return Declaration(several, (6.5, 3.4), cheapest(rows))
 
 
 def cheapest(rows: Sequence[Columns]) -> str:
@@ -111,10 +122,11 @@ def cheapest(rows: Sequence[Columns]) -> str:
         )
         if np.isfinite(paid).any():
             best = int(np.argmin(paid))
-            parts.append(f"{number(paid[best])} {unit} ({name[best]}, m = {number(tasks[best])})")
+            cost = f"{number(paid[best])} {unit}"
+            parts.append(f"{cost} (m = {number(tasks[best])}, {name[best]})")
     if len(parts) == 0:
         return f"No policy reaches mean ψ = {TARGET:g}"
-    return f"Mean ψ = {TARGET:g} takes at least {' and '.join(parts)}"
+    return f"The cheapest ways to mean ψ = {TARGET:g} take {' and '.join(parts)}"
 
 
 def _price(
@@ -122,31 +134,29 @@ def _price(
 ) -> Panel:
     """Return a price over m; what never gets there is above it all, and the least is ringed."""
     tasks, paid = (np.concatenate([table[name] for table in rows]) for name in ("tasks", column))
-    never, marks = 1.7 * float(paid[np.isfinite(paid)].max()), list[Layer]()
+    reach = float(paid[np.isfinite(paid)].max(initial=TARGET))
+    never, marks = 1.7 * reach, list[Layer]()
     for place, (table, look) in enumerate(zip(rows, drawn, strict=True)):
-        there = np.isfinite(table[column])
-        marks.append(Layer("line", table["tasks"][there], table[column][there], look=look))
+        there, name = np.isfinite(table[column]), str(table["p"][0])
+        shown = ends(table, column)[:, there]
+        marks.append(measured(table["tasks"][there], shown, name=name, **look))
         lost = table["tasks"][~there]
         hollow = look | {"linestyle": "none", "markerfacecolor": "none"}
         marks.append(Layer("line", lost, np.full(len(lost), never * APART**place), look=hollow))
     if np.isinf(paid).any():
-        marks.append(Layer("note", tasks.min(), never, name="never", look={"xytext": (0, 0)}))
+        marks.append(Layer("line", name="not within the run", look=NEVER))
     best = int(np.argmin(paid))
-    beside = {"xytext": (-8, -15), "fontsize": 8}
-    marks.append(Layer("line", tasks[[best]], paid[[best]], look=BEST))
-    said = f"{paid[best]:.3g}"
-    marks.append(Layer("note", tasks[best], paid[best], name=said, look=beside))
-    limits = (paid[best] / 1.9, 1.3 * never * APART ** len(rows))
-    return Panel(marks, across, Side(named, log=True, limits=limits, grid=True))
+    marks.append(Layer("line", tasks[[best]], paid[[best]], name="cheapest", look=BEST))
+    return Panel(marks, across, Side(named, log=True, grid=True))
 
 
 FIGURE = SweepFigure(
     "whom-to-ask", _by_tasks, _prices, _whom,
     lambda *_: (
-        f"Time, and energy where it is known, until mean ψ is {TARGET:g}, if a policy reaches it; "
-        "last: mean ψ after an equal number of updates. All against the number of tasks under way, "
-        "for each policy by which the learner chooses owners. Policies that never reach the target "
-        "are at the top. Every owner spends the same ε under each policy; its number of answers, "
-        "and their noise, differ."
+        f"Time, and energy where it is known, until mean ψ is {TARGET:g}, against the number of "
+        "tasks under way, for each policy by which the learner chooses owners; error bars: 95 % "
+        "intervals over replicates drawn again. Hollow, at the top: the target is not reached. "
+        "Every owner spends the same ε under each policy; its number of answers, and their noise, "
+        "differ."
     ),
 )  # fmt: skip

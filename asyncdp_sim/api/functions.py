@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncdp_sim import results as opened
-from asyncdp_sim.api.arguments import as_count, as_path, wrong_type
+from asyncdp_sim.api import as_count, as_path, wrong_type
 from asyncdp_sim.api.results import Comparison, KeptDirectory, Result, Sweep
 from asyncdp_sim.api.traces import Forecast, Trace
 from asyncdp_sim.audits import Audit
@@ -216,7 +216,7 @@ def run(
     20
     """
     from asyncdp_sim import runs
-    from asyncdp_sim.theory.predict.size import size_notes
+    from asyncdp_sim.theory.predict.all import size_notes
 
     base = as_scenario(scenario).base()
     place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
@@ -289,6 +289,7 @@ def forecast(
     private: bool = False,
     target: float | None = None,
     whose: str | None = None,
+    alternatives: bool = False,
     workers: int = 1,
     progress: Progress | bool | None = None,
 ) -> Forecast:
@@ -304,6 +305,9 @@ def forecast(
         ψ > 0 to reach.
     whose : str, optional
         The owner on whose machine it is, by name or number: its rows judge.
+    alternatives : bool
+        Whether to judge other protocols at the same ε, too: second moments that are released once,
+        and sums of answers. That takes several times as long.
 
     Raises
     ------
@@ -317,18 +321,20 @@ def forecast(
     ['target_time', 'target_probability']
     """
     from asyncdp_sim import forecasts
+    from asyncdp_sim.forecasts.alternatives import alternatives as judge_alternatives
+    from asyncdp_sim.forecasts.gains import Asked
+    from asyncdp_sim.forecasts.population import population
 
-    base = as_scenario(scenario).base()
+    base, count = as_scenario(scenario).base(), as_count(workers, "workers")
+    options: Any = {"whose": whose, "workers": count}
     with one_thread(), told(progress) as receiver:
-        forecast_result = forecasts.forecast(
-            base,
-            private=private,
-            target=target,
-            whose=whose,
-            workers=as_count(workers, "workers"),
-            progress=receiver,
-        )
-    return Forecast(forecast_result)
+        known = population(base, private=private)
+        found = forecasts.forecast(base, target=target, known=known, progress=receiver, **options)
+        others = None
+        if alternatives and found.gains is not None:
+            asked = Asked(workers=count, progress=receiver)
+            others = judge_alternatives(known, asked, whose, found.gains)
+    return Forecast(found, others)
 
 
 def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: bool = True) -> Trace:
@@ -356,7 +362,7 @@ def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: boo
     """
     from asyncdp_sim.core.streams import Streams
     from asyncdp_sim.network import simulate as of_network
-    from asyncdp_sim.theory.predict.size import require_room
+    from asyncdp_sim.theory.predict.all import require_room
 
     base = as_scenario(scenario).base()
     if base.timing_unaccounted is not None:
@@ -483,11 +489,11 @@ def audit_answers(
     >>> 0.7 < found.epsilon < 1.0
     True
     """
-    for name, value, allowed in (
+    for name, value, fits in (
         ("delta", delta, 0 <= delta < 1),
         ("confidence", confidence, 0 < confidence < 1),
     ):
-        if not allowed:
+        if not fits:
             raise SpecError([Fault(name, str(value), "allowed is a probability")])
     return attack_answers(frame, dataset, delta, 1 - confidence)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 from asyncdp_sim import comparisons
 from asyncdp_sim import results as on_disk
-from asyncdp_sim.api.arguments import Named
+from asyncdp_sim.api import Named
 from asyncdp_sim.core.errors import Fault, ResultError
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.results import read_table
@@ -448,8 +448,8 @@ class Result(Named):
         models = self.models
         theta = models.loc[models["replicate"] == replicate, "theta_L"].to_numpy()
         if len(theta) == 0:
-            allowed = f"allowed is one of {', '.join(map(str, self._found.replicates))}"
-            raise ResultError([Fault("replicate", str(replicate), allowed)], str(self.directory))
+            rule = f"allowed is one of {', '.join(map(str, self._found.replicates))}"
+            raise ResultError([Fault("replicate", str(replicate), rule)], str(self.directory))
         return theta
 
     @property
@@ -617,6 +617,6 @@ class Comparison(Named):
     def _repr_html_(self) -> str:
         text = ""
         for against in self.found.others:
-            said = [against.pairing, against.together]
-            text += html_table(self.found.figures(against), title=against.name, said=said)
+            captions = [against.pairing, against.together]
+            text += html_table(self.found.figures(against), title=against.name, said=captions)
         return text + html_table(self.found.labels.items(), title="Privacy")

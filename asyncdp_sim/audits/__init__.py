@@ -30,7 +30,7 @@ from asyncdp_sim.core.words import duration, html_table, number
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.size import require_room
+from asyncdp_sim.theory.predict.all import require_room
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from asyncdp_sim.learning.algorithms import (
 from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.attacker import epsilon_of
+from asyncdp_sim.privacy.accountants.pairs import epsilon_of
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.runs.problem import Task, build_dataset, prepare

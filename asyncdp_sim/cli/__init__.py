@@ -16,8 +16,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import asyncdp_sim
-from asyncdp_sim.cli import options
-from asyncdp_sim.cli.screen import NOTHING_KEPT, Interrupted, as_typed, show
+from asyncdp_sim.cli import terminal
+from asyncdp_sim.cli.terminal import NOTHING_KEPT, Interrupted, as_typed, show
 from asyncdp_sim.core.errors import InputError, InvariantError, ReplayError, gave_way
 from asyncdp_sim.core.gone import instead_of_command, instead_of_option
 from asyncdp_sim.core.starting import (
@@ -142,12 +142,12 @@ def _with_options(function: Any, own: Mapping[str, Sequence[str]]) -> dict[str, 
         listed: Any = Any if reader else list[str] if kind == Sequence[str] else kind
         flags = [word for word in words.split() if word.startswith("-")]
         values = [word for word in words.split() if not word.startswith("-")]
-        given: Any = {"metavar": values[0] if values else None, "help": stated[name]}
+        settings: Any = {"metavar": values[0] if values else None, "help": stated[name]}
         if len(flags) > 0:
-            given["parser"] = getattr(options, reader) if reader else None
-            function.__annotations__[name] = Annotated[listed, typer.Option(*flags, **given)]
+            settings["parser"] = getattr(terminal, reader) if reader else None
+            function.__annotations__[name] = Annotated[listed, typer.Option(*flags, **settings)]
         elif words != "":
-            function.__annotations__[name] = Annotated[listed, typer.Argument(**given)]
+            function.__annotations__[name] = Annotated[listed, typer.Argument(**settings)]
     return stated
 
 

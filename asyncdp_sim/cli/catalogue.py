@@ -14,7 +14,7 @@ from pathlib import Path
 
 import typer
 
-from asyncdp_sim.cli.screen import next_steps, note, put_schema_beside, show
+from asyncdp_sim.cli.terminal import next_steps, note, put_schema_beside, show
 from asyncdp_sim.core.words import duration
 
 FOLDER = Path(__file__).parents[1] / "catalogue"

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from asyncdp_sim.cli.options import base_notes, load_scenario
-from asyncdp_sim.cli.screen import NOTHING_KEPT, keeping, note, note_all, show
+from asyncdp_sim.cli.terminal import (
+    NOTHING_KEPT,
+    base_notes,
+    keeping,
+    load_scenario,
+    note,
+    note_all,
+    show,
+)
 from asyncdp_sim.core.errors import InputError, blaming
 from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import TO_RUN, require_address_space
@@ -29,7 +36,7 @@ def check_command(
     from asyncdp_sim.forecasts.step import step_lines
     from asyncdp_sim.runs.problem import require_columns, table_lines
     from asyncdp_sim.sentences.scenario import describe, first_screen
-    from asyncdp_sim.theory.predict.size import require_room, size_notes
+    from asyncdp_sim.theory.predict.all import require_room, size_notes
 
     faulty = []
     for file in files:
@@ -69,7 +76,7 @@ def _of_cells(scenario: "Scenario") -> list[str]:
     from asyncdp_sim.forecasts.step import swept_step
     from asyncdp_sim.sentences.scenario import network_findings, privacy_findings
     from asyncdp_sim.sweeps.batch import grid, networks
-    from asyncdp_sim.theory.predict.size import require_room, size_notes
+    from asyncdp_sim.theory.predict.all import require_room, size_notes
 
     cells = grid(scenario)
     matches: list[list[Notice]] = [[] for _ in cells]

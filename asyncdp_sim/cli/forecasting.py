@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from asyncdp_sim.cli.options import as_judging, as_options, base_notes, load_scenario, who
-from asyncdp_sim.cli.screen import next_steps, note_all, put_schema_beside, show
+from asyncdp_sim.cli.terminal import (
+    as_judging,
+    as_options,
+    base_notes,
+    load_scenario,
+    next_steps,
+    note_all,
+    put_schema_beside,
+    show,
+    who,
+)
 from asyncdp_sim.core.errors import blaming
 from asyncdp_sim.core.progress import drawn
 from asyncdp_sim.core.starting import TO_RUN, one_thread, require_address_space
@@ -111,20 +120,20 @@ def forecast_command(
             whose=whose,
             progress=progress,
         )
-        others = None
+        compared = None
         if comparing and result.gains is not None:
-            how = replace(asked, progress=progress)
-            others = alternatives(value, how, whose, result.gains)
+            progressing = replace(asked, progress=progress)
+            compared = alternatives(value, progressing, whose, result.gains)
     own = None if whose is None else base.read_data.own_rows(Streams(base.run.seed))
     unlike = [*(own.unlike if own is not None else ()), *value.dataset.unlike]
     text += unlike if private or whose is not None else []
     if as_json:
-        typer.echo(words.as_json(result, [] if others is None else as_content(others)))
+        typer.echo(words.as_json(result, [] if compared is None else as_content(compared)))
         note_all(text)
         return
     show(words.lines(result) if details else words.first_screen(result))
-    if others is not None and result.gains is not None:
-        show(["", *lines(result.gains, others)])
+    if compared is not None and result.gains is not None:
+        show(["", *lines(result.gains, compared)])
     note_all(text)
     again = ["forecast", file, *as_options(settings), "--details"]
     again += [] if whose is None else ["--as", whose]

@@ -7,7 +7,7 @@ from typing import Literal
 
 import typer
 
-from asyncdp_sim.cli.screen import keeping, note, show
+from asyncdp_sim.cli.terminal import keeping, note, show
 
 FileFormat = Literal["png", "pdf", "svg"]
 

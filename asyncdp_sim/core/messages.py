@@ -43,10 +43,10 @@ class Listed:
     more: Number | None = None
 
     @classmethod
-    def from_numbers(cls, numbers: Sequence[int], most: int = 5) -> "Listed":
-        """Return up to ``most`` of the numbers, and the count of the others."""
-        more = len(numbers) - most
-        return cls(tuple(map(int, numbers[:most])), more if more > 0 else None)
+    def from_numbers(cls, numbers: Sequence[int]) -> "Listed":
+        """Return up to five of the numbers, and the count of the others."""
+        more = len(numbers) - 5
+        return cls(tuple(map(int, numbers[:5])), more if more > 0 else None)
 
     def __format__(self, spec: str) -> str:
         """Say who they are; of ``their``, whose something is."""

@@ -103,15 +103,15 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
     encoding, remarks, dropped = fits.encoding, list(fits.remarks), fits.dropped
     values = [] if encoding.makes_nothing else read_as(column, encoding, beside.decimal)
     if beside.target is not None and dropped in ("", "text"):
-        for why, said in _reasons(column, name, texts, fits, values, beside):
-            encoding, remarks, dropped = Drop(), [said], why
+        for why, remark in _reasons(column, name, texts, fits, values, beside):
+            encoding, remarks, dropped = Drop(), [remark], why
             break
         else:
             remarks += _doubts(filled, name, texts, fits.type)
         if dropped in ("id", "text") and len(fits.remarks) < 2 and _like_persons(name, texts):
-            said = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
+            remark = f"{len(texts)} values, {len(filled) / len(texts):.1f} rows each: if these are "
             remarks = [
-                f"{said}persons, person = {toml_of(name)} in [data] keeps their rows together"
+                f"{remark}persons, person = {toml_of(name)} in [data] keeps their rows together"
             ]
             dropped = "person"
         if dropped == "":
@@ -156,17 +156,17 @@ def target_looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLo
     else:
         few = look.type in ("text", "ordered text") and 2 <= len(names) <= MOST_CLASSES
     if not few:
-        told = tuple(said.removesuffix("; a column names them") for said in look.suspicious)
-        return replace(look, suspicious=told)
+        remarks = tuple(said.removesuffix("; a column names them") for said in look.suspicious)
+        return replace(look, suspicious=remarks)
     which = f"{names[-1]!r} is the {'positive one' if len(names) == 2 else 'reference'}"
     remark = f"{len(names)} classes: {', '.join(map(repr, names))}; {which}"
     alike = [f"{', '.join(map(repr, spellings[n]))} as {n!r}" for n in names if spellings[n]]
-    told = (remark, *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []))
+    remarks = (remark, *([f"one class each: {'; '.join(alike)}"] if len(alike) > 0 else []))
     return replace(
         look,
         type="classes",
         encoding=ClassLabels(values=names),
-        suspicious=told,
+        suspicious=remarks,
         span=(),
         dropped="",
     )
@@ -179,22 +179,22 @@ def as_declared(column: "pd.Series", name: str, encoding: Encoding, beside: Besi
     if encoding.makes_nothing:
         return ColumnLook(name, "left out", missing, 0, encoding, dropped="asked")
     values, span = read_as(column, encoding, beside.decimal), tuple[str, ...]()
-    told = []
+    remarks = []
     if isinstance(encoding, Measured):
         span = _span(values[0], encoding)
         unread = np.isnan(values[0][column.notna().to_numpy()])
-        told = unread_words(filled, unread, encoding.unread)
+        remarks = unread_words(filled, unread, encoding.unread)
     return ColumnLook(
-        name, "as declared", missing, len(texts_of(filled)), encoding, tuple(told), span
+        name, "as declared", missing, len(texts_of(filled)), encoding, tuple(remarks), span
     )
 
 
 def _span(values: Array, encoding: Measured) -> tuple[str, ...]:
     """Return the smallest, the median and the largest value as read."""
-    known = np.sort(values[~np.isnan(values)])
-    if len(known) == 0:
+    present = np.sort(values[~np.isnan(values)])
+    if len(present) == 0:
         return ()
-    return tuple(encoding.shown(float(x)) for x in known[[0, (len(known) - 1) // 2, -1]])
+    return tuple(encoding.shown(float(x)) for x in present[[0, (len(present) - 1) // 2, -1]])
 
 
 def _without_rare(
@@ -224,10 +224,10 @@ def _reasons(
     """Yield why a column makes no feature: a word for it, and a sentence."""
     if beside.target is None:
         return
-    for said in _ids(column, name, texts, fits.type, values, beside.target):
-        yield "id", said
-    for said in _leaks(column, values, beside):
-        yield "leak", said
+    for remark in _ids(column, name, texts, fits.type, values, beside.target):
+        yield "id", remark
+    for remark in _leaks(column, values, beside):
+        yield "leak", remark
     if fits.type in ("text", "ordered text") and _fixed_within(column, beside.owners):
         yield "owner", "fixed within each owner: it names the owner"
 
@@ -241,11 +241,11 @@ def _ids(
     target: Array,
 ) -> Iterator[str]:
     """Yield why a column is one of ids, if it is: by its name and form, or by its form alone."""
-    known = column.dropna()
-    if len(known) < FEW or kind not in ("number", "text") or _excel_day(name, texts) != "":
+    present = column.dropna()
+    if len(present) < FEW or kind not in ("number", "text") or _excel_day(name, texts) != "":
         return
-    whole = kind == "text" or _whole(texts)
-    differ = whole and len(texts) > ALL_DISTINCT * len(known)
+    integral = kind == "text" or _whole(texts)
+    differ = integral and len(texts) > ALL_DISTINCT * len(present)
     named = _ID.search(name.lower()) is not None or name.startswith(UNNAMED)
     if differ and kind == "text":
         yield "an id: nearly all values differ"
@@ -257,13 +257,13 @@ def _ids(
         )
     elif (
         differ
-        and len(known) >= EVEN_FROM
+        and len(present) >= EVEN_FROM
         and len(values) > 0
         and _even(values[0])
         and not _related(values[0], target)
     ):
         yield "an id: whole numbers, nearly all differ, evenly spread and unrelated to the target"
-    elif whole and named and (kind == "text" or _numbered(texts)):
+    elif integral and named and (kind == "text" or _numbered(texts)):
         yield "an id, by its name"
 
 
@@ -272,9 +272,9 @@ def _even(values: Array) -> bool:
 
     By the largest distance of their distribution from a straight line, 1.36/√n at 5 %.
     """
-    known = np.sort(values[~np.isnan(values)])
-    count = len(known)
-    line = (known - known[0]) / max(known[-1] - known[0], 1e-300)
+    present = np.sort(values[~np.isnan(values)])
+    count = len(present)
+    line = (present - present[0]) / max(present[-1] - present[0], 1e-300)
     away = np.abs(line - (np.arange(count) + 0.5) / count).max()
     return bool(away < 1.36 / np.sqrt(count))
 
@@ -361,9 +361,9 @@ def _leaks(column: "pd.Series", values: Sequence[Array], beside: Beside) -> Iter
     target, two = beside.target, len(beside.classes) == 2
     if target is None:
         return
-    for each in values:
-        known = ~np.isnan(each) & ~np.isnan(target)
-        x, y = each[known], target[known]
+    for column_values in values:
+        present = ~np.isnan(column_values) & ~np.isnan(target)
+        x, y = column_values[present], target[present]
         if len(x) < FEW or np.ptp(x) == 0 or np.ptp(y) == 0:
             continue
         if np.array_equal(x, y):
@@ -391,8 +391,8 @@ def _close(x: Array, y: Array) -> float:
     """Return the correlation of values or of ranks, whichever is larger, without its sign."""
     import pandas as pd
 
-    one, two = pd.Series(x), pd.Series(y)
-    return float(max(abs(one.corr(two)), abs(one.rank().corr(two.rank()))))
+    first, second = pd.Series(x), pd.Series(y)
+    return float(max(abs(first.corr(second)), abs(first.rank().corr(second.rank()))))
 
 
 def _auc(x: Array, y: Array) -> float:
@@ -412,23 +412,23 @@ def _leaks_of_one_class(
     """Yield that cells other than the usual one, or than none, are of one class alone."""
     if len(classes) < 2:
         return
-    known = ~np.isnan(target)
+    labelled = ~np.isnan(target)
     filled = column.notna().to_numpy()
     texts = column.map(written, na_action="ignore").astype(object).to_numpy()
-    counted = texts_of(column[known])
+    counted = texts_of(column[labelled])
     usual = max(counted, key=counted.__getitem__, default="")
-    for others, said in (
+    for rows, cells in (
         (filled, "it is filled"),
         (filled & (texts != usual), f"it is not {usual!r}"),
     ):
-        others = others & known
-        labels, counts = np.unique(target[others], return_counts=True)
-        if len(labels) != 1 or counts[0] < FEW or bool(others[known].all()):
+        rows = rows & labelled
+        labels, counts = np.unique(target[rows], return_counts=True)
+        if len(labels) != 1 or counts[0] < FEW or bool(rows[labelled].all()):
             continue
-        if float(np.mean(target[known] == labels[0])) ** int(counts[0]) < BY_CHANCE:
+        if float(np.mean(target[labelled] == labels[0])) ** int(counts[0]) < BY_CHANCE:
             names = {-1.0: 0, 1.0: 1} if len(classes) == 2 else None
             at = int(labels[0]) - 1 if names is None else names[float(labels[0])]
-            yield f"a leak: {said} only where the target is {classes[at]!r}"
+            yield f"a leak: {cells} only where the target is {classes[at]!r}"
             return
 
 
@@ -446,15 +446,15 @@ def _told_by_value(column: "pd.Series", target: Array) -> float:
 
 def _sentinels(values: Array, encoding: Measured) -> Iterator[str]:
     """Yield values far outside the others that are frequent: they may mean a missing one."""
-    known = values[~np.isnan(values)]
-    if len(known) < FEW:
+    present = values[~np.isnan(values)]
+    if len(present) < FEW:
         return
-    distinct, counts = np.unique(known, return_counts=True)
+    distinct, counts = np.unique(present, return_counts=True)
     for at in (0, -1):
-        value, share = distinct[at], counts[at] / len(known)
+        value, share = distinct[at], counts[at] / len(present)
         if len(distinct) < 10 or counts[at] < 3 or share < 0.01:
             continue
-        rest = known[known != value]
+        rest = present[present != value]
         low, middle, high = np.quantile(rest, [0.25, 0.5, 0.75])
         gap = float(np.abs(rest - value).min())
         usual = value in SENTINELS and gap > (high - low) / 2

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, SerializerFunctionWrapHandler, model_serializer
@@ -103,10 +103,6 @@ class SplitKind(Variant):
     """Whether it decides how many records each owner has."""
     shared_rows: ClassVar[int | None] = None
     """How many rows it shares out; None where the scenario or the table says so."""
-
-    def repeated(self, times: int) -> Self:  # noqa: ARG002
-        """Return how a table is split in which each row is there so many times."""
-        return self
 
     def likened(
         self,
@@ -252,10 +248,6 @@ class ByColumn(NamedByFields):
         return OwnerSplit(rows, tuple(name_of(values[r[0]]) for r in rows), notes)
 
     @override
-    def repeated(self, times: int) -> Self:
-        return self.model_copy(update={"least": times * self.least})
-
-    @override
     def likened(
         self, owned: OwnerSplit, values_of: ValuesOf, first: int, public: int, apart: bool
     ) -> Rows:
@@ -387,10 +379,6 @@ class Dirichlet(NamedByFields):
     rows: Annotated[int, Field(ge=1)] | None = None
 
     shared_rows = trait(lambda self: self.rows)
-
-    @override
-    def repeated(self, times: int) -> Self:
-        return self if self.rows is None else self.model_copy(update={"rows": times * self.rows})
 
     @override
     def named(self, values: Sequence[object]) -> tuple[str, ...]:

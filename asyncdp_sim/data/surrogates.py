@@ -386,14 +386,6 @@ class Ground:
     apart: bool
     last: bool
 
-    def repeated(self, times: int, column: str | None) -> "Ground":
-        """Return the same with each private row there so many times, with this column alone."""
-        import pandas as pd
-
-        seen = self.frame[[] if column is None else [column]]
-        parts = [*[seen.iloc[: self.first]] * times, seen.iloc[self.first :]]
-        return replace(self, frame=pd.concat(parts, ignore_index=True), first=times * self.first)
-
 
 def replaced(
     stand_in: PublicRows,
@@ -439,5 +431,7 @@ def publicly_known(
     like = split.likened(whose, asked.values_of, first, count, ground.apart)
     sizes = tuple(map(len, rows))
     last = ground.last and count > 0
-    known = PublicKnowledge(features, targets, like, sizes, whose.names, first - sum(sizes), last)
-    return known, rows
+    knowledge = PublicKnowledge(
+        features, targets, like, sizes, whose.names, first - sum(sizes), last
+    )
+    return knowledge, rows

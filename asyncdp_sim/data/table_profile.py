@@ -167,7 +167,7 @@ class TableLook:
                 for c in self.columns]  # fmt: skip
         lines += aligned([head, *rows])
         lines += self._dropped()
-        lines += [f"{c.name}: {said}" for c in self.columns for said in c.suspicious]
+        lines += [f"{c.name}: {remark}" for c in self.columns for remark in c.suspicious]
         if details:
             usual = [(shorten(c.name, _WIDEST), *(c.usual or ("", "")), "; ".join(c.details))
                      for c in self.columns]  # fmt: skip
@@ -184,8 +184,8 @@ class TableLook:
             for why, words in DROPPED.items()
             if why in whys
         ]
-        others = len(self.columns) - (self.target is not None)
-        return [f"{len(whys)} of {others} columns dropped: {', '.join(parts)}"]
+        features = len(self.columns) - (self.target is not None)
+        return [f"{len(whys)} of {features} columns dropped: {', '.join(parts)}"]
 
     def _owned(self) -> list[str]:
         if len(self.owners) == 0:
@@ -360,8 +360,8 @@ def look(
         of_public = found_form(public_path, None, *declared_form)
         public = len(read_table(public_path, form=of_public, **read))
         frame, places = with_public_rows(path, public_path, public, form, (owner,), **read)
-    given = {**(declared or {}), **dict.fromkeys(drop, Drop())}
-    _require(path, frame, target, owner, public, form, given)
+    encodings = {**(declared or {}), **dict.fromkeys(drop, Drop())}
+    _require(path, frame, target, owner, public, form, encodings)
     require_one_header(path, frame, public, form, public_seed)
     seen = frame if private else frame.tail(public)
     sums = _sums_in(seen.drop(columns=[*drop]))
@@ -371,11 +371,11 @@ def look(
     marked = seen.drop(columns=[*drop])
     beside = Beside(form.decimal, _shown(marked, form), owners=owners)
     if target is not None and len(seen) > 0:
-        beside = _beside_target(seen[target], beside, given.get(target))
+        beside = _beside_target(seen[target], beside, encodings.get(target))
 
     def looked(name: str) -> ColumnLook:
-        if name in given:
-            return as_declared(seen[name], name, given[name], beside)
+        if name in encodings:
+            return as_declared(seen[name], name, encodings[name], beside)
         return (target_looked_at if name == target else looked_at)(seen[name], name, beside)
 
     columns = tuple(looked(name) for name in map(str, seen.columns))
@@ -409,8 +409,8 @@ def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:
     """Return rows with a word for a sum, or with one cell alone, and that text; none if many."""
     texts = {name: [t for t in seen[name].dropna().unique() if isinstance(t, str)] for name in seen}
     marked = np.zeros(len(seen), dtype=np.bool_)
-    for name, found in texts.items():
-        words = [text for text in found if SUMS.fullmatch(text.strip(" :*")) is not None]
+    for name, cells in texts.items():
+        words = [text for text in cells if SUMS.fullmatch(text.strip(" :*")) is not None]
         marked |= seen[name].isin(words).to_numpy()
     if len(seen.columns) > 3:
         marked |= seen.notna().sum(axis=1).to_numpy() == 1

@@ -66,22 +66,22 @@ class UnlikeOwners:
             return
         usual_misfits = float(misfits[self._first :].mean())
         codes, median = np.unique(public), float(np.median(public))
-        found: dict[str, list[str]] = {}
+        differences: dict[str, list[str]] = {}
         for owner, rows in self._rows:
             unread = float(misfits[rows].mean()) if len(rows) >= LEAST else 0.0
-            known = values[rows]
-            known = known[~np.isnan(known)]
+            present = values[rows]
+            present = present[~np.isnan(present)]
             if unread > usual_misfits + UNREAD:
-                said = f"{percent(unread)} of the cells cannot be read, of public ones "
-                found.setdefault(said + percent(usual_misfits), []).append(owner)
-            elif len(known) >= LEAST:
-                said = _other_codes(known, codes) or _other_unit(known, public, median)
-                found.setdefault(said, []).append(owner)
-        found.pop("", None)
+                difference = f"{percent(unread)} of the cells cannot be read, of public ones "
+                differences.setdefault(difference + percent(usual_misfits), []).append(owner)
+            elif len(present) >= LEAST:
+                difference = _other_codes(present, codes) or _other_unit(present, public, median)
+                differences.setdefault(difference, []).append(owner)
+        differences.pop("", None)
         self.lines += [
             f"{FROM_PRIVATE}{name}, as {some_of(owners, 5)} write{'s' * (len(owners) == 1)} it: "
-            f"{said}."
-            for said, owners in found.items()
+            f"{difference}."
+            for difference, owners in differences.items()
         ]
 
     def without_sums(self, frame: "pd.DataFrame", places: FileRows, decimal: str) -> Rows:
@@ -127,9 +127,9 @@ def _no_record(row: "pd.Series", decimal: str) -> bool:
     texts = {str(name): written(value) for name, value in row.dropna().items()}
     if all(text == name for name, text in texts.items()):
         return True
-    others = [text for text in texts.values() if not _of_sums(text)]
-    return len(others) < len(texts) and not any(
-        np.isnan(cell_or_nan(text, decimal)) for text in others
+    cells = [text for text in texts.values() if not _of_sums(text)]
+    return len(cells) < len(texts) and not any(
+        np.isnan(cell_or_nan(text, decimal)) for text in cells
     )
 
 
@@ -146,8 +146,8 @@ def _other_codes(known: Array, usual: Array) -> str:
     codes = np.unique(known)
     if len(codes) != len(usual) or np.array_equal(codes, usual) or (codes % 1 != 0).any():
         return ""
-    here, there = (", ".join(map(number, each.tolist())) for each in (codes, usual))
-    return f"the codes are {here}, in public rows {there}"
+    own, public = (", ".join(map(number, code_list.tolist())) for code_list in (codes, usual))
+    return f"the codes are {own}, in public rows {public}"
 
 
 def _other_unit(known: Array, public: Array, median: float) -> str:

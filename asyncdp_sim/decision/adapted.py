@@ -13,6 +13,7 @@ span of the rows, where a singular value decomposition gives at most n coordinat
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -25,6 +26,8 @@ SMALLEST = 1e-6
 """Smallest σ/2 in a classifier: classes that a line divides have no best model without it."""
 
 
+BLOCK = 2**17
+"""Numbers, 1 MB, that weighted rows take at a time."""
 _NEAR = 1e-8
 """Half of this is what the objective may still fall by, before the last Newton step."""
 
@@ -45,8 +48,9 @@ class LinearModels:
     def scores(self, columns: Array) -> Array:
         """Return predictions z (J, n, S) of rows (n, c)."""
         with np.errstate(over="ignore", invalid="ignore"):  # a run may have diverged
-            products = np.einsum("nc,jsc->jns", columns, self.coefficients, optimize=True)
-            return np.asarray(products + self.constants[:, None, :])
+            products = self.coefficients.reshape(-1, columns.shape[1]) @ columns.T
+            z = products.reshape(*self.constants.shape, -1) + self.constants[..., None]
+            return np.swapaxes(z, 1, 2)
 
     @property
     def finite(self) -> "LinearModels":
@@ -176,15 +180,15 @@ def _newton(
     pull = np.empty(shape)
     pull[..., :-1], pull[..., -1:] = weight[..., None], strength[..., None]
     aim, pull = aim.reshape(-1, *shape[2:]), pull.reshape(-1, *shape[2:])
-    own = np.arange(rows.scores) == rows.targets[:, None]
+    own = np.arange(rows.scores)[:, None] == rows.targets
     w = np.zeros_like(aim)
     w[..., -1] = rows.constant()
     value = _fitness(design, own, w, aim, pull)
     active = np.arange(len(w))
     for _ in range(60):
         here = w[active]
-        chances = probabilities(_products(design, here))[..., :-1]
-        slope = np.swapaxes(chances - own, -1, -2) @ design / n
+        chances = probabilities(here @ design.T, axis=-2)[..., :-1, :]
+        slope = (chances - own) @ design / n
         slope += 2 * pull[active] * (here - aim[active])
         step = -_solved(design, chances, pull[active], slope)
         decrease = -np.sum(step * slope, axis=(-1, -2))
@@ -200,22 +204,19 @@ def _newton(
     return w[..., :-1], w[..., -1]
 
 
-def _products(design: Array, w: Array) -> Array:
-    """Return scores (B, n, S)."""
-    return np.asarray(np.swapaxes(w @ design.T, -1, -2))
-
-
 def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
     """Return the Newton direction, without its sign, of each problem."""
-    count, n, scores = chances.shape
+    count, scores, n = chances.shape
     size = design.shape[1]
     second = np.empty((count, scores, size, scores, size))
-    for row in range(scores):
+    some = max(1, BLOCK // design.size)
+    for first, row in product(range(0, count, some), range(scores)):
+        part = slice(first, first + some)
         for other in range(row, scores):
-            bend = chances[..., row] * ((row == other) - chances[..., other]) / n
+            bend = chances[part, row] * ((row == other) - chances[part, other]) / n
             block = np.swapaxes(bend[..., None] * design, -1, -2) @ design
-            second[:, row, :, other] = block
-            second[:, other, :, row] = block
+            second[part, row, :, other] = block
+            second[part, other, :, row] = block
     whole = second.reshape(count, scores * size, scores * size)
     places = np.arange(scores * size)
     whole[:, places, places] += 2 * pull.reshape(count, -1) + 1e-12
@@ -247,9 +248,8 @@ def _searched(
 
 
 def _fitness(design: Array, own: Array, w: Array, aim: Array, pull: Array) -> Array:
-    z = _products(design, w)
-    whole = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
-    top = whole.max(axis=-1)
-    total = top + np.log(np.exp(whole - top[..., None]).sum(axis=-1))
-    losses = total - np.sum(z * own, axis=-1)
+    z = w @ design.T  # the cases come last: sums over few classes are quick then
+    top = np.maximum(z.max(axis=-2), 0.0)
+    total = top + np.log(np.exp(z - top[:, None]).sum(axis=-2) + np.exp(-top))
+    losses = total - np.sum(z * own, axis=-2)
     return np.asarray(losses.mean(axis=-1) + np.sum(pull * (w - aim) ** 2, axis=(-1, -2)))

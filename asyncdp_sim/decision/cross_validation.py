@@ -1,7 +1,7 @@
 """Gains judged on rows that nothing was trained on: the owner's own in turn, or fresh ones."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from asyncdp_sim.decision.gain import (
     of_rows,
     of_runs,
 )
-from asyncdp_sim.decision.predictors import FINITE, OwnModels, Uses, boosts, least
+from asyncdp_sim.decision.predictors import FINITE, OWN, OwnModels, Uses, boosts, least
 from asyncdp_sim.decision.rows import OwnRows
 
 FOLDS = 5
@@ -81,7 +81,7 @@ class _Models:
     weights: Array
     kept: dict[bytes, OwnRows] = field(default_factory=dict)
     own: dict[bytes, OwnModels] = field(default_factory=dict)
-    errors: dict[tuple[bytes, bytes], Array] = field(default_factory=dict)
+    errors: dict[tuple[bytes, bytes, bool], Array] = field(default_factory=dict)
     used: dict[bytes, tuple[JointModels, JointModels, Uses]] = field(default_factory=dict)
 
     def training(self, out: Ints) -> OwnRows:
@@ -96,15 +96,25 @@ class _Models:
         key = np.sort(out).tobytes()
         if key not in self.own:
             kept = self.training(out)
-            self.own[key] = OwnModels.fitted(kept, self.sigma, boosts=self.boosts)
+            self.own[key] = OwnModels.fitted(kept, self.sigma)
         return self.own[key]
 
-    def own_errors(self, out: Ints, part: Ints, tested: OwnRows) -> Array:
-        """Return the errors (C, m) of these models on rows, those at ``part`` or fresh ones."""
-        key = np.sort(out).tobytes(), part.tobytes()
+    def own_errors(self, out: Ints, part: Ints, tested: OwnRows, *, boosted: bool = True) -> Array:
+        """Return the errors (C, m) of these models on rows, those at ``part`` or fresh ones.
+
+        Boosting is the last of them, and left out where nobody chose it: its fit takes most time.
+        """
+        boosted = boosted and self.boosts
+        key = np.sort(out).tobytes(), part.tobytes(), boosted
         if key not in self.errors:
-            self.errors[key] = tested.errors(self.without(out).scores(tested.columns))
+            scores = self.without(out).scores(tested.columns, boosted=boosted)
+            self.errors[key] = tested.errors(scores)
         return self.errors[key]
+
+    def forget(self) -> None:
+        """Drop what was fitted; errors of own models stay, which are the same for other uses."""
+        for fitted in (self.kept, self.own, self.used):
+            fitted.clear()
 
     def uses(self, joint: JointModels, out: Ints) -> tuple[JointModels, Uses]:
         """Return joint models, whose scores are log-odds now, and their uses by the other rows."""
@@ -138,8 +148,8 @@ def weightings(rows: OwnRows, generator: np.random.Generator) -> Array:
 class Scored:
     """Errors on rows that are judged: own (n,), guess (n,), joint and adapted (J, n).
 
-    ``others`` (2, B) has own − adapted and own − joint of the models that each weighting chooses,
-    in the mean over joint models, summed over the judged rows.
+    ``others`` (2, B, J) has own − adapted and own − joint of the models that each weighting
+    chooses, summed over the judged rows.
     """
 
     own: Array
@@ -148,6 +158,17 @@ class Scored:
     adapted: Array
     others: Array
     best: str
+
+    def of_set(self, place: int, sets: int) -> "Scored":
+        """Return the same of one of several sets of joint models, of equal size."""
+        size = len(self.joint) // sets
+        chosen = slice(place * size, (place + 1) * size)
+        return replace(
+            self,
+            joint=self.joint[chosen],
+            adapted=self.adapted[chosen],
+            others=self.others[..., chosen],
+        )
 
 
 def _chosen(models: _Models, joint: JointModels, out: Ints, inner: list[Ints]) -> tuple[Ints, Ints]:
@@ -185,22 +206,22 @@ def _score(
     models: _Models, joint: JointModels, out: Ints, inner: list[Ints], tested: OwnRows, as_is: Array
 ) -> Scored:
     """Fit to the rows but ``out``, as chosen inside of them, and judge on ``tested``."""
-    own, (_, uses) = models.without(out), models.uses(joint, out)
-    errors_own = models.own_errors(out, out, tested)
+    _, uses = models.uses(joint, out)
     errors_used = tested.errors(uses.scores(tested.columns, as_is))
-    constant = own.names.index("constant")
+    constant, boosting = OWN.index("constant"), OWN.index("boosting")
     count = errors_used.shape[1]
     bests, strengths = np.full(1, constant), np.full((1, count), len(errors_used) - 1)
     if len(inner) > 1:  # else there is nothing to choose by
         bests, strengths = _chosen(models, joint, out, inner)
+    errors_own = models.own_errors(out, out, tested, boosted=bool((bests == boosting).any()))
     adapted = np.take_along_axis(errors_used, strengths[:1, :, None], axis=0)[0]
     sums_own, sums_used = errors_own.sum(axis=-1), errors_used.sum(axis=-1)
-    adapting = sums_own[bests] - sums_used[strengths, np.arange(count)].mean(axis=-1)
-    joining = sums_own[bests] - sums_used[-1].mean()
+    adapting = sums_own[bests][:, None] - sums_used[strengths, np.arange(count)]
+    joining = sums_own[bests][:, None] - sums_used[-1]
     best = int(bests[0])
     return Scored(
         errors_own[best], errors_own[constant], errors_used[-1], adapted,
-        np.stack([adapting, joining]), own.names[best],
+        np.stack([adapting, joining]), OWN[best],
     )  # fmt: skip
 
 
@@ -256,14 +277,16 @@ class CrossValidation:
         *,
         records: int | None = None,
         material: float = MATERIAL,
-    ) -> Gain:
-        """Return the gain by joint models, or by those of each fold of each division.
+        sets: int = 1,
+    ) -> list[Gain]:
+        """Return the gain by each of some sets of joint models, such as those of several budgets.
 
-        Those of one division are of other runs than those of another one.
+        They come set after set, of equal size. Those of one division are of other runs than those
+        of another one. Models of all sets are adapted together, which takes least time.
         """
         rows, parts, ordered = self.rows, self.divisions, self.rows.order is not None
         if len(rows) == 0 or len(parts[0][0]) == 0 or len(parts[0]) + ordered < 2:
-            return _nothing(len(rows), records, _count(joint))
+            return [_nothing(len(rows), records, _count(joint) // sets)] * sets
         found, places = list[Scored](), list[Ints]()
         for division, models in zip(parts, self.models, strict=True):
             for place, out in enumerate(division):
@@ -273,19 +296,27 @@ class CrossValidation:
                 as_is = models.uses(given, out)[0].scores[:, out]
                 found.append(_score(models, given, out, inner, rows.take(out), as_is))
                 places.append(out)
-        redraw = given.redraw
         judged = sum(map(len, parts[0]))
         trained = len(rows) - judged if ordered else 0
         factor = 1 + judged / trained if trained > 0 else 1 / len(parts) + FOLDS / (FOLDS - 1)
         each = len(parts[0])
         blocks = [slice(at, at + each) for at in range(0, len(found), each)]
-        return _gain(
-            [_joined(found[block], places[block]) for block in blocks],
-            [rows.persons[np.concatenate(places[block])] for block in blocks],
-            factor, redraw, len(rows), records, material,
-            rows.seldom if not ordered else rows.take(parts[0][0]).seldom,
-            runs_differ=not isinstance(joint, JointModels),
-        )  # fmt: skip
+        scored = [_joined(found[block], places[block]) for block in blocks]
+        persons = [rows.persons[np.concatenate(places[block])] for block in blocks]
+        seldom = rows.seldom if not ordered else rows.take(parts[0][0]).seldom
+        return [
+            _gain(
+                [item.of_set(place, sets) for item in scored], persons, factor,
+                _of_one(given.redraw, sets), len(rows), records, material, seldom,
+                runs_differ=not isinstance(joint, JointModels),
+            )
+            for place in range(sets)
+        ]  # fmt: skip
+
+    def forget(self) -> None:
+        """Drop fitted models; errors of own models stay, which serve other joint models, too."""
+        for models in self.models:
+            models.forget()
 
 
 def judge_by_cross_validation(
@@ -328,7 +359,8 @@ def judge_by_cross_validation(
     folds of n/K rows each. With one split it is that of the judged rows, times 1 + n_test/n_train.
     """
     divided = CrossValidation.divided(rows, sigma, generator, own_best=own_best, repeats=repeats)
-    return divided.judge(joint, records=records, material=material)
+    [gain] = divided.judge(joint, records=records, material=material)
+    return gain
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,21 +396,26 @@ class FreshRows:
         weights = weightings(rows, generator)
         return cls(rows, fresh, inner, _Models(rows, sigma, boosts(rows, own_best), weights))
 
-    def judge(self, joint: JointModels, as_is: Array, *, material: float = MATERIAL) -> Gain:
-        """Return the gain by joint models, whose predictions of the fresh rows are ``as_is``."""
+    def judge(
+        self, joint: JointModels, as_is: Array, *, material: float = MATERIAL, sets: int = 1
+    ) -> list[Gain]:
+        """Return the gain by each of some sets of joint models, which predict ``as_is``."""
         rows, fresh = self.rows, self.fresh
         if len(rows) == 0 or len(fresh) == 0:
-            return _nothing(len(rows), None, len(joint.scores))
+            return [_nothing(len(rows), None, len(joint.scores) // sets)] * sets
         none = np.zeros(0, dtype=np.int64)
         if joint.margins:  # one sigmoid for rows and fresh ones
             scores = np.concatenate([joint.scores, as_is], axis=1)
             both = JointModels(scores, None, None, margins=True)
             as_is = both.calibrated(rows, np.arange(len(rows))).scores[:, len(rows) :]
         scored = _score(self.models, joint, none, self.inner, fresh, as_is)
-        return _gain(
-            [scored], [fresh.persons], 1 + len(fresh) / len(rows), joint.redraw,
-            len(rows), len(rows), material, fresh.seldom,
-        )  # fmt: skip
+        return [
+            _gain(
+                [scored.of_set(place, sets)], [fresh.persons], 1 + len(fresh) / len(rows),
+                _of_one(joint.redraw, sets), len(rows), len(rows), material, fresh.seldom,
+            )
+            for place in range(sets)
+        ]  # fmt: skip
 
 
 def judge_fresh(
@@ -412,7 +449,13 @@ def judge_fresh(
     times 1 + m/n: the training rows are one draw, too.
     """
     apart = FreshRows.apart(rows, fresh, sigma, generator, own_best=own_best)
-    return apart.judge(joint, as_is, material=material)
+    [gain] = apart.judge(joint, as_is, material=material)
+    return gain
+
+
+def _of_one(redraw: Ints | None, sets: int) -> Ints | None:
+    """Return the redraws of one set of joint models; they are the same in each."""
+    return None if redraw is None else redraw[: len(redraw) // sets]
 
 
 def _joined(found: list[Scored], places: list[Ints]) -> Scored:
@@ -464,7 +507,7 @@ def _gain(
             for item, each, whose in zip(divisions, used, persons, strict=True)
         ]
         variance, degrees = float(np.mean([v for v, _ in by_rows])), by_rows[0][1]
-        chosen = [item.others[place] / len(item.own) for item in divisions]
+        chosen = [item.others[place].mean(axis=-1) / len(item.own) for item in divisions]
         # both are of other training rows: the larger one holds the smaller
         variance = max(variance, variance / factor + of_choices(np.mean(chosen, axis=0)))
         if variance <= (ROUNDING * own) ** 2:

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -17,57 +17,53 @@ BOOSTED_FROM = 100
 FINITE = STRENGTHS[:-1]
 
 
+OWN = ("linear",) * len(FINITE) + ("constant", "boosting")
+"""Names of what :meth:`OwnModels.scores` returns; all strengths of the linear one have one name."""
+
+
 @dataclass(frozen=True, eq=False)
 class OwnModels:
-    """An owner's own models, fitted: the constant, linear ones by strength, and boosting.
+    """An owner's own models, fitted to rows: the constant, linear ones by strength, and boosting.
 
     Attributes
     ----------
+    rows : OwnRows
     constant : array (S,)
     path : Path or None
         Linear models that are pulled towards the constant; None where no model is fitted.
-    boosting : object or None
-        A fitted estimator of scikit-learn.
-    boosts : bool
-        Whether boosting is among the models.
-    classes : int
     """
 
+    rows: OwnRows
     constant: Array
     path: Path | None
-    boosting: Any
-    boosts: bool
-    classes: int
 
     @classmethod
-    def fitted(cls, rows: OwnRows, sigma: float, *, boosts: bool) -> "OwnModels":
+    def fitted(cls, rows: OwnRows, sigma: float) -> "OwnModels":
         """Fit all of them to rows; where these are few or of one class, the constant is all."""
         constant = rows.constant()
         if not rows.trainable:
-            return cls(constant, None, None, boosts, rows.classes)
+            return cls(rows, constant, None)
         towards = LinearModels(np.zeros((1, rows.scores, rows.columns.shape[1])), constant[None])
-        path = pulled(rows, sigma, towards, FINITE)
-        return cls(constant, path, _boosted(rows) if boosts else None, boosts, rows.classes)
+        return cls(rows, constant, pulled(rows, sigma, towards, FINITE))
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What each of :meth:`scores` is called; the strengths of the linear one have one name."""
-        last = ("boosting",) if self.boosts else ()
-        return ("linear",) * len(FINITE) + ("constant",) + last
+    @cached_property
+    def boosting(self) -> Any:
+        """One small boosting of scikit-learn, fitted when it is first needed."""
+        return _boosted(self.rows)
 
-    def scores(self, columns: Array) -> Array:
-        """Return the predictions (C, n, S) of all of them."""
+    def scores(self, columns: Array, *, boosted: bool) -> Array:
+        """Return the predictions (C, n, S) of all of them, with boosting or without it."""
         constant = np.broadcast_to(self.constant, (1, len(columns), len(self.constant)))
         if self.path is None:
-            return np.broadcast_to(constant, (len(self.names), *constant.shape[1:]))
+            return np.broadcast_to(constant, (len(OWN) - (not boosted), *constant.shape[1:]))
         found = [self.path.scores(columns)[:, 0], constant]
-        if self.boosting is not None:
-            found.append(_of_boosting(self.boosting, columns, self.classes)[None])
+        if boosted:
+            found.append(_of_boosting(self.boosting, columns, self.rows.classes)[None])
         return np.concatenate(found)
 
 
 def _boosted(rows: OwnRows) -> Any:
-    """Return one small boosting, fitted; None where scikit-learn finds nothing to fit."""
+    """Return one small boosting, fitted."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     options: dict[str, Any] = {

@@ -149,9 +149,10 @@ def errors(z: Array, targets: Array, classes: int) -> Array:
     return np.asarray(-np.log((1 - SPREAD) * np.nan_to_num(own) + SPREAD / classes))
 
 
-def probabilities(z: Array) -> Array:
-    """Return probabilities (…, K) of scores (…, K − 1), the last class being the reference."""
-    whole = np.concatenate([z, np.zeros((*z.shape[:-1], 1))], axis=-1)
+def probabilities(z: Array, axis: int = -1) -> Array:
+    """Return probabilities of K classes from K − 1 scores along an axis; the last class has 0."""
+    z = np.moveaxis(z, axis, 0)
+    whole = np.concatenate([z, np.zeros((1, *z.shape[1:]))])  # sums over a first axis are quick
     with np.errstate(over="ignore", invalid="ignore"):
-        odds = np.exp(whole - whole.max(axis=-1, keepdims=True))
-    return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
+        odds = np.exp(whole - whole.max(axis=0))
+    return np.moveaxis(odds / odds.sum(axis=0), 0, axis)

@@ -14,7 +14,7 @@ from asyncdp_sim.figures.picture import Picture, label, row_labels
 from asyncdp_sim.results import Cell, Result, Sweep, not_a_result
 from asyncdp_sim.scenario import Participants
 from asyncdp_sim.scenario.labels import words
-from asyncdp_sim.theory.formulas.arguments import binomial_quantile, t_quantile
+from asyncdp_sim.theory.formulas import binomial_quantile, t_quantile
 
 LEVEL = 0.95
 

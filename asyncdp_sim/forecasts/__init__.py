@@ -18,8 +18,7 @@ from asyncdp_sim.forecasts.population import (
     value_alone,
 )
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.size import require_room
+from asyncdp_sim.theory.predict.all import predict, require_room
 
 PLAIN = Asked()
 """Gains as the definition has them."""

@@ -9,7 +9,7 @@
 - :func:`on_fresh_rows` needs a known law of the rows. It judges on rows that are drawn anew.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -59,6 +59,8 @@ RUNS, FEW_RUNS = 8, 6
 DIVISIONS, FEW_DIVISIONS = 4, 2
 """How often all owners' rows are divided into folds, each time with its share of the runs, and how
 often of classes and where boosting is among own models: these fits take their time."""
+MANY_BOOSTED = 100
+"""Owners with boosting among own models beyond which all rows are divided once."""
 FRESH = 4_000
 """Fresh rows of a known law that judge an owner."""
 JUDGED = 12
@@ -86,8 +88,10 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
             return at_the_owner(known, options, whose)
         # The private rows of all owners may be read.
         if known.private:
-            found = by_folds(_with_all_rows(known), options, "all")
-            return replace(found, remaining=_if_others_left(known, options, found))
+            known = _with_all_rows(known)
+            divided = _divided(known, options)
+            found = by_folds(known, options, "all", divided)
+            return replace(found, remaining=_if_others_left(known, options, found, divided))
         # The owners' rows are substitutes. Without a table of public rows to halve, folds of the
         # substitutes stand in, and single owners are not reported.
         if scenario.data.uncertain is not None:
@@ -108,25 +112,29 @@ def gains(known: Population, options: Asked, whose: str | None = None) -> GainFo
 # By folds of all owners' rows.
 
 
-def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
+def by_folds(
+    known: Population,
+    options: Asked,
+    reads: Reads,
+    of_owners: Mapping[int, CrossValidation] | None = None,
+) -> GainForecast:
     """Judge every fold of every owner's rows by private joint models that have not seen it.
 
     Joint models are trained on the other folds of all owners, with the noise of n_i records.
+
+    Parameters
+    ----------
+    known : Population
+    options : Asked
+    reads : str
+    of_owners : mapping, optional
+        Divisions of these owners' rows, by number, with what was fitted to them before.
     """
-    scenario, streams = known.scenario, Streams(known.scenario.run.seed)
-    count = len(scenario.owners.participants)
-    judged = [_rows_of(scenario, known.dataset, owner) for owner in range(count)]
+    scenario, numbers = known.scenario, known.scenario.owners.participants
+    of_owners = _divided(known, options) if of_owners is None else of_owners
+    divided = [of_owners[number] for number in numbers]
+    judged = [_rows_of(scenario, known.dataset, owner) for owner in range(len(numbers))]
     designs, places = [design for _, design, _ in judged], [there for _, _, there in judged]
-    slow = scenario.model.classifies or any(boosts(rows, options.own_best) for rows, _, _ in judged)
-    divide = partial(
-        CrossValidation.divided,
-        own_best=options.own_best,
-        repeats=FEW_DIVISIONS if slow else DIVISIONS,
-    )
-    divided = [
-        divide(rows, scenario.model.sigma, streams.generator("decision", "owner", number))
-        for (rows, _, _), number in zip(judged, scenario.owners.participants, strict=True)
-    ]
     divisions = len(divided[0].divisions)
     folds = max(len(division) for cv in divided for division in cv.divisions)
     factors = _factors(known, options, divisions * folds)
@@ -142,25 +150,24 @@ def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
         tasks = [
             task for part in parts for task in _tasks(_on(known, part, noise_records), factors)
         ]
-        numbers = range(1 + division * runs, 1 + (division + 1) * runs)
-        _, learned = known.quick_runs.learned(tasks, numbers, **options.of_runs)
+        replicates = range(1 + division * runs, 1 + (division + 1) * runs)
+        _, learned = known.quick_runs.learned(tasks, replicates, **options.of_runs)
         found = np.stack([each.models for each in learned])
-        models.append(found.reshape(folds, len(factors), *found.shape[1:]))
+        models.append(found.reshape(folds, -1, found.shape[-1]))
     chosen = _spaced(len(divided))
     advance = counted(options.progress, "own models: owners", len(chosen))
     by_owner = list[list[Gain]]()
     for owner in chosen:
         cv, design = divided[owner], designs[owner]
         by_owner.append(
-            [
-                cv.judge(
-                    _joint_by_fold(known, cv, design, [each[:, place] for each in models]),
-                    records=int(noise_records[owner]),
-                    material=options.material,
-                )
-                for place in range(len(factors))
-            ]
+            cv.judge(
+                _joint_by_fold(known, cv, design, models),
+                records=int(noise_records[owner]),
+                material=options.material,
+                sets=len(factors),
+            )
         )
+        cv.forget()  # of many owners it would fill the memory
         advance(1)
     judged_on = f"{FOLDS} folds of each owner's rows, none of which a model had seen"
     return _found(
@@ -168,14 +175,43 @@ def by_folds(known: Population, options: Asked, reads: Reads) -> GainForecast:
     )
 
 
-def _if_others_left(known: Population, options: Asked, found: GainForecast) -> GainForecast | None:
-    """Judge once more, with those owners alone that gain."""
+def _divided(known: Population, options: Asked) -> dict[int, CrossValidation]:
+    """Return all owners' rows divided into folds, by the owner's number."""
+    scenario, streams = known.scenario, Streams(known.scenario.run.seed)
+    numbers = scenario.owners.participants
+    rows = [_rows_of(scenario, known.dataset, owner)[0] for owner in range(len(numbers))]
+    boosted = sum(boosts(each, options.own_best) for each in rows)
+    repeats = FEW_DIVISIONS if boosted > 0 or scenario.model.classifies else DIVISIONS
+    repeats = repeats if boosted <= MANY_BOOSTED else 1
+    return {
+        number: CrossValidation.divided(
+            each,
+            scenario.model.sigma,
+            streams.generator("decision", "owner", number),
+            own_best=options.own_best,
+            repeats=repeats,
+        )
+        for each, number in zip(rows, numbers, strict=True)
+    }
+
+
+def _if_others_left(
+    known: Population,
+    options: Asked,
+    found: GainForecast,
+    divided: Mapping[int, CrossValidation],
+) -> GainForecast | None:
+    """Judge once more, with those owners alone that gain: their own models are fitted already."""
     gaining = [owner.owner for owner in found.owners if owner.gain.verdict is Verdict.GAINS]
-    if not 1 < len(gaining) < len(known.participants.numbers) == len(found.owners):
+    numbers = known.participants.numbers
+    if not 1 < len(gaining) < len(numbers) == len(found.owners):
         return None
-    scenario = known.asked.replace(owners={"only": gaining}).base()
-    remaining = _with_all_rows(population(scenario, private=True))
-    return by_folds(remaining, replace(options, break_even=False), "all")
+    places = [numbers.index(number) for number in gaining]
+    scenario = known.scenario.replace(owners={"only": gaining}).base()
+    remaining = population(scenario, private=True, dataset=known.dataset.of_owners(places))
+    if known.noise_records is not None:
+        remaining = replace(remaining, noise_records=known.noise_records[places])
+    return by_folds(remaining, replace(options, break_even=False), "all", divided)
 
 
 def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows, Array, Ints]:
@@ -219,7 +255,7 @@ def _joint_by_fold(
 
     Parameters
     ----------
-    models : sequence of array (K, R, p)
+    models : sequence of array (K, J, p)
         Of each division.
     """
     # K is the largest number of folds of an owner, so that this owner may have fewer.
@@ -315,18 +351,17 @@ def at_the_owner(known: Population, options: Asked, whose: str) -> GainForecast:
         models.append(np.stack([each.models for each in learned]))
         redraw += [number] * FEW_RUNS
         advance(1)
-    models_by_factor = np.concatenate(models, axis=1)
+    joint_models = np.concatenate(models, axis=1)
     with_own_rows = replace(known, dataset=own)
     generator = streams.generator("decision", "owner", owners.numbers[place])
     cv = CrossValidation.divided(rows, scenario.model.sigma, generator, own_best=options.own_best)
-    by_factor = [
-        cv.judge(
-            _joint_models(with_own_rows, design, each, np.array(redraw)),
-            records=len(rows),
-            material=options.material,
-        )
-        for each in models_by_factor
-    ]
+    flat = joint_models.reshape(-1, joint_models.shape[-1])
+    by_factor = cv.judge(
+        _joint_models(with_own_rows, design, flat, np.tile(redraw, len(factors))),
+        records=len(rows),
+        material=options.material,
+        sets=len(factors),
+    )
     judged_on = f"all rows of this owner, {HALVES} redraws of the others' substitute rows"
     found = _found(
         known,
@@ -513,14 +548,13 @@ def _judged(
     model, (fresh, fresh_design) = known.scenario.model, judging
     rows, design, _ = _rows_of(known.scenario, known.dataset, owner)
     judge = FreshRows.apart(rows, fresh, model.sigma, generator, own_best=options.own_best)
-    return [
-        judge.judge(
-            _joint_models(known, design, each),
-            joint_scores(model, fresh_design, each),
-            material=options.material,
-        )
-        for each in models
-    ]
+    every = np.concatenate(models)
+    return judge.judge(
+        _joint_models(known, design, every),
+        joint_scores(model, fresh_design, every),
+        material=options.material,
+        sets=len(models),
+    )
 
 
 def _found(

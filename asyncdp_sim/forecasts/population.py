@@ -23,7 +23,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.runs.problem import Problem, Task, build_dataset, prepare
 from asyncdp_sim.runs.replicates import Learned, Map, learn_all, live_all, processes, simulate_all
 from asyncdp_sim.scenario import Participants, Scenario
-from asyncdp_sim.theory.formulas.arguments import t_quantile
+from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import Trace
 
 LARGEST = 1e100

@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import to_units, total_units
-from asyncdp_sim.theory.formulas.arguments import t_quantile
+from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 from asyncdp_sim.trace.recorder import covered
 
@@ -162,8 +162,8 @@ class Ratio:
     def from_traces(cls, name: str, traces: Sequence[Trace], airtime: float | None) -> "Ratio":
         """Return a figure of :class:`NetworkSummary` from the traces."""
         pairs = [_PARTS[name](trace, 0.0 if airtime is None else airtime) for trace in traces]
-        part, whole = np.array(pairs, dtype=float).T
-        return cls(part, whole)
+        part, total = np.array(pairs, dtype=float).T
+        return cls(part, total)
 
     @property
     def value(self) -> float | None:

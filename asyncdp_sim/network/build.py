@@ -266,8 +266,8 @@ class Builder:
             asked = to_ticks(asking / own(rate, place))
         laws = {"query": network.latency.query, "answer": network.latency.answer}
         drawn = [
-            own(each, place).durations(partial(mine.generator, name), size)
-            for name, each in laws.items()
+            own(law, place).durations(partial(mine.generator, name), size)
+            for name, law in laws.items()
         ]
         losses = list(self._losses_of_trips(owner.number, mine))
         trips_there, back = (repeat(0) if ticks is None else ticks for ticks in drawn)

@@ -78,9 +78,9 @@ class Aggregation(Spec):
 
     def trips(self, n_owners: int) -> dict[str, tuple[int, int]]:
         """Return the bytes, without headers, of each trip's two messages: there and back."""
-        others = n_owners - 1
+        peers = n_owners - 1
         keys = {"keys": (0, self.key_bytes)}
-        shares = {"shares": (others * self.key_bytes, others * self.share_bytes)}
+        shares = {"shares": (peers * self.key_bytes, peers * self.share_bytes)}
         opening = {"opening": (self.asking(n_owners), self.opening(n_owners))}
         return keys | shares | opening if self.prepared else opening
 

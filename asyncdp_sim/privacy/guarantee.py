@@ -13,8 +13,8 @@ import numpy.typing as npt
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.messages import Listed, Noted, Number
-from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.accountants.own import Accountant
+from asyncdp_sim.privacy.accountants.pairs import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
 from asyncdp_sim.privacy.observers import Listener, TranscriptObserver
 from asyncdp_sim.privacy.spec import Privacy

@@ -38,8 +38,9 @@ from asyncdp_sim.results import (
 from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import data_files, load
+from asyncdp_sim.sentences.alternatives import BETTER, NOTE, better_protocol, protocols
 from asyncdp_sim.sentences.forecast import BESIDE, MOST, beside
-from asyncdp_sim.sentences.result import warnings_first
+from asyncdp_sim.sentences.result import AVERAGE, warnings_first
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -164,7 +165,9 @@ def of_forecast(file: Path) -> dict[str, Any]:
             file, "a forecast of an older version; run asyncdp forecast --json again"
         )
     over_time, *others = gains.pictures(found)
-    others = [picture for picture in others if picture.name != gains.OWNERS]
+    first = gains.beside_decision(found)
+    shown_first = (gains.OWNERS, "" if first is None else first.name)
+    others = [picture for picture in others if picture.name not in shown_first]
     views = [_view(found | each) for each in found.get("budgets", [])] or [_view(found)]
     tone = "withheld" if found["not_for_release"] else "kept"
     return {
@@ -181,12 +184,13 @@ def _view(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a forecast's page shows at one ε: its decision, its picture and its owners."""
     factor = found.get("factor", 1.0)
     listed, prefix = found["owners"], f"epsilon-{factor:g}".replace(".", "-")
-    picture = [replace(gains.owners(found), width=WIDTH)] if len(listed) > 0 else []
+    picture = gains.beside_decision(found)
+    narrow = [] if picture is None else [replace(picture, width=WIDTH)]
     return {
         "epsilon": number(found["epsilon"]) if "epsilon" in found else "",
         "given": factor == 1.0,
         "answer": answer.of_forecast(found["decision"]),
-        "figures": [drawn(each, 1, BUDGET // 10, prefix) for each in picture],
+        "figures": [drawn(each, 1, BUDGET // 10, prefix) for each in narrow],
         "tables": tuple(_owner_tables(listed, found.get("unit"))),
     }
 
@@ -200,6 +204,13 @@ def _owner_tables(listed: Sequence[Mapping[str, Any]], unit: str | None) -> Iter
 
 
 def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
+    others = found.get("alternatives", [])
+    if len(others) > 0:
+        alone = found["reads"] == "owner"
+        better = better_protocol(others, "the owner" if alone else AVERAGE)
+        refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
+        note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
+        yield PageTable("Other protocols", protocols(found, others), sentence(note))
     figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
     texts = [["method", str(found["method"])], ["data", str(found["data"])]]
     yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)

@@ -19,7 +19,7 @@ from asyncdp_sim.learning.recording import Observed, largest_of_all
 from asyncdp_sim.measures.energy import used
 from asyncdp_sim.measures.scores import Score
 from asyncdp_sim.privacy import Accountant, Guarantee, Ledger, ObservedMax, guarantee
-from asyncdp_sim.privacy.accountants.attacker import mu_of, of_gaussian, of_pure
+from asyncdp_sim.privacy.accountants.pairs import mu_of, of_gaussian, of_pure
 from asyncdp_sim.results.columns import arrow_texts
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Learned

@@ -13,7 +13,7 @@ from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.words import extent
 from asyncdp_sim.data import Dataset
-from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
 from asyncdp_sim.learning.algorithms import (

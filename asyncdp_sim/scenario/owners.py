@@ -25,7 +25,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.validation import TAGS, show
 from asyncdp_sim.data import DataSpec
-from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.network.laws import Lognormal
 from asyncdp_sim.scenario.paths import Raw
 

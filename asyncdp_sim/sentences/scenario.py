@@ -20,7 +20,7 @@ from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import composition, stated_participation, stated_unit
 from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
-from asyncdp_sim.theory.predict.channels import approximated, unspent
+from asyncdp_sim.theory.predict.channels import approximated, small_windows, unspent
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import holds_from
 from asyncdp_sim.theory.predict.update_order import shares
@@ -315,26 +315,25 @@ def _network(scenario: Scenario) -> Iterator[str]:
 
 def _collisions(network: Network) -> Iterator[str]:
     """Yield what is known of transmissions that collide, beside the formulas of answers."""
-    facts, resent = facts_of(network), network.channel.retransmissions > 0
+    facts, channel = facts_of(network), network.channel
     if not network.protocol.always_served:
         return
-    result = known(unspent, facts)
+    result, resent = known(unspent, facts), channel.retransmissions > 0
     if isinstance(result, Unknown):
         result, resent = known(approximated, facts), True
-        if isinstance(result, Unknown):
-            return
+        if not isinstance(result, Unknown):
+            load = result.attempt_rate * (network.airtime or 0.0)
+            yield (
+                "approximated by Bianchi's fixed point (owners independent of each other): "
+                f"throughput: {figure(result.success_rate)} updates per unit, channel load: "
+                f"{figure(load)} transmissions at a time"
+            )
+    if resent and not isinstance(result, Unknown):
         yield (
-            "approximated by Bianchi's fixed point (owners independent of each other): throughput: "
-            f"{figure(result.success_rate)} updates per unit, channel load: "
-            f"{figure(result.attempt_rate * (network.airtime or 0.0))} transmissions at a time"
+            f"transmissions that collide: {100 * (1 - result.success_probability):.3g} %; answers "
+            "collided counts answers whose last transmission does"
         )
-    share = 1 - result.success_probability
-    if resent:
-        yield (
-            f"transmissions that collide: {100 * share:.3g} %; answers collided counts answers "
-            "whose last transmission does"
-        )
-    if network.channel.retransmissions > 0 and share > 1 / 2:
+    if small_windows(facts):
         yield (
             f"small windows for {network.n_owners} owners: most transmissions collide; a larger "
             "channel.window lets more answers through"

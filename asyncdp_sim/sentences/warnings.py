@@ -111,9 +111,11 @@ class EndedEarly(Notice):
         text = super().describe()
         if len(self.fates) == 0:
             return text
-        some = self.released is None  # then fates are percentages
-        fates = ", ".join(f"{n:.3g} % {fate}" if some else f"{n} {fate}" for fate, n in self.fates)
-        return f"{text}; of {'the' if some else self.released} released answers, {fates}"
+        in_percent = self.released is None  # then fates are percentages
+        fates = ", ".join(
+            f"{n:.3g} % {fate}" if in_percent else f"{n} {fate}" for fate, n in self.fates
+        )
+        return f"{text}; of {'the' if in_percent else self.released} released answers, {fates}"
 
     def alike(self) -> tuple[Any, ...]:
         """Return the reason, whatever became of answers."""

@@ -39,7 +39,7 @@ from asyncdp_sim.sweeps.status import (
     require_sweep,
     status,
 )
-from asyncdp_sim.theory.predict.size import require_room
+from asyncdp_sim.theory.predict.all import require_room
 
 CELLS = "running cells"
 """Text of the progress of a sweep; it counts cells, and parts of them."""

@@ -138,7 +138,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     late = {name: late_psi(result(sweep, name)) for name in NAMES}
     measured = {name: (float(each.mean()), 2 * uncertain(each)) for name, each in late.items()}
     dots = [(each, *measured[cycles_of(each)]) for each in CYCLES]
-    flat = [Ending(name, *measured[name], exact_psi(sweep, name)) for name in (WITHOUT, ANEW)]
+    called = {WITHOUT: "without this owner", ANEW: "if its presence is drawn anew each tick"}
+    flat = [
+        Ending(words, *measured[name], exact_psi(sweep, name)) for name, words in called.items()
+    ]
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
     return [long_absence(lengths, curve, dots, flat, results)]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.learning.objectives import Quadratic
-from asyncdp_sim.theory.formulas.arguments import positive, refused
+from asyncdp_sim.theory.formulas import positive, refused
 
 Initial = Literal["zeros", "ones", "uniform"]
 

@@ -93,7 +93,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         mean = np.array([each.mean() for each in late])
         return Pair(name, mean, np.array([2 * uncertain(each) for each in late]), exact)
 
-    pairs = [pair(in_waves, "in waves"), pair(steady, "as often there, without waves")]
+    without = "at the same mean availability, without waves"
+    pairs = [pair(in_waves, "in waves"), pair(steady, without)]
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
     return [with_and_without(np.array(DEGREES), pairs, results)]
 

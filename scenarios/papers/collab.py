@@ -17,10 +17,10 @@ import numpy as np
 from analysis.papers.boxes import by_iteration
 from analysis.studies import four_cases
 from analysis.studies.psi import markers
+from analysis.studies.psi_lines import Reference, surface
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.psi_lines import Reference, surface
 from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers import collab_readings

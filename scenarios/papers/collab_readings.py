@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.papers.grids import grid
 from analysis.studies.four_cases import Case, cases
-from asyncdp_sim.figures.psi_lines import series_of
+from analysis.studies.psi_lines import series_of
 from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import Range, Reason

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from analysis.exact.assumptions import nonlinear, out_of_order
 from analysis.exact.grid import grid
 from analysis.exact.learning import Recursions
-from asyncdp_sim.figures.psi_lines import Reference, series_of, slope
+from analysis.studies.psi_lines import Reference, series_of, slope
 from asyncdp_sim.results import Cell, Result, Sweep, read_manifest
 from asyncdp_sim.scenario import load
 

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from tests import markdown_tables
-from tests.benchmarks.page import PAGE, ROOT
+from tests.benchmarks.page import PAGE
 from tests.benchmarks.ratio import cpu_time, figure
 from tests.machine import machine
 from tests.markdown_tables import rewritten
 
 GROWTH = ("<!-- growth -->", "<!-- end of growth -->")
-PICTURE = ROOT / "docs" / "pictures" / "growth.png"
 CROWD = (131_072, 100_000)
 FORMER = "28.2 s and 1.33 GB with the former compiled engine"
 
@@ -137,22 +136,6 @@ def exponent(axis: Axis, times: list[float]) -> float:
     return log(times[-1] / times[-2]) / log(axis.sizes[-1] / axis.sizes[-2])
 
 
-def draw(found: Mapping[str, list[float]]) -> None:
-    """Draw the times, a line for each size that grows."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    picture = Figure(figsize=(6.5, 4), layout="constrained")
-    axes = picture.add_subplot()
-    for axis, marker in zip(AXES, "os^vDx", strict=True):
-        axes.loglog(axis.sizes, found[axis.name], marker=marker, label=axis.name)
-    axes.set_xlabel("size")
-    axes.set_ylabel("CPU time (s)")
-    axes.legend()
-    FigureCanvasAgg(picture)
-    picture.savefig(PICTURE, dpi=110, metadata={"Software": None})
-
-
 def main(arguments: list[str]) -> int:
     """Measure all sizes, or print one measurement."""
     if len(arguments) > 0:
@@ -163,7 +146,6 @@ def main(arguments: list[str]) -> int:
         for axis in AXES
     }
     crowd = timed({"owners": CROWD[0], "updates": CROWD[1], "records": 20})
-    draw(found)
     text = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(rewritten(text, table(found, crowd), GROWTH), encoding="utf-8")
     return 0

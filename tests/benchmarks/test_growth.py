@@ -1,19 +1,17 @@
-"""The growth page has what its script measures, and a picture; nothing is timed here."""
+"""The growth page has what its script measures; nothing is timed here."""
 
 import pytest
 
-from tests.benchmarks.growth import AXES, GROWTH, PICTURE, measured, table
+from tests.benchmarks.growth import AXES, GROWTH, measured, table
 from tests.benchmarks.page import PAGE
 
 
-def test_the_page_has_a_row_for_each_size_and_the_picture():
+def test_the_page_has_a_row_for_each_size():
     text = PAGE.read_text(encoding="utf-8")
     rows = text.partition(GROWTH[0])[2].partition(GROWTH[1])[0].splitlines()
     for axis in AXES:
         sizes = ", ".join(f"{size:,}" for size in axis.sizes)
         assert sum(row.startswith(f"| {axis.name} | {sizes} | ") for row in rows) == 1
-    assert f"(pictures/{PICTURE.name})" in text
-    assert PICTURE.is_file()
 
 
 def test_exponents_are_of_the_two_largest_sizes():

@@ -30,7 +30,7 @@ def test_a_live_update_passes_no_more_than_this():
     sys.settrace(traced)
     through = {
         "core/kernel.py",
-        "network/protocols/owner_initiated.py",
+        "network/protocols/star.py",
         "learning/live.py",
         "trace/recorder.py",
     }

@@ -6,10 +6,13 @@ These need Chromium with its driver and the extra ``browser``; without them they
 import shutil
 from collections.abc import Iterator
 from importlib.resources import files
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.gains import Asked
@@ -103,6 +106,8 @@ def opened(browser: Any, page: Path, size: str = "desktop", scheme: str = "light
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", shape)
     liked = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", liked)
+    if browser.current_url.startswith("file:"):
+        browser.execute_script("localStorage.clear()")  # where the site keeps the first scheme
     for kind in ("browser", "performance"):
         browser.get_log(kind)
     browser.get(page.as_uri())
@@ -129,12 +134,32 @@ def test_no_error_no_other_address_and_nothing_too_wide(
     ink, paper = (luminance(shown, what) for what in ("color", "backgroundColor"))
     assert (ink < paper) == (scheme == "light")
     assert abs(ink - paper) > 150
-    card = luminance(shown, "backgroundColor", ".card")
-    assert card == 255  # figures are drawn for white
+    ground, letters = of_picture(shown, ".card svg", scheme)
+    assert ground == pytest.approx(paper, abs=1)
+    assert abs(letters - ground) > 150
 
 
-def luminance(shown: Any, what: str, where: str = "body") -> float:
-    script = f"return getComputedStyle(document.querySelector('{where}')).{what}"
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pictures_of_the_site_stand_on_the_page_itself(
+    browser: Any, site: Path, scheme: str
+) -> None:
+    shown = opened(browser, site / "index.html", scheme=scheme)
+    ground, letters = of_picture(shown, ".md-typeset img", scheme)
+    assert ground == pytest.approx(luminance(shown, "backgroundColor"), abs=1)
+    assert abs(letters - ground) > 150
+
+
+def of_picture(shown: Any, where: str, scheme: str) -> tuple[float, float]:
+    """Return the luminance of a picture's ground, and that of what is farthest from it."""
+    listed = shown.find_elements("css selector", where)
+    element = next(each for each in listed if each.is_displayed())
+    with Image.open(BytesIO(element.screenshot_as_png)) as image:
+        pixels = np.asarray(image.convert("RGB"), dtype=float).mean(axis=2)
+    return float(pixels[2, -3]), float(pixels.min() if scheme == "light" else pixels.max())
+
+
+def luminance(shown: Any, what: str) -> float:
+    script = f"return getComputedStyle(document.body).{what}"
     channels = shown.execute_script(script).partition("(")[2].rstrip(")").split(",")
     return sum(float(each) for each in channels[:3]) / 3
 

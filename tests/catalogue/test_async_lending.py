@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis.exact.silence import RARE, silent_by
+from analysis.studies.psi_lines import Reference
 from asyncdp_sim import sweeps
-from asyncdp_sim.figures.psi_lines import Reference
 from asyncdp_sim.network import Network
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.theory.predict.update_order import Releases

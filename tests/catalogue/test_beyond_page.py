@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from scenarios.beyond import RESULTS, absence, lasting, muffliato, waves
+from scenarios.beyond.observers import linear_systems
 from scenarios.papers.claims import Judged
 from tests.catalogue.verdicts import verdicts
 
@@ -97,7 +98,8 @@ def of_sums(found: Found) -> list[str]:
     for each in found.values():
         name, _, absent = each.quantity.partition(said)
         if absent and name[:4] != "8 of":
-            rows.append((name, f"0.{absent[0]}", f"{each.ours:.3f}"))
+            gain = found[f"{name}: mean gain above that of single answers, {absent}"].ours
+            rows.append((name, f"0.{absent[0]}", f"{each.ours:.3f} | {gain:.3f}"))
     opened = {("12 of 16, one trip", "0.2"): "0.261", ("12 of 16, one trip", "0.3"): "0.032"}
     return [
         *(f"| {name} | {absent} | {share} | " for (name, absent), share in opened.items()),
@@ -106,16 +108,19 @@ def of_sums(found: Found) -> list[str]:
 
 
 def of_systems(found: Found) -> list[str]:
-    quantities = {
-        "mean squared sensitivity after 32 rounds over that after 16": "2",
-        "mean squared sensitivity over a curator's, sums received": "1",
-        "mean squared sensitivity over a curator's, messages received": "",
-    }
-    rows = []
-    for quantity, printed in quantities.items():
-        cells = [f"{found[f'{graph}: {quantity}'].ours:.2f}" for graph in muffliato.GRAPHS]
-        rows.append(f"| {quantity} | {printed} | {' | '.join(cells)} |".replace("|  |", "| |"))
-    return rows
+    every = [", ".join(view) for view in linear_systems.VIEWS]
+    rows, first = [], every[0]
+    assert {f"{found[f'{graph}: {view}: {linear_systems.GROWTH}'].ours:.2f}"
+            for graph in linear_systems.GRAPHS for view in every} == {"2.00"}  # fmt: skip
+    for quantity in (
+        f"{first}: {linear_systems.GROWTH}, most exposed owner",
+        f"{first}: {linear_systems.GROWTH}, each round apart",
+        *(f"{view}: {linear_systems.OVER}" for view in every),
+    ):
+        cells = [f"{found[f'{graph}: {quantity}'].ours:.2f}" for graph in linear_systems.GRAPHS]
+        rows.append(f"| {' | '.join(cells)} |")
+    tests = [each.ours for each in found.values() if linear_systems.TESTED in each.quantity]
+    return [*rows, f"{min(tests):.2f} to {max(tests):.2f} of their predicted"]
 
 
 def of_devices(found: Found) -> list[str]:

@@ -35,10 +35,10 @@ def test_the_page_has_the_shares_of_sums_that_open():
     rows = [row.split(" | ") for row in PAGE.splitlines() if row.startswith(("| 12", "| 4"))]
     assert len(rows) == 5
     shares = []
-    for name, absent, opened, ratio in rows:
+    for name, absent, opened, ratio, _ in rows:
         share = sums.opens(at(name.strip("| "), float(absent)))
         assert opened == f"{share:.3f}"
-        shares.append((share, float(ratio.strip(" |")) < 1))
+        shares.append((share, float(ratio) < 1))
     assert min(share for share, pays in shares if pays) >= 0.143  # a seventh
     assert max(share for share, pays in shares if not pays) < 1 / 30
 
@@ -70,6 +70,18 @@ def test_bytes_count_sums_that_stay_shut(monkeypatch):
     assert sums.bytes_of_update(found) != pytest.approx(played, rel=0.01)
 
 
+def gains_where(sweep: Sweep, least: float, most: float = 1.0) -> list[float]:
+    """Return gains above those of single answers, of rows of the page that open so often."""
+    rows = [
+        row.strip("| ").split(" | ") for row in PAGE.splitlines() if row[:4] in ("| 12", "| 4 ")
+    ]
+    return [
+        sums.gain_over_single(sweep, name, float(absent))
+        for name, absent, opened, *_ in rows
+        if least <= float(opened) <= most
+    ]
+
+
 @pytest.fixture(scope="module")
 def verified(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Judged], Sweep]:
     out = tmp_path_factory.mktemp("sums")
@@ -86,6 +98,10 @@ def test_sums_pay_where_the_page_says(verified):
     late = found["8 of 16, one trip: ε if late answers were unmasked singly"].ours
     assert f"cost a mean owner ε = {late:.2f} in place of 1" in PROOF
     assert "Reproduced: 1.77 and 2.02." in PAGE
+    assert {round(gain / 0.91, 2) for gain in gains_where(sweep, 0.25)} == {0.04}
+    assert all(abs(gain / 0.91) < 0.01 for gain in gains_where(sweep, 0.0, 0.15))
+    own = sums.gains(sums.cell(sweep, sums.SINGLE, 0.1)).owners
+    assert f"own error ({np.mean([owner.own for owner in own]):.2f})" in PAGE
     bytes_of = [sums.larger(sweep, "12 of 16, one trip", each) for each in (0.0, 0.1, 0.2)]
     assert "{:.0f}, {:.0f} and {:.0f}".format(*bytes_of) in PAGE
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from asyncdp_sim.cli import screen
+from asyncdp_sim.cli import terminal as cli_terminal
 from asyncdp_sim.core.words import SCREEN
 from tests.cli.scenes import SMALL
 from tests.scenes import text
@@ -63,7 +63,7 @@ def made(tmp_path_factory):
 def terminal(made, monkeypatch):
     monkeypatch.chdir(made)
     monkeypatch.setenv("COLUMNS", str(SCREEN))
-    monkeypatch.setattr(screen, "watched", lambda err: not err)
+    monkeypatch.setattr(cli_terminal, "watched", lambda err: not err)
     return made
 
 
@@ -120,7 +120,7 @@ def test_errors_are_folded_on_a_terminal_and_one_line_each_in_a_pipe(command, ma
         ["wrong.toml", "run.replicates"], ["wrong.toml", "model.kind"],
     ]  # fmt: skip
     assert max(map(len, piped.lines)) > SCREEN
-    monkeypatch.setattr(screen, "watched", lambda err: err)
+    monkeypatch.setattr(cli_terminal, "watched", lambda err: err)
     folded = command("check", "wrong.toml")
     assert "".join(fits(folded.err)).replace(" ", "") == "".join(piped.lines).replace(" ", "")
 
@@ -131,7 +131,7 @@ def test_settings_that_are_folded_are_the_same_settings(command, monkeypatch):
     words = ("data", "table.csv", "--target", "the_target_which_has_a_long_name", "--owner",
              "the_owner_which_has_a_long_name", "--public", "60")  # fmt: skip
     folded = command.done(*words).out.partition("\n\n")[2]
-    monkeypatch.setattr(screen, "watched", lambda **_: False)
+    monkeypatch.setattr(cli_terminal, "watched", lambda **_: False)
     assert tomllib.loads(folded) == tomllib.loads(command.done(*words).out.partition("\n\n")[2])
     assert "\n# its unit, used when errors are reported: please fill in\n# unit = " in f"\n{folded}"
 

@@ -1,11 +1,13 @@
-"""``asyncdp check``, ``asyncdp replay``, ``asyncdp --help``, and what importing costs."""
+"""Commands but those that run: what they print, what they refuse, and what importing costs."""
 
 import inspect
+import json
 import os
 import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -15,13 +17,24 @@ from typer.core import TyperArgument
 
 from asyncdp_sim import cli
 from asyncdp_sim.cli import COMMANDS
+from asyncdp_sim.figures import style
+from asyncdp_sim.network import Network
+from asyncdp_sim.network.laws import Exponential
+from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.scenario import SCHEMA_LINE, load
+from asyncdp_sim.sentences.names import schema_text
 from tests.cli.scenes import ON_A_TABLE, SMALL, SWEEP
 from tests.manifests import changed
+from tests.tables import table
+from tests.unit.exports.banks import banks
+from tests.unit.imports.measure import measured, shuffled
+
+# ``asyncdp check``, ``asyncdp replay``, ``asyncdp --help``, and what importing costs.
 
 HEAVY = {"matplotlib", "scipy", "pandas", "networkx"}
 """Not imported at start-up (DESIGN, "Speed, by design")."""
 OF_HELP = (
-    "", ".cli", ".cli.options", ".cli.screen", ".core", ".core.errors", ".core.gone",
+    "", ".cli", ".cli.terminal", ".core", ".core.errors", ".core.gone",
     ".core.starting", ".core.words",
 )  # fmt: skip
 
@@ -295,3 +308,168 @@ def test_a_broken_invariant_names_the_command_that_shows_it_again(
     assert said.lines[0].startswith(f"asyncdp: {rule}: a mistake of the simulator")
     assert said.lines[1] == "to see it again: asyncdp run small.toml --out r"
     assert not (here / "r").exists()
+
+
+# ``asyncdp compare``: what it prints, what it draws, what it refuses.
+
+
+@pytest.mark.long
+def test_two_results_side_by_side(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(style, "DPI", 20)
+    (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
+    one, other = tmp_path / "one", tmp_path / "other"
+    command.done("run", tmp_path / "s.toml", "--out", one)
+    command.done("run", tmp_path / "s.toml", "--out", other, "--set", "privacy.epsilon=7.0")
+    lines = command.done("compare", one, other, "--out", tmp_path / "drawn").out.splitlines()
+    assert lines[0].startswith("other against one, paired by replicate")
+    assert max(len(line) for line in lines if not line.startswith("drawn: ")) <= 80
+    assert any(line.split() == ["privacy.epsilon", "1.0", "7.0"] for line in lines)
+    drawn = [line.removeprefix("drawn: ") for line in lines if line.startswith("drawn: ")]
+    assert [Path(each).is_file() for each in drawn] == [True] * 3
+    table = json.loads(command.done("compare", one, other, "--json").out)
+    assert table["comparisons"][0]["figures"][0]["figure"] == "psi_final"
+    command.refused("compare", one, other, "--out", tmp_path / "drawn")
+    none = (
+        f"{tmp_path}: given no readable manifest.json; allowed is a result of asyncdp run or sweep"
+    )
+    assert command.refused("compare", one, tmp_path) == none
+
+
+# ``asyncdp describe`` and ``asyncdp schema``, and the line by which editors find the latter.
+
+CATALOGUE = Path(__file__).resolve().parents[2] / "asyncdp_sim" / "catalogue"
+
+
+def test_a_field_is_described(command):
+    said = command.done("describe", "privacy.delta")
+    assert said.err == ""
+    first, *meaning = said.out.splitlines()
+    meaning, facts = meaning[:-5], meaning[-5:]
+    assert first == "privacy.delta (field)"
+    assert "for Gaussian noise" in " ".join(meaning)
+    assert [line.split(maxsplit=1) for line in facts] == [
+        ["unit", "none"],
+        ["domain", "numbers > 0 and < 1"],
+        ["default", "absent"],
+        ["example", "privacy.delta = 1e-06"],
+        ["more", "asyncdp docs semantics#privacy"],
+    ]
+
+
+def test_every_meaning_of_a_name_is_told(command):
+    assert command.done("describe", "slot").out.count("channel.slot (field of ") == 3
+    assert "updates.staleness" in command.done("describe", "staleness").out
+    assert command.done("describe", "psi").out == command.done("describe", "ψ").out
+
+
+def test_an_unknown_name_is_one_line_with_the_nearest(command):
+    said = command("describe", "privacy.epsilom")
+    assert (said.code, said.out) == (2, "")
+    [line] = said.lines
+    assert line.startswith("describe: given 'privacy.epsilom'; did you mean privacy.epsilon, ")
+
+
+@pytest.mark.long
+def test_the_schema_is_printed_or_written(command, here):
+    assert command.done("schema").out == schema_text()
+    name = SCHEMA_LINE.removeprefix("#:schema ")
+    assert f"written to {name}" in command.done("schema", "-o", name).out
+    assert (here / name).read_text("utf-8") == schema_text()
+    command.refused("schema", "-o", here / "nowhere" / name)
+
+
+def test_scenario_files_begin_with_the_line(command, tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL, encoding="utf-8")
+    command.done("run", tmp_path / "small.toml", "--out", tmp_path / "r")
+    written = tmp_path / "r" / "scenario.toml"
+    for file in CATALOGUE.glob("*.toml"):
+        assert file.read_text("utf-8").splitlines()[0] == SCHEMA_LINE, file
+    assert "#:schema" not in written.read_text("utf-8")  # no schema lies beside results
+    assert tomllib.loads(written.read_text("utf-8"))["id"] == "small"
+    assert load(written)[0] == load(tmp_path / "small.toml")[0]
+
+
+# ``asyncdp export``: an app from a scenario file, and one line for what it refuses.
+
+
+@pytest.fixture
+def with_banks(here: Path) -> Path:
+    banks(here)
+    (here / "full").mkdir()
+    return here
+
+
+def test_an_app_is_written(command, with_banks):
+    said = command.done("export", "flower", "banks.toml", "-o", "app", "--unit", "2")
+    assert said.out.splitlines()[-1] == "written to app"
+    assert (with_banks / "app/private_learning/plan.json").exists()
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (("flower", "banks.toml", "-o", "full"), "--out: given full; allowed is a new directory"),
+    (("flower", "banks.toml", "-o", "north.csv/app"), "north.csv/app (Not a directory)"),
+    (("flower", "banks.toml", "-o", "app", "--unit", "0"), "--unit"),
+    (("flower", "banks.toml"), "Missing option '-o'"),
+    (("flower", "nothing-near-it", "-o", "app"), "nothing-near-it: given neither a file nor"),
+    (("tensor", "banks.toml", "-o", "app"), "'tensor' is not "),
+    (("flower", "lending-sound", "-o", "app"), "data.kind: given 'lending'; allowed in a Flower"),
+    (("flower", "banks.toml", "-o", "app", "--set", "privacy.mechanism=none"),
+     "privacy.mechanism: given 'none'; allowed in a Flower app is laplace"),
+])  # fmt: skip
+def test_refusals_are_one_line_and_write_nothing(command, with_banks, arguments, words):
+    before = sorted(with_banks.rglob("*"))
+    said = command("export", *arguments)
+    assert (said.code, said.out, len(said.lines)) == (2, "", 1)
+    assert words in said.err
+    assert sorted(with_banks.rglob("*")) == before
+
+
+# ``asyncdp import``: what it prints and writes, and how it refuses.
+
+
+@pytest.fixture
+def folder(here: Path) -> Path:
+    (here / "t.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    return here
+
+
+REFUSED = table(__file__, "refused.toml")
+
+
+@pytest.mark.parametrize("words", REFUSED["imports"])
+def test_what_is_wrong_is_one_line(words, command, folder):
+    before = sorted(folder.iterdir())
+    assert REFUSED["imports"][words] in command.refused("import", *words.split())
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("text", REFUSED["traces"])
+def test_a_wrong_trace_or_log_is_one_line(text, command, folder):
+    (folder / "t.csv").write_text(text)
+    said = command.refused("import", "trace", "t.csv", "--fit", "-o", "t.toml")
+    assert REFUSED["traces"][text] in said
+    assert not (folder / "t.toml").exists()
+
+
+@pytest.mark.long
+def test_a_trace_becomes_a_scenario_whatever_the_order_of_its_rows(command, folder):
+    network = Network(
+        answers_allowed=(10**6,) * 2,
+        updates=10**6,
+        until=300.0,
+        compute=Exponential(mean=0.1),
+        protocol=Push(),
+    )
+    measured(network, folder / "t.csv")
+    first = command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml")
+    text = (folder / "t.toml").read_text()
+    shuffled(folder / "t.csv", 3)
+    again = command.done("import", "trace", "t.csv", "--fit", "-o", "t.toml").out
+    schema = "also written: asyncdp.schema.json; editors use it to complete and check the file\n"
+    assert again + schema == first.out
+    assert (folder / "t.toml").read_text() == text
+    assert "#   1: 'bank 1'" in text
+    scenario, _ = load(folder / "t.toml")
+    assert abs(scenario.compute.mean - 0.1) < 0.02
+    assert scenario.latency.answer.instant
+    command.done("run", "t.toml", "--set", "run.updates=20")

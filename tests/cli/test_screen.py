@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tomli_w
 
-from asyncdp_sim.cli.screen import note_all, show
+from asyncdp_sim.cli.terminal import note_all, show
 from asyncdp_sim.core.words import SCREEN
 from asyncdp_sim.sentences.label import label
 from tests.cli.scenes import SMALL, SWEEP

@@ -11,8 +11,8 @@ from asyncdp_sim.figures.picture import as_csv
 from tests.conventions.test_words import DIALECT
 from tests.pictures import FOLDER, SOURCES, drawn
 
-OTHERS = {"growth", "decisions", "ns3"}
-"""Drawn by programs of their own: of growth, of decisions, and of what ns-3 is compared with."""
+OTHERS = {"decisions", "ns3"}
+"""Drawn by programs of their own: of decisions, and of what ns-3 is compared with."""
 QUICK = "break-even"
 OF_GAIN = re.compile(r"\b(gains?|join|profits?)\b", re.I)
 """Words of a decision: ψ, the fit to all records, is none."""

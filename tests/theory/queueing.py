@@ -62,7 +62,7 @@ def constant_tail(rate: float, service: float, time: float) -> float:
     distribution (2001), Operations Research Letters 29. Ramaswami, A stable recursion for the
     steady state vector in Markov chains of M/G/1 type (1988), Stochastic Models 4.
     """
-    load = utilisation(rate, service, "service")
+    load = utilisation(rate, service)
     elapsed = time / service
     ended = floor(elapsed) + 1
     arrivals = _poisson(load * (ended - elapsed))

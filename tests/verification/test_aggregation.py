@@ -17,8 +17,8 @@ from asyncdp_sim.core.units import TICKS_PER_UNIT
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import UPWARDS
+from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.mechanisms import RecordSensitivity
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
 from asyncdp_sim.privacy.mechanisms.gaussian import shared as in_shares

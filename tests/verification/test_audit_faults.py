@@ -24,8 +24,8 @@ from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.sums import Sums
 from asyncdp_sim.privacy import budgets
 from asyncdp_sim.privacy import spec as privacy_spec
-from asyncdp_sim.privacy.accountants.attacker import epsilon_of, mu_of
 from asyncdp_sim.privacy.accountants.own import Converted, Pure, amplified, bare
+from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism

@@ -2,8 +2,8 @@
 
 Product form: with mean time s alone on the link and Z = 1/λ + mean time of all else, X(N) is that
 of mean value analysis for any laws of the times. An owner leaves the link's network as N − 1 owners
-have it, so that staleness is those of them at work. Of every run 50 time units at either end are
-left out.
+have it, so that staleness is those of them at work. In turn it is M/D/1. Of every run 50 time
+units at either end are left out.
 """
 
 from math import exp
@@ -13,7 +13,7 @@ import pytest
 
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network import Latency
-from asyncdp_sim.network.channels.bottleneck import Bottleneck
+from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Exponential, Lognormal, Uniform
 from asyncdp_sim.network.protocols import Push, Request, Rounds
@@ -53,6 +53,7 @@ CASES = {
     ),
 }  # fmt: skip
 """Owners, parts of the network, seed."""
+CASES["open, in turn"] = (3, CASES["open"][1], 940)
 
 
 def network_of(name, channel):
@@ -63,7 +64,8 @@ def network_of(name, channel):
 
 def measure(name, *, seed=None, count=RUNS, channel=None):
     """Return scores of updates, of staleness, and of answers on the link at a time."""
-    net = network_of(name, Bottleneck(airtime=0.4))
+    queue = "fifo" if "in turn" in name else "shared"
+    net = network_of(name, Bottleneck(airtime=0.4, queue=queue))
     rate, stale = predicted(net, "throughput"), predicted(net, "mean_staleness")
     load = predicted(net, "offered_load")
     rows = []

@@ -23,7 +23,7 @@ from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
-from asyncdp_sim.privacy.accountants.attacker import delta_of
+from asyncdp_sim.privacy.accountants.pairs import delta_of
 from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
 from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
 from asyncdp_sim.scenario import Scenario

@@ -17,7 +17,7 @@ from scipy.integrate import quad
 
 from analysis.exact.learning import exact
 from asyncdp_sim.forecasts.population import population
-from asyncdp_sim.privacy.accountants import attacker
+from asyncdp_sim.privacy.accountants import pairs
 from asyncdp_sim.privacy.accountants.composition import charge_of, together
 from asyncdp_sim.privacy.accountants.pairs import (
     GenericPair,
@@ -124,7 +124,7 @@ def mixed(epsilon: float, charge: float, mu: float) -> float:
     """δ of a Laplace and a Gaussian answer: that of the second at ε − loss of the first."""
 
     def rest(loss: float) -> float:
-        return attacker.delta_of(epsilon - loss, mu)
+        return pairs.delta_of(epsilon - loss, mu)
 
     between = quad(lambda x: exp((x - charge) / 2) / 4 * rest(x), -charge, charge, epsabs=1e-12)[0]
     return rest(charge) / 2 + exp(-charge) / 2 * rest(-charge) + between

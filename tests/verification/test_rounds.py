@@ -16,7 +16,7 @@ from asyncdp_sim.network import Latency
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Push, Rounds, learner_initiated
+from asyncdp_sim.network.protocols import Push, Rounds, star
 from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.trace import ExchangeOutcome
@@ -163,7 +163,7 @@ def test_the_prediction_is_the_mean_round():
 @pytest.mark.no_evidence
 def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
     """Planted bug: at the deadline late owners are free at once, and begin anew."""
-    close = learner_initiated._close
+    close = star._close
 
     begin, known = Rounds.start_processes, []
 
@@ -178,7 +178,7 @@ def test_a_late_owner_that_drops_its_work_is_seen(monkeypatch):
         close(learner, over, ring)
 
     monkeypatch.setattr(Rounds, "start_processes", remember)
-    monkeypatch.setattr(learner_initiated, "_close", forgiving)
+    monkeypatch.setattr(star, "_close", forgiving)
     assert seen(computing(34)) > 5
 
 

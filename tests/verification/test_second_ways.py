@@ -16,7 +16,7 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy import Clip, Privacy
-from asyncdp_sim.privacy.accountants.attacker import of_pure
+from asyncdp_sim.privacy.accountants.pairs import of_pure
 from asyncdp_sim.privacy.observers import NodeObserver
 from asyncdp_sim.runs import RunResult, run
 from asyncdp_sim.runs.account import owner_columns

@@ -12,9 +12,8 @@ from analysis.exact.orders import ExpectedPsi, expected_psi
 from asyncdp_sim.audits import recomposed
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.privacy import Privacy, budgets
-from asyncdp_sim.privacy.accountants.attacker import mu_of
 from asyncdp_sim.privacy.accountants.composition import charge_of, together, unlike
-from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair
+from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, mu_of
 from asyncdp_sim.privacy.budgets import Budget, BudgetSchedule, Scheduled
 from asyncdp_sim.privacy.sensitivity import Clip
 from asyncdp_sim.runs import run

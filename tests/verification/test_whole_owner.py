@@ -19,7 +19,7 @@ from asyncdp_sim.learning.answers import (
     ClipBounds,
     WholeAnswers,
 )
-from asyncdp_sim.privacy.accountants.attacker import delta_of
+from asyncdp_sim.privacy.accountants.pairs import delta_of
 from asyncdp_sim.privacy.mechanisms import GaussianNoise, RecordSensitivity
 from asyncdp_sim.privacy.mechanisms.gaussian import GaussianMechanism
 from asyncdp_sim.privacy.spec import Privacy

@@ -121,8 +121,8 @@ class Parts:
         match = _NUMERAL[decimal].fullmatch(self.digits)
         if match is None or not (match["whole"] or match["part"]):
             return math.nan
-        whole = re.sub(r"[^0-9]", "", match["whole"]) or "0"
-        return self.sign * float(f"{whole}.{match['part'] or '0'}e{self.exponent + power}")
+        integer = re.sub(r"[^0-9]", "", match["whole"]) or "0"
+        return self.sign * float(f"{integer}.{match['part'] or '0'}e{self.exponent + power}")
 
 
 def parts_of(text: str) -> Parts | None:
@@ -154,8 +154,8 @@ def _without_currency(tail: str) -> tuple[str, str]:
     """Return a tail without the currency that it ends with, and that currency."""
     if tail[-1] in _CURRENCIES:
         return tail[:-1].strip(), tail[-1]
-    *others, last = tail.split(" ")
-    return (" ".join(others), last.rstrip(".")) if last.rstrip(".") in _CODES else (tail, "")
+    *rest, last = tail.split(" ")
+    return (" ".join(rest), last.rstrip(".")) if last.rstrip(".") in _CODES else (tail, "")
 
 
 @dataclass(frozen=True)
@@ -241,12 +241,14 @@ class Notation:
         by_power: dict[int, list[str]] = {}
         for tail, power in self.powers.items():
             by_power.setdefault(power, []).append(tail)
-        told = [f"{', '.join(tails)} means {_SCALES[power]}" for power, tails in by_power.items()]
+        remarks = [
+            f"{', '.join(tails)} means {_SCALES[power]}" for power, tails in by_power.items()
+        ]
         if self.unit != "":
-            told.append(f"units are converted to {self.unit}")
+            remarks.append(f"units are converted to {self.unit}")
         if len(self.flags) > 0:
-            told.append(f"what stands behind numbers ({', '.join(self.flags)}) has columns")
-        return told
+            remarks.append(f"what stands behind numbers ({', '.join(self.flags)}) has columns")
+        return remarks
 
 
 def _one_word(tail: str) -> str:
@@ -274,35 +276,35 @@ def notation_of(
     declared : mapping, optional
         From a tail to its factor, as the user says.
     """
-    found = [(parts, n) for text, n in texts.items() if (parts := parts_of(text)) is not None]
-    mark = mark or decimal_of(found, decimal)
-    found = [(parts, n) for parts, n in found if parts.fits(mark)]
+    amounts = [(parts, n) for text, n in texts.items() if (parts := parts_of(text)) is not None]
+    mark = mark or decimal_of(amounts, decimal)
+    amounts = [(parts, n) for parts, n in amounts if parts.fits(mark)]
     currencies = Counter[str]()
     tails, cells = Counter[str](), 0
-    for parts, n in found:
+    for parts, n in amounts:
         cells += n
         tails[parts.tail] += n
         if parts.currency != "":
             currencies[parts.currency] += n
     currency = _most(currencies) if len(texts) > 0 else None
-    given = dict(declared or {})
-    left = {tail: n for tail, n in tails.items() if tail not in given and tail != ""}
+    stated = dict(declared or {})
+    left = {tail: n for tail, n in tails.items() if tail not in stated and tail != ""}
     plus = 0 < left.get("+", 0) < cells or not left
     if plus:
         left.pop("+", None)
     questions = _asked(left, all_alike=len(tails) == 1)
     for tail in {t for q in questions for t in q}:
         left.pop(tail)
-    powers = _powers(left, [parts for parts, _ in found])
+    powers = _powers(left, [parts for parts, _ in amounts])
     for tail in powers:
         left.pop(tail, None)
     unit, factors = _units(left)
     for tail in factors:
         left.pop(tail, None)
-    flags = _flags(left, cells, {p.tail for p, _ in found if p.attached}) if not powers else ()
+    flags = _flags(left, cells, {p.tail for p, _ in amounts if p.attached}) if not powers else ()
     for tail in flags:
         left.pop(tail)
-    factors = {**factors, **given}
+    factors = {**factors, **stated}
     words = Counter[str]()
     for tail, n in left.items():
         words[_one_word(tail)] += n
@@ -324,10 +326,10 @@ def decimal_of(found: Sequence[tuple[Parts, int]], decimal: str) -> str:
 
 def either_mark(texts: Mapping[str, int]) -> bool:
     """Tell whether all cells are numbers with both decimal marks, and not the same ones."""
-    found = [parts for text in texts if (parts := parts_of(text)) is not None]
-    if not all(parts.fits(".") and parts.fits(",") for parts in found):
+    amounts = [parts for text in texts if (parts := parts_of(text)) is not None]
+    if not all(parts.fits(".") and parts.fits(",") for parts in amounts):
         return False
-    return any(parts.value(".") != parts.value(",") for parts in found)
+    return any(parts.value(".") != parts.value(",") for parts in amounts)
 
 
 def shows_mark(text: str) -> str | None:
@@ -336,15 +338,15 @@ def shows_mark(text: str) -> str | None:
     if parts is None or parts.fits(".") == parts.fits(","):
         return None
     mark = "." if parts.fits(".") else ","
-    return mark if any(each in parts.digits for each in ".,") else None
+    return mark if any(sign in parts.digits for sign in ".,") else None
 
 
 def _asked(left: Mapping[str, int], all_alike: bool) -> tuple[tuple[str, ...], ...]:
     """Return tails that only the user can explain: DR and CR, and M beside MM."""
     sides = tuple(sorted(tail for tail in left if tail.rstrip(".").upper() in ("DR", "CR")))
     millions = tuple(sorted({"M", "MM"} & left.keys()))
-    found = (sides if not all_alike else (), millions if len(millions) > 1 else ())
-    return tuple(tails for tails in found if len(tails) > 0)
+    questions = (sides if not all_alike else (), millions if len(millions) > 1 else ())
+    return tuple(tails for tails in questions if len(tails) > 0)
 
 
 def _powers(left: Mapping[str, int], found: Sequence[Parts]) -> dict[str, int]:

@@ -145,17 +145,17 @@ def fitting(known: "pd.Series", name: str, texts: Mapping[str, int], beside: Bes
             return Fitting("nothing", Drop(), ("no value",), "empty")
         only = f"only one value, {shorten(next(iter(texts)))!r}"
         return Fitting("one value", Drop(), (only,), "one value")
-    found = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
-    if found is not None:
-        return found
+    fit = _of_dates(known, name, {t: n for t, n in texts.items() if not GAPS.fullmatch(t)})
+    if fit is not None:
+        return fit
     code = _CODE.search(name.lower()) is not None
     words = cells(known, beside.decimal)[1]
     if not words.any() and code:
         return _texts(texts, "number", ("numbers that may be codes",))
     if not code:
-        found = _of_quantities(known, name, texts, words, beside)
-        if found is not None:
-            return found
+        fit = _of_quantities(known, name, texts, words, beside)
+        if fit is not None:
+            return fit
     other = dates.other_times(texts)
     if other is not None:
         return _texts(texts, other[0], (other[1],))
@@ -187,8 +187,8 @@ def _of_quantities(
         return Fitting("number", Number(), tuple(unread_words(known, words, "numbers")))
     asked = [tail for question in notation.questions for tail in question]
     if len(asked) > 0:
-        said = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))
-        if _share_of(texts, said) >= 1 - FEW_MISFITS:
+        notation_asked = notation_of(texts, beside.decimal, declared=dict.fromkeys(asked, 1.0))
+        if _share_of(texts, notation_asked) >= 1 - FEW_MISFITS:
             return _asked(name, notation)
     if amounts > FEW_MISFITS:
         return None
@@ -196,11 +196,11 @@ def _of_quantities(
         return _two_marks(name, texts)
     first = min(text for text in texts if not np.isnan(read[text].value))
     bounds = sum(count for text, count in texts.items() if read[text].bounded)
-    told = [f"amounts, as {shorten(first)!r}", *notation.remarks()]
+    remarks = [f"amounts, as {shorten(first)!r}", *notation.remarks()]
     if bounds > 0:
         share = percent(bounds / len(known))
-        told.append(f"{share} of the cells are bounds, read as the bound; a column names them")
-    return Fitting("amount", Money(), (*told, *unread_words(known, misfits, "amounts")))
+        remarks.append(f"{share} of the cells are bounds, read as the bound; a column names them")
+    return Fitting("amount", Money(), (*remarks, *unread_words(known, misfits, "amounts")))
 
 
 def _share_of(texts: Mapping[str, int], notation: Notation) -> float:
@@ -216,8 +216,8 @@ def _two_marks(name: str, texts: Mapping[str, int]) -> Fitting:
         f"({_typed(name, kind='money', decimal=mark)})"
         for mark in ".,"
     ]
-    said = f"a question: {example!r} may be {' or '.join(both)}"
-    return Fitting("question", Drop(), (said,), "question")
+    question = f"a question: {example!r} may be {' or '.join(both)}"
+    return Fitting("question", Drop(), (question,), "question")
 
 
 def _asked(name: str, notation: Notation) -> Fitting:
@@ -229,8 +229,8 @@ def _asked(name: str, notation: Notation) -> Fitting:
         for tail in question
     }
     answer = _typed(name, kind="money", factors=factors)
-    said = f"a question: what do {' and '.join(question)} mean? For example {answer}"
-    return Fitting("question", Drop(), (said,), "question")
+    remark = f"a question: what do {' and '.join(question)} mean? For example {answer}"
+    return Fitting("question", Drop(), (remark,), "question")
 
 
 def _typed(name: str, **encoding: Any) -> str:
@@ -249,22 +249,22 @@ def _of_dates(known: "pd.Series", name: str, texts: Mapping[str, int]) -> Fittin
             f"{dates.spelled(example, form)} ({_typed(name, kind='date', format=form)})"
             for form in forms
         ]
-        said = f"a question: {example!r} may be {' or '.join(both)}"
-        return Fitting("question", Drop(), (said,), "question")
+        question = f"a question: {example!r} may be {' or '.join(both)}"
+        return Fitting("question", Drop(), (question,), "question")
     if len(forms) == 0:
         short = dates.short_forms_of(texts)
         if len(short) == 0:
             return None
         lines = " or ".join(_typed(name, kind="date", format=form) for form in short)
-        said = (
+        question = (
             f"a question: dates with two digits for the year; {lines} reads 68 as 2068, 69 as 1969"
         )
-        return Fitting("question", Drop(), (said,), "question")
+        return Fitting("question", Drop(), (question,), "question")
     [form] = forms
     encoding = Date(format=form or None, since=f"{_first_year(known, form)}-01-01")
-    told = [] if form == dates.ISO else [f"dates as {form}"]
+    remarks = [] if form == dates.ISO else [f"dates as {form}"]
     unread = np.isnan(read_as(known, encoding, ".")[0])
-    return Fitting("date", encoding, (*told, *unread_words(known, unread, "dates")))
+    return Fitting("date", encoding, (*remarks, *unread_words(known, unread, "dates")))
 
 
 def unread_words(known: "pd.Series", words: Bools, called: str) -> list[str]:

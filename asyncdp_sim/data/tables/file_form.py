@@ -100,13 +100,13 @@ class FileForm:
         read = _as_read(self.guess, self.charset)
         if _NO_WORD.search(read) is None:
             return f"charset: {self.charset} is a guess; by it a line is {read!r}"
-        others = [
+        readings = [
             f"by {name} {text!r} (--charset {name})"
             for name in _OTHERS
             if (text := _as_read(self.guess, name)) != "" and text.isprintable()
         ]
-        said = f"a question: the charset. By {self.charset}, a guess, a line is {read!r}"
-        return "; ".join([said, *others[:4]])
+        question = f"a question: the charset. By {self.charset}, a guess, a line is {read!r}"
+        return "; ".join([question, *readings[:4]])
 
 
 def _as_read(line: bytes, charset: str) -> str:
@@ -313,8 +313,8 @@ def column_names(path: str, form: FileForm) -> list[str]:
     names: list[str] = []
     for place, name in enumerate(written):
         name = name or f"{UNNAMED}{place}"
-        others = (f"{name} ({number})" for number in count(2))
-        free = (other for other in others if other not in written and other not in names)
+        numbered = (f"{name} ({number})" for number in count(2))
+        free = (other for other in numbered if other not in written and other not in names)
         names.append(next(free) if name in names else name)
     return names
 

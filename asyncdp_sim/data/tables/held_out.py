@@ -105,8 +105,8 @@ def keep_apart(
 
 def _together(persons: Rows, first: Rows) -> Rows:
     """Return places with those of a person together, persons in the order of their first ones."""
-    _, places, who = np.unique(persons[first], return_index=True, return_inverse=True)
-    return first[np.argsort(places[who], kind="stable")]
+    _, places, group = np.unique(persons[first], return_index=True, return_inverse=True)
+    return first[np.argsort(places[group], kind="stable")]
 
 
 def _whole(persons: Rows, least: int) -> int:
@@ -124,9 +124,9 @@ def persons_said(persons: Rows | None, rows: Sequence[Rows], first_public: int) 
     public = np.unique(persons[first_public:])
     for owned in rows:
         private = owned[owned < first_public]
-        who, counts = np.unique(persons[private], return_counts=True)
+        private_persons, counts = np.unique(persons[private], return_counts=True)
         most = max(most, int(counts.max(initial=0)))
-        both += int(np.isin(who, public).sum())
+        both += int(np.isin(private_persons, public).sum())
     protected = (
         "data.person: a person has at most {most} rows of an owner, so that ε of one record "
         "protects a person at {most} ε only."

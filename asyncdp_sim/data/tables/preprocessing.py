@@ -103,8 +103,8 @@ class ColumnsError(DataError):
     @classmethod
     def of(cls, given: int, count: int, words: str, *, most: bool = False) -> "ColumnsError":
         """Return the error on the features that were given."""
-        allowed = f"allowed is {'at most ' if most else ''}{count}, {words}"
-        error = cls([Fault("data.features", str(given), allowed)])
+        rule = f"allowed is {'at most ' if most else ''}{count}, {words}"
+        error = cls([Fault("data.features", str(given), rule)])
         error.count, error.words, error.most = count, words, most
         return error
 

@@ -248,20 +248,20 @@ class Money(Measured):
         for text, count in texts_of(public).items():
             counts["bound"] += count * amounts[text].bounded
             counts[amounts[text].flag] += count
-        extra = [each for each in ("bound", *notation.flags) if counts[each] >= self.least]
+        extra = [flag for flag in ("bound", *notation.flags) if counts[flag] >= self.least]
         read_value = cache(notation.read)
 
         def read(column: "pd.Series") -> Cells:
             column = with_mark(column, notation.decimal)
             amount = by_text(column, lambda text: read_value(text).value)
-            for each in extra:
-                marks = partial(_mark_of, read_value, each)
+            for flag in extra:
+                marks = partial(_mark_of, read_value, flag)
                 amount.values.append(map_text(column, marks, as_written=True))
             return amount
 
         mean = _mean(read(public).values[0])
         means = () if mean is None else (mean,)
-        names = (name, *(f"{name} {each}" for each in extra))
+        names = (name, *(f"{name} {flag}" for flag in extra))
         return Codes(
             names=names,
             read=read,

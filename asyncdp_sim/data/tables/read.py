@@ -174,10 +174,10 @@ def _read_parquet(path: str, wanted: Callable[[str], bool] | None) -> "pd.DataFr
 
 def _without(frame: "pd.DataFrame", words: set[str], owner: str | None) -> "pd.DataFrame":
     """Return the columns of a Parquet file without cells that say that they are missing."""
-    said = {word.strip().lower() for word in words}
-    for name in frame.columns if len(said) > 0 else ():
+    lowered = {word.strip().lower() for word in words}
+    for name in frame.columns if len(lowered) > 0 else ():
         if name != owner:
-            cells_of = frame[name].map(lambda value: written(value).strip().lower() in said)
+            cells_of = frame[name].map(lambda value: written(value).strip().lower() in lowered)
             frame[name] = frame[name].mask(cells_of)
     return frame
 
@@ -235,8 +235,8 @@ def _require_file(path: str) -> None:
     with file.open("rb") as begun:
         called = _ARCHIVES.get(begun.read(len(_ZIP)))
     if called is not None:
-        how = "save a sheet as CSV (in Excel: File, Save As, CSV UTF-8)"
-        raise _unreadable(path, f"{called}: {how}")
+        remedy = "save a sheet as CSV (in Excel: File, Save As, CSV UTF-8)"
+        raise _unreadable(path, f"{called}: {remedy}")
 
 
 def _unreadable(path: str, reason: str) -> DataError:

@@ -280,18 +280,6 @@ class TableData(TableRecipe):
             yield drawn._stood_in(ground, BuildRequest(n_owners, records, streams.afresh()))
 
     @override
-    def enlarged(
-        self, times: int, n_owners: int, records: tuple[int, ...] | None, streams: Streams
-    ) -> Dataset | None:
-        if not self.from_stand_in:
-            return None
-        split = self._by_column
-        ground = self._ground().repeated(times, split.of_column)
-        wanted = None if records is None else tuple(times * n for n in records)
-        data = self.model_copy(update={"split": split.repeated(times)})
-        return data._stood_in(ground, BuildRequest(n_owners, wanted, streams))
-
-    @override
     def public_table(
         self, n_owners: int, records: tuple[int, ...] | None, streams: Streams
     ) -> PublicTable | None:
@@ -300,9 +288,9 @@ class TableData(TableRecipe):
             return None
         ground = data._ground()
         asked = data._to_split(ground, BuildRequest(n_owners, records, streams))
-        known, _ = publicly_known(data.split, ground, asked)
-        require_targets(known)
-        return PublicTable(known, ground.public, ground.projection)
+        knowledge, _ = publicly_known(data.split, ground, asked)
+        require_targets(knowledge)
+        return PublicTable(knowledge, ground.public, ground.projection)
 
     @override
     def own_rows(self, streams: Streams) -> Dataset | None:
@@ -457,8 +445,8 @@ class TableData(TableRecipe):
         wanted += [(f"data.columns.{name}", name) for name in self.columns]
         if self.split.of_column is not None:
             wanted.append((split_key, self.split.of_column))
-        others = (("data.person", self.person), ("data.order", self.order))
-        wanted += [(key, name) for key, name in others if name is not None]
+        optional = (("data.person", self.person), ("data.order", self.order))
+        wanted += [(key, name) for key, name in optional if name is not None]
         faults = [
             Fault(key, f"a column {name!r}", nearest(name, list(frame.columns)))
             for key, name in wanted

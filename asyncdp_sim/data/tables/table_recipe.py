@@ -17,8 +17,7 @@ from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.data.dataset import SYNTHETIC, Dataset
-from asyncdp_sim.data.kind import DataKind
+from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
 from asyncdp_sim.data.splits import (
     InOrder,
     OwnerSplit,

@@ -179,8 +179,8 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
             remedy = "allowed in a Flower app is a column: each owner has a table of its own"
             yield Fault("data.owner_column", "nothing", remedy)
         for name, encoding in data.columns.items():
-            allowed = ("number", "classes") if name == data.target else _ENCODINGS
-            yield from _allowed(f"data.columns.{name}", encoding.kind, allowed)
+            kinds = ("number", "classes") if name == data.target else _ENCODINGS
+            yield from _allowed(f"data.columns.{name}", encoding.kind, kinds)
     absent = {
         "algorithm.local_steps": algorithm.gradients_per_answer > 1,
         "algorithm.batch": algorithm.sample is not None,
@@ -195,8 +195,8 @@ def _misfits(scenario: Scenario) -> Iterator[Fault]:
         "run.target": scenario.run.target is not None,
         "run.until": scenario.run.until is not None,
     }
-    for key, there in absent.items():
-        if there:
+    for key, present in absent.items():
+        if present:
             yield Fault(key, "a setting", "allowed in a Flower app is nothing: leave it out")
     if not privacy.budget.even:
         remedy = "allowed in a Flower app is horizon or per-owner-cap, with equal parts"

@@ -161,9 +161,13 @@ class LogisticLoss(Loss):
         """
         t = -y * step
         q = np.broadcast_to(-y * slope, t.shape)
-        distance = np.logaddexp(0, t - y * z) - np.logaddexp(0, -y * z) - q * t  # t is large
-        near = np.abs(t) < 30
-        distance[near] = np.log1p(q[near] * np.expm1(t[near])) - q[near] * t[near]
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = np.log1p(q * np.expm1(t)) - q * t
+        far = np.abs(t) >= 30
+        if far.any():
+            margin = np.broadcast_to(y * z, t.shape)[far]
+            grown = np.logaddexp(0, t[far] - margin) - np.logaddexp(0, -margin)
+            distance[far] = grown - q[far] * t[far]
         few = np.abs(t) < 3e-3
         t, q = t[few], q[few]
         second = q * (1 - q)

@@ -17,7 +17,6 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.words import extent
-from asyncdp_sim.privacy.accountants.attacker import FALSE_POSITIVES, Attacker, of_losses
 from asyncdp_sim.privacy.accountants.composition import (
     Composition,
     PairOf,
@@ -29,6 +28,7 @@ from asyncdp_sim.privacy.accountants.composition import (
     unlike,
 )
 from asyncdp_sim.privacy.accountants.own import Accountant, Pure, gradients_of
+from asyncdp_sim.privacy.accountants.pairs import FALSE_POSITIVES, Attacker, of_losses
 from asyncdp_sim.privacy.budgets import MOST_ANSWERS, BudgetSchedule
 from asyncdp_sim.trace import Trace
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.privacy.accountants.attacker import Attacker, of_gaussian, of_pure
+from asyncdp_sim.privacy.accountants.pairs import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 
 TOLERANCE = 1e-16

@@ -16,7 +16,7 @@ from math import exp, expm1, inf, isfinite, log
 
 import numpy as np
 
-from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, probability, refused
+from asyncdp_sim.theory.formulas import count, nonnegative, positive, probability, refused
 
 
 @dataclass(frozen=True)

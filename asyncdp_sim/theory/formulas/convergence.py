@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.arguments import count, finite, probabilities, refused
+from asyncdp_sim.theory.formulas import count, finite, probabilities, refused
 
 CentralStep = Literal["proof", "text"]
 """β = ρ/(2T²σ) as in the proof of Async, or (N − 1)ρ/(N T²σ) as in its text."""

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive
+from asyncdp_sim.theory.formulas import count, nonnegative, positive
 from asyncdp_sim.theory.formulas.channels import RandomAccess
 
 Station = tuple[int, int]

@@ -18,8 +18,8 @@ from math import expm1, fsum, log1p
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.arguments import count, nonnegative, positive, refused
-from asyncdp_sim.theory.formulas.arguments import probability as chance
+from asyncdp_sim.theory.formulas import count, nonnegative, positive, refused
+from asyncdp_sim.theory.formulas import probability as chance
 
 
 def mean_round(n_owners: int, rate: float) -> float:
@@ -324,5 +324,5 @@ def asked_by_step(n_owners: int, least: int, stays: float) -> float:
         If an argument is outside its domain.
     """
     sum_opens(n_owners, least, stays)  # refuses what is outside the domain
-    others = 1.0 if least == 1 else sum_opens(n_owners - 1, least - 1, stays)
-    return n_owners * stays * others
+    others_open = 1.0 if least == 1 else sum_opens(n_owners - 1, least - 1, stays)
+    return n_owners * stays * others_open

@@ -7,7 +7,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.theory.formulas.arguments import finite, positive
+from asyncdp_sim.theory.formulas import finite, positive
 
 
 @dataclass(frozen=True, eq=False)

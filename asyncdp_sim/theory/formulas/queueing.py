@@ -26,7 +26,7 @@ from operator import mul
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas.arguments import (
+from asyncdp_sim.theory.formulas import (
     count,
     nonnegative,
     positive,
@@ -158,11 +158,11 @@ def fifo_wait(rate: float, mean: float, second: float, third: float) -> Wait:
     return Wait(load, first, 2 * first**2 + rate * third / (3 * (1 - load)))
 
 
-def utilisation(rate: float, mean: float, key: str = "mean") -> float:
-    """Return ρ = Λm of a positive rate and mean (named ``key``), refused from 1 on."""
-    load = positive("rate", rate) * positive(key, mean)
+def utilisation(rate: float, mean: float) -> float:
+    """Return ρ = Λm of a positive rate and mean, refused from 1 on."""
+    load = positive("rate", rate) * positive("mean", mean)
     if load >= 1:
-        raise refused("utilisation", f"rate·{key} = {load!r}", "a number < 1: lower either")
+        raise refused("utilisation", f"rate·mean = {load!r}", "a number < 1: lower either")
     return load
 
 

@@ -15,7 +15,7 @@ from typing_extensions import override
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.network import Network
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Parallel, SlottedAloha, Tdma
-from asyncdp_sim.network.channels.bottleneck import Bottleneck
+from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.formulas import channels as formulas
 from asyncdp_sim.theory.formulas import dcf
@@ -202,6 +202,10 @@ class ChannelTheory:
         """Return an approximation of :meth:`solve`, of a load that is not in doubt."""
         raise NoFormulaError("no approximation is known for this channel")
 
+    def small_windows(self, load: Load) -> bool:  # noqa: ARG002
+        """Return whether windows are so small that most transmissions collide."""
+        return False
+
     def mean_staleness(self, load: Load) -> float | None:  # noqa: ARG002
         """Return the mean staleness of what gets through; None where no formula has it."""
         return None
@@ -353,6 +357,12 @@ class DcfTheory(ChannelTheory):
         return approximation(self.channel, load.n_owners, load.airtime)
 
     @override
+    def small_windows(self, load: Load) -> bool:
+        # Also where no formula has the rates: what collides depends on windows alone.
+        known = load.saturated and load.airtime > 0 and self.channel.window > 1
+        return known and self.approximate(load).success_probability < 1 / 2
+
+    @override
     def mean_staleness(self, load: Load) -> float | None:
         """Return N − 1: between two answers of an owner every other has one on average."""
         return None if load.attempts == 1 else load.n_owners - 1.0
@@ -402,13 +412,19 @@ class TdmaTheory(ChannelTheory):
 
 
 class BottleneckTheory(ChannelTheory):
-    """A link that answers share: a closed network, of any laws (product form)."""
+    """A link that answers share: a closed network, of any laws (product form); in turn, M/D/1."""
 
-    assumed = "owners share its speed equally"
     channel: Bottleneck
+
+    def __init__(self, channel: Bottleneck) -> None:
+        super().__init__(channel)
+        self._fifo = channel.queue == "fifo"
+        self.assumed = "first come first served" if self._fifo else "owners share its speed equally"
 
     @override
     def doubt(self, load: Load) -> str:
+        if self._fifo and not load.overlap:
+            return "answers that go one after the other need overlapping jobs"
         random = "" if load.saturated else load.not_poisson or load.unequal
         times = "owners' times differ" if load.delay is None else ""
         if load.job is not None:  # answers then repeat with a period
@@ -425,7 +441,8 @@ class BottleneckTheory(ChannelTheory):
     def on_air(self, load: Load, rate: float) -> float:
         """Return the mean number of answers on the link, by Little's law."""
         if load.overlap:
-            return load.offered / (1 - load.offered)
+            waiting = load.offered**2 / (1 - load.offered)
+            return load.offered + (waiting / 2 if self._fifo else waiting)
         return load.n_owners - rate * (self._idle(load) + (load.delay or 0.0))
 
     @override
@@ -434,7 +451,7 @@ class BottleneckTheory(ChannelTheory):
         if self.doubt(load):
             return None
         if load.overlap:
-            return load.total * (load.delay or 0.0) + load.offered / (1 - load.offered)
+            return load.total * (load.delay or 0.0) + self.on_air(load, load.total)
         rest = load.n_owners - 1
         return rest - self._rate(load, rest) * self._idle(load) if rest > 0 else 0.0
 
@@ -490,7 +507,7 @@ class ParallelTheory(ChannelTheory):
 
     @override
     def on_air(self, load: Load, rate: float) -> float:
-        no_formula_if("answers wait for each other" if self.channel.each.queues else "")
+        no_formula_if(self.channel.each.queues, "answers wait for each other")
         return super().on_air(load, rate)
 
     def _parts(self, load: Load) -> dict[Load, int]:
@@ -498,7 +515,7 @@ class ParallelTheory(ChannelTheory):
         channels = self.channel.channels
         if self.channel.choice == "random" and channels > 1:
             alone = "owners choose among channels at random, which is known for overlapping jobs"
-            no_formula_if("" if load.overlap else alone)
+            no_formula_if(not load.overlap, alone)
             return {replace(load, choices=channels): channels}
         return Counter(
             replace(
@@ -579,6 +596,11 @@ def approximated(facts: Facts) -> RandomAccess:
     return theory.approximate(load)
 
 
+def small_windows(facts: Facts) -> bool:
+    """Return whether owners count down in windows too small for most transmissions to survive."""
+    return theory_of(facts.network.channel).small_windows(load_of(facts))
+
+
 @dataclass(frozen=True)
 class AccessCurve:
     """The throughput of a channel, traced by the rate of owners' clocks.
@@ -643,9 +665,9 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     shared, airtime = network.channel.contended, network.airtime
     if shared is None or airtime is None:
         raise NoFormulaError(NOT_SHARED)
-    no_formula_if("in turn, whatever is sent survives" if shared.in_turn else "")
-    no_formula_if("whatever is sent survives" if shared.queues else "")
-    no_formula_if(BROKEN_OFF if shared.breaks_off else "")
+    no_formula_if(shared.in_turn, "in turn, whatever is sent survives")
+    no_formula_if(shared.queues, "whatever is sent survives")
+    no_formula_if(shared.breaks_off, BROKEN_OFF)
     channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
     # For its error alone: a channel without a formula at one load has no curve.
     theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))

@@ -13,7 +13,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.theory.formulas.channels import delivered
-from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction
+from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction, no_formula_if
 
 RESENT = "answers that arrived are sent again where acknowledgements are lost"
 RESTING = "no formula is known for answers of an owner that are at least"
@@ -231,13 +231,6 @@ class Facts:
         lost = any(self.loses(message) for message in met)
         return "messages are lost" if lost else self.can_time_out
 
-    @property
-    def unreliable(self) -> str:
-        """Why an answer that was asked for may never come, for other reasons than the channel's."""
-        if self.loses("") or self.loses("_query"):
-            return "messages are lost"
-        return "owners vanish" if self.vanishing else ""
-
     def within(self, time: float) -> bool:
         """Return whether every exchange surely takes no longer, and nobody keeps it waiting."""
         plain = self.constant is not None and self.network.availability.always_online
@@ -263,13 +256,11 @@ class Facts:
         """
         channel, protocol = self.network.channel, self.network.protocol
         again, lasting = channel.retransmissions > 0, not self.instant
-        if again and self.loses("_acknowledgement"):
-            raise NoFormulaError(RESENT)
+        no_formula_if(again and self.loses("_acknowledgement"), RESENT)
         if lasting and not protocol.one_on_one:
             if again and self.loses(""):
                 raise NoFormulaError("answers that are sent again keep their owners busy")
-            if self.loses("_query"):
-                raise NoFormulaError("queries that are lost leave their owners free")
+            no_formula_if(self.loses("_query"), "queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
         for message in ("", "_query", *(["_request"] * protocol.sends_requests)):
             loss = channel.packet_loss(message)

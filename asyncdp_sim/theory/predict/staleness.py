@@ -98,7 +98,7 @@ def _races(facts: Facts) -> tuple[float, ...] | None:
     """Return the chance that a job is the next of all to end; None where owners are ever idle."""
     if not facts.network.clock.saturated:
         return None
-    no_formula_if("" if facts.exponential() else "owners' times are not exponential")
+    no_formula_if(not facts.exponential(), "owners' times are not exponential")
     return tuple((1 / own) / fsum(1 / time for time in facts.services) for own in facts.services)
 
 

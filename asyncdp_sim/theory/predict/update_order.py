@@ -101,11 +101,11 @@ def gap_law(facts: Facts) -> GapLaw:
     no_formula_if(facts.shared or facts.slow_requests)
     if not network.protocol.acts_on_ticks:
         raise NoFormulaError(f"protocol {network.protocol.kind} does not update at owners' ticks")
-    no_formula_if("the run may end at a target" if network.stops else "")
+    no_formula_if(network.stops, "the run may end at a target")
     no_formula_if(facts.spent() if facts.instant else "an exchange takes time")
     rate = fsum(facts.rates or ())
     n_gaps = _surely(network, rate)
-    no_formula_if("" if n_gaps >= 1 else "too few updates fit before run.until")
+    no_formula_if(n_gaps < 1, "too few updates fit before run.until")
     return GapLaw(rate, n_gaps)
 
 
@@ -160,8 +160,7 @@ def releases(facts: Facts) -> Releases:
         no_formula_if(facts.can_time_out)
     else:
         require_independent(facts)
-    if channel.retransmissions > 0 and facts.loses("_acknowledgement"):
-        raise NoFormulaError(RESENT)
+    no_formula_if(channel.retransmissions > 0 and facts.loses("_acknowledgement"), RESENT)
     lost = [channel.packet_loss(message) for message in ("", "_query", "_request")]
     if any(loss.bursty and max(loss.shares(facts.n_owners)) > 0 for loss in lost):
         raise NoFormulaError("messages are lost in bursts")
@@ -224,7 +223,7 @@ def choice(facts: Facts) -> Iterator[Prediction]:
 def _until_all(facts: Facts, found: tuple[float, ...]) -> float:
     """Return N H_N, where the mean that is measured is it."""
     n_owners = facts.n_owners
-    no_formula_if("" if max(found) - min(found) <= 1e-12 else "owners are not chosen alike")
+    no_formula_if(max(found) - min(found) > 1e-12, "owners are not chosen alike")
     rate = _update_rate(facts)
     if n_owners * (1 - 1 / n_owners) ** _surely(facts.network, rate) > SURE:
         raise NoFormulaError("the run is too short for every owner to contribute surely")
@@ -263,7 +262,7 @@ def require_independent(facts: Facts) -> None:
         _require_lock_alone(facts)
     elif channel.contended is None:
         no_formula_if(facts.can_lose_messages)
-        no_formula_if("" if facts.overlap or facts.instant else "jobs take time")
+        no_formula_if(not (facts.overlap or facts.instant), "jobs take time")
     else:
         contention(facts)
         no_formula_if(theory_of(channel).dependence(overlap=facts.overlap))

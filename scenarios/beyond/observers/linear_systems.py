@@ -1,21 +1,28 @@
 """Gossip under several threat models: a published growth, and our exact losses, by linear systems.
 
-What a node receives is a linear system with Gaussian noise (:mod:`analysis.exact.linear_system`).
-It judges what the abstract of Koskela and Kulkarni states of noise in every round, and is an
-oracle of its own for the package's losses, where noise is added once.
+What an observer receives is a linear system with Gaussian noise
+(:mod:`analysis.exact.linear_system`). It judges what the abstracts of Koskela and Kulkarni state of
+noise in every round, and is an oracle of its own for the package's losses, where noise is added
+once. Owners 2 and 16 are neighbours of owner 1 on every graph.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
-from analysis.exact.linear_system import averaged, squared, system
+from analysis.beyond.threat_models import View, threat_models
+from analysis.exact.linear_system import best_test, senders, separately, squared, system
 from analysis.studies.over_distance import distances
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
+from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
 from asyncdp_sim.privacy.observers import NodeObserver
@@ -25,12 +32,22 @@ from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.trace import Trace
-from scenarios.papers.claims import Range
-from scenarios.papers.figure import read_figures
+from scenarios.papers.claims import OURS, Claim, Printed, Range
+from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
 
+GRAPHS = ("ring", "grid", "complete")
+COLLUDING = (1, 15)
+"""Owners 2 and 16, from 0."""
+POOLS = {"one node": (0,), "three nodes": (0, *COLLUDING), "every link": tuple(range(16))}
+"""The nodes whose messages are received; who observes every link knows no node's own noise."""
+VIEWS = (
+    ("one node", "sums"), ("one node", "messages"), ("three nodes", "sums"),
+    ("three nodes", "messages"), ("every link", "messages"),
+)  # fmt: skip
 ROUNDS = 16
 """T, and twice as many, between which growth is measured."""
-RUNS = 400
+DRAWN = (12, 16, 24, 32)
+RUNS = 2000
 """Replays over one network, with noise of their own."""
 
 
@@ -41,6 +58,11 @@ class Gossip:
     scenario: Scenario
     trace: Trace
 
+    @property
+    def ones(self) -> Array:
+        """A standard deviation of 1 for each owner."""
+        return np.ones(self.scenario.owners.count)
+
 
 @lru_cache(maxsize=8)
 def _gossip(directory: Path, _: str) -> Gossip:
@@ -50,9 +72,14 @@ def _gossip(directory: Path, _: str) -> Gossip:
 
 
 def gossip(sweep: Sweep, graph: str) -> Gossip:
-    """Return what is simulated of a graph."""
-    [found] = [cell.result for cell in sweep.cells if cell.values[VARIANT] == graph]
-    return _gossip(found.directory, str(found.manifest["digest"]))
+    """Return what is simulated of a graph; observers change no network."""
+    first = next(cell.result for cell in sweep.cells if cell.values[VARIANT] == graph)
+    return _gossip(first.directory, str(first.manifest["digest"]))
+
+
+def known(pool: str) -> tuple[int, ...]:
+    """Return the nodes whose noise a pool knows."""
+    return () if pool == "every link" else POOLS[pool]
 
 
 def fixed_steps(scenario: Scenario, rounds: int) -> list[Round]:
@@ -64,58 +91,126 @@ def fixed_steps(scenario: Scenario, rounds: int) -> list[Round]:
 
 
 @cache
-def sensitivity(of: Gossip, rounds: int, *, summed: bool = False) -> Array:
-    """Return μ² of every owner against owner 1, with new noise of deviation 1 in every round.
+def sensitivity(of: Gossip, rounds: int, pool: str, received: str, *, apart: bool = False) -> Array:
+    """Return μ² of every owner against a pool, with new noise of deviation 1 in every round.
 
-    A record moves what its owner puts in by 1, in each round alike.
+    A record moves what its owner puts in by 1, in each round alike. Of numbers taken ``apart`` each
+    has a μ² of its own, and these are added.
     """
-    n = of.scenario.owners.count
-    seen = system(fixed_steps(of.scenario, rounds), n, 0, fresh=True, summed=summed)
-    return squared(seen, np.ones(n), 0)
+    steps, summed = fixed_steps(of.scenario, rounds), received == "sums"
+    seen = system(steps, len(of.ones), POOLS[pool], fresh=True, summed=summed)
+    return (separately if apart else squared)(seen, of.ones, known(pool))
 
 
-def growth(sweep: Sweep, graph: str) -> float:
-    """Return mean μ² after 2T rounds over that after T."""
-    found = [sensitivity(gossip(sweep, graph), rounds) for rounds in (2 * ROUNDS, ROUNDS)]
-    return float(np.nanmean(found[0]) / np.nanmean(found[1]))
+def growth(
+    sweep: Sweep,
+    graph: str,
+    pool: str,
+    received: str,
+    *,
+    apart: bool = False,
+    over: Callable[[Array], float] = np.nanmean,
+) -> float:
+    """Return mean μ², or another figure ``over`` owners, after 2T rounds over that after T."""
+    of = gossip(sweep, graph)
+    twice, once = (
+        over(sensitivity(of, rounds, pool, received, apart=apart))
+        for rounds in (2 * ROUNDS, ROUNDS)
+    )
+    return float(twice / once)
 
 
-def over_curator(sweep: Sweep, graph: str, received: str) -> float:
+def over_curator(sweep: Sweep, graph: str, pool: str, received: str) -> float:
     """Return mean μ² over T/N, that of a curator who publishes each round's noisy mean."""
-    found = sensitivity(gossip(sweep, graph), ROUNDS, summed=received == "sums")
-    return float(np.nanmean(found)) * len(found) / ROUNDS
+    mu = sensitivity(gossip(sweep, graph), ROUNDS, pool, received)
+    return float(np.nanmean(mu)) * len(mu) / ROUNDS
 
 
-def off_package(sweep: Sweep, graph: str) -> float:
+def pooled(of: Gossip, colluding: Sequence[int]) -> Array:
+    """Return the package's μ² z² by linear systems: owners in rows, observing nodes in columns.
+
+    An owner that colludes is observed by the node and the other colluders.
+    """
+    n, rounds = len(of.ones), meetings(of.trace)
+    found = np.full((n, n), np.nan)
+    for node in range(n):
+        for left_out in ({node}, *({owner} for owner in colluding if owner != node)):
+            pool = sorted({node, *colluding} - left_out | {node})
+            mu = squared(system(rounds, n, pool), of.ones, pool)
+            rows = [*left_out] if left_out != {node} else [u for u in range(n) if u not in pool]
+            found[rows, node] = mu[rows]
+    return found
+
+
+def off_package(sweep: Sweep, graph: str, pool: str) -> float:
     """Return the largest difference of the package's μ² z² from the linear system's, all pairs."""
-    return _off(gossip(sweep, graph))
+    return _off(gossip(sweep, graph), pool)
 
 
 @cache
-def _off(of: Gossip) -> float:
-    n, rounds = of.scenario.owners.count, meetings(of.trace)
-    ours = NodeObserver().squared(np.ones(n), of.trace)
-    theirs = [squared(system(rounds, n, node), np.ones(n), node) for node in range(n)]
-    return float(np.nanmax(np.abs(ours - np.stack(theirs, axis=1))))
+def _off(of: Gossip, pool: str) -> float:
+    if pool == "every link":  # the package: as much as one answer of the owner, if it met anybody
+        seen = system(meetings(of.trace), len(of.ones), POOLS[pool])
+        return float(np.abs(squared(seen, of.ones, ()) - of.trace.released).max())
+    colluding = COLLUDING if pool == "three nodes" else ()
+    numbered = tuple(owner + 1 for owner in colluding) or None
+    ours = NodeObserver(colluding=numbered).squared(of.ones, of.trace)
+    return float(np.nanmax(np.abs(ours - pooled(of, colluding))))
 
 
-def spread(sweep: Sweep, graph: str) -> float:
-    """Return the variance of owner 1's average over replays, over that of the linear system."""
-    return _spread(gossip(sweep, graph))
+class Noted(Wrapped):
+    """Averaging, in which the first coordinate of all vectors is noted whenever a node sends."""
+
+    def __init__(self, steps: AveragingSteps) -> None:
+        super().__init__(steps)
+        self.vectors: list[Array] = []
+
+    @override
+    def apply(
+        self, state: AveragingState, batch: AnswerBatch, points: Array, answers: Array
+    ) -> None:
+        super().apply(state, batch, points, answers)
+        self.vectors.append(state.vectors[:, :, 0].copy())
 
 
 @cache
-def _spread(of: Gossip) -> float:
-    scenario, problem = of.scenario, prepare(of.scenario, build_dataset(of.scenario))
-    ends = []
-    for task, runs in ((problem.task, RUNS), (problem.task.without_noise(), 1)):
-        scopes = [Streams(scenario.run.seed).within("again", r) for r in range(runs)]
-        found = replay([of.trace] * runs, task.steps, task.reply, scopes, 10**6, task.asks)
-        ends.append(found.final)
-    of_first = averaged(meetings(of.trace), scenario.owners.count)[0]
-    step: Any = scenario.algorithm.step  # type: ignore[union-attr]
-    predicted = np.square(of_first * step * stated(scenario)).sum()
-    return float(np.square(ends[0] - ends[1]).mean() / predicted)
+def messages(of: Gossip, *, noisy: bool) -> list[Array]:
+    """Return all vectors at each meeting, (replays, M): of replays, or of one without noise."""
+    scenario, task = of.scenario, prepare(of.scenario, build_dataset(of.scenario)).task
+    assert isinstance(task.steps, AveragingSteps)
+    noted, chosen = Noted(task.steps), task if noisy else task.without_noise()
+    scopes = [Streams(scenario.run.seed).within("again", r) for r in range(RUNS if noisy else 1)]
+    replay([of.trace] * len(scopes), noted, chosen.reply, scopes, 10**6, task.asks)
+    return noted.vectors[1::2]  # both of a meeting have put in theirs
+
+
+def spread(sweep: Sweep, graph: str, pool: str) -> float:
+    """Return the variance over replays of a pool's best test, over that of the linear system.
+
+    The test is for the owner of median μ² among those that the pool learns something about.
+    """
+    return _spread(gossip(sweep, graph), pool)
+
+
+@cache
+def _spread(of: Gossip, pool: str) -> float:
+    step: Any = of.scenario.algorithm.step  # type: ignore[union-attr]
+    noise, rounds = step * stated(of.scenario), meetings(of.trace)
+    seen = system(rounds, len(noise), POOLS[pool])
+    mu = squared(seen, noise, known(pool))
+    learned = np.flatnonzero(mu > 1e-9 * np.nanmax(mu))
+    owner = int(learned[np.argsort(mu[learned])[len(learned) // 2]])
+    test = best_test(seen, noise, known(pool), owner)
+    scores = []
+    for noisy in (True, False):
+        vectors = messages(of, noisy=noisy)
+        received = [
+            vectors[place][:, nodes].sum(axis=1)
+            for place, meeting in enumerate(rounds)
+            for nodes in senders(meeting, POOLS[pool])
+        ]
+        scores.append(test @ np.array(received))
+    return float(np.square(scores[0] - scores[1]).mean() / np.square(test @ seen * noise).sum())
 
 
 def stated(scenario: Scenario) -> Array:
@@ -127,9 +222,76 @@ def stated(scenario: Scenario) -> Array:
 
 
 def sure(_: Sweep) -> Range:
-    """Return four standard errors of a variance over replays, of three coordinates, around 1."""
-    about = 4 * np.sqrt(2 / (3 * RUNS))
+    """Return four standard errors of a variance over replays around 1."""
+    about = 4 * np.sqrt(2 / RUNS)
     return 1 - about, 1 + about
 
 
-RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())
+def pictures(sweep: Sweep) -> Sequence[Picture]:
+    """Draw the squared sensitivity over a curator's, against rounds, on the grid."""
+    of = gossip(sweep, "grid")
+    scale = len(of.ones) / np.array(DRAWN)
+    views = []
+    for pool, received in VIEWS:
+        mu = [sensitivity(of, rounds, pool, received) for rounds in DRAWN]
+        edges = [scale * [f(each) for each in mu] for f in (np.nanmean, np.nanmin, np.nanmax)]
+        views.append(View(f"{pool}, {received}", *edges))
+    apart = [np.nanmean(sensitivity(of, t, *VIEWS[0], apart=True)) for t in DRAWN]
+    return [threat_models(np.array(DRAWN), views, scale * apart, [sweep.cells[0].result])]
+
+
+GROWTH = "squared sensitivity after 32 rounds over that after 16"
+OVER = "mean squared sensitivity over a curator's"
+TESTED = "variance of the best test over the linear system's"
+GROWS = Printed(
+    "the DP guarantees are those of a Gaussian mechanism, where the growth of the squared "
+    "sensitivity is asymptotically O(T), where T is the number of training rounds, similarly as in "
+    "the case of central aggregation",
+    "Koskela and Kulkarni, arXiv 2505.19969v3, abstract",
+)
+BEFORE = Printed(
+    "significantly improves upon prior analyses, for example, reducing the Rényi DP parameter "
+    "growth from O(T²) to O(T)",
+    "version 1, abstract",
+)
+
+
+def claims() -> Iterator[Claim]:
+    """Yield what is claimed of each graph."""
+    for graph in GRAPHS:
+        for view in VIEWS:
+            said = f"{graph}: {', '.join(view)}"
+            of_view = partial(_of, (graph, *view))
+            yield Claim(f"{said}: {GROWTH}", of_view(growth), 1.99, 2.01, 2.0, judges=GROWS)
+            yield Claim(
+                f"{said}: {GROWTH}, most exposed owner",
+                of_view(partial(growth, over=np.nanmax)), high=2.01, judges=GROWS,
+            )  # fmt: skip
+            low, high, published = (0.9, 1.1, 1.0) if view == VIEWS[0] else (1.0, 17.0, None)
+            yield Claim(
+                f"{said}: {OVER}", of_view(over_curator), low, high, published, judges=GROWS
+            )
+        apart = _of((graph, *VIEWS[0]), partial(growth, apart=True))
+        said = f"{graph}: {', '.join(VIEWS[0])}: {GROWTH}, each round apart"
+        yield Claim(said, apart, 3.8, 4.2, 4.0, judges=BEFORE)
+        for pool in POOLS:
+            said, of_pool = f"{graph}, {pool}, noise added once", partial(_of, (graph, pool))
+            yield Claim(
+                f"{said}: largest difference of our losses from the linear system's",
+                of_pool(off_package), 0, 1e-8, 0.0, judges=OURS,
+            )  # fmt: skip
+            yield Claim(
+                f"{said}: {TESTED}", of_pool(spread), published=1.0, window=sure, judges=OURS
+            )
+
+
+def _of(view: tuple[str, ...], measure: Callable[..., float]) -> Callable[[Sweep], float]:
+    return lambda sweep: measure(sweep, *view)
+
+
+RESULTS = (
+    PaperFigure(
+        "linear-systems", "Gossip averaging by linear systems", "gossip-observers",
+        tuple(claims()), {AS_PUBLISHED: ()}, pictures, printed=(GROWS, BEFORE),
+    ),
+)  # fmt: skip

@@ -17,11 +17,13 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.figures.picture import Picture
+from asyncdp_sim.figures.sweep_figure import mean_psi_at_end
 from asyncdp_sim.network import simulate
 from asyncdp_sim.network.latency import Aggregation, answer_bytes, query_bytes
 from asyncdp_sim.privacy.observers.kind import gaussian_epsilons
 from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.runs import run
+from asyncdp_sim.runs.gains import Gains
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
 from asyncdp_sim.theory.formulas.exchanges import asked_by_step, sum_opens
@@ -211,18 +213,25 @@ def unmasked(sweep: Sweep, name: str, absent: float) -> float:
 
 
 @lru_cache(maxsize=16)
-def _gain(directory: Path, _: str) -> float:
+def _judged(directory: Path, _: str) -> Gains:
     gains = run(load(directory / "scenario.toml")[0], gains=Judging()).gains
     assert gains is not None
-    assert gains.together is not None
-    return float(gains.together.gain.value)
+    return gains
+
+
+def gains(result: Result) -> Gains:
+    """Return what owners gain in a cell, as a run of it judges."""
+    return _judged(result.directory, str(result.manifest["digest"]))
 
 
 def gain_over_single(sweep: Sweep, name: str, absent: float) -> float:
     """Return the mean gain of owners less that of answers one by one, of the score's unit."""
-    mine, single = (cell(sweep, one, absent) for one in (name, SINGLE))
-    first, second = (_gain(each.directory, str(each.manifest["digest"])) for each in (mine, single))
-    return first - second
+    values = []
+    for each in (name, SINGLE):
+        together = gains(cell(sweep, each, absent)).together
+        assert together is not None
+        values.append(float(together.gain.value))
+    return values[0] - values[1]
 
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
@@ -230,7 +239,10 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     names = list(dict.fromkeys(str(each.values[VARIANT]) for each in sweep.cells))
     present = sorted({float(each.values[PRESENT]) for each in sweep.cells}, reverse=True)
     absent: Array = np.round(1 - np.array(present), 9)
-    lines = [(name, np.array([psi(sweep, name, each) for each in absent])) for name in names]
+    lines = [
+        (name, np.array([mean_psi_at_end(cell(sweep, name, each)) for each in absent]).T)
+        for name in names
+    ]
     return [price_of_sums(absent, lines, [each.result for each in sweep.cells])]
 
 

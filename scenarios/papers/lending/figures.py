@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from analysis.studies.psi import markers
+from analysis.studies.psi_lines import LENDING, Reference, surface
 from asyncdp_sim.figures import convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import Picture
-from asyncdp_sim.figures.psi_lines import LENDING, Reference, surface
 from asyncdp_sim.results import Sweep
 from scenarios.papers.claims import OURS, SENTENCES, Claim, moved, private
 from scenarios.papers.exact import exactly

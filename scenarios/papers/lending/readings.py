@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from analysis.papers.grids import Grid, grid, ratios, slopes
+from analysis.studies.psi_lines import CONSTANT, Reference, series_of
+from analysis.studies.psi_lines import LENDING as LAW
 from asyncdp_sim.core.words import as_float
 from asyncdp_sim.figures.convergence import quartiles
-from asyncdp_sim.figures.psi_lines import CONSTANT, Reference, series_of
-from asyncdp_sim.figures.psi_lines import LENDING as LAW
 from asyncdp_sim.results import Cell, Sweep
 from scenarios.papers.claims import Range
 from scenarios.papers.exact import exactly, quiet

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from asyncdp_sim.figures.psi_lines import CONSTANT, FINAL_PSI
+from analysis.studies.psi_lines import CONSTANT
+from asyncdp_sim.figures.draw import FINAL_PSI
 from asyncdp_sim.results import Cell, Sweep, read_manifest
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import load

@@ -5,7 +5,7 @@ from typing import Any
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
-from asyncdp_sim.network.channels.bottleneck import Bottleneck
+from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 
 import asyncdp_sim as ad
 from asyncdp_sim.api import results as plots
-from asyncdp_sim.cli.options import load_scenario
+from asyncdp_sim.cli.terminal import load_scenario
 from asyncdp_sim.figures import style
 from asyncdp_sim.results.columns import flat
 from asyncdp_sim.runs import run, write

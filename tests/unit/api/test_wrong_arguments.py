@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import asyncdp_sim as ad
-from asyncdp_sim.api.arguments import Named
+from asyncdp_sim.api import Named
 from asyncdp_sim.core.errors import InputError
 
 # Wrong arguments and misspelt names are answered with what is allowed.

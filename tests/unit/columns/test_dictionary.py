@@ -1,22 +1,45 @@
-"""The dictionary of columns: all that runs write is in it, and what it says of values is so."""
+"""The dictionary of columns, and columns as Arrow and files have them."""
 
 import json
 import math
 import re
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.decision import Judging
-from asyncdp_sim.results.columns import Column, column, summary, tables
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.results.columns import (
+    Column,
+    arrow_array,
+    arrow_table,
+    arrow_texts,
+    column,
+    event_groups,
+    from_arrow,
+    summary,
+    summary_column,
+    swept_column,
+    tables,
+)
+from asyncdp_sim.results.write import PLAIN, write_into
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.sweeps import sweep
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome
+from tests.cli.scenes import SMALL
 from tests.reproducibility.runs import scenario
+from tests.together import together
+
+# The dictionary of columns: all that runs write is in it, and what it says of values is so.
 
 SHORT = {"run__updates": 8, "run__replicates": 2}
 CLIP = {"kind": "clip", "bound": 1.0}
@@ -221,3 +244,173 @@ def within(value: Any, domain: str) -> bool:
     assert between is not None, f"a domain that no test reads: {domain!r}"
     slack = 0 if whole else 1e-12
     return float(between[1]) - slack <= value <= float(between[2]) + slack
+
+
+# Columns as Arrow has them: what PyArrow makes of them by itself, but without pandas.
+
+ROWS = np.zeros(3, dtype=[("a", np.int32), ("b", np.float64)])
+NUMBERS = {
+    "whole": np.arange(9, dtype=np.int8),
+    "strided": np.arange(20, dtype=np.int64)[::3],
+    "of rows": ROWS["a"],
+    "unsigned": np.array([2**64 - 1], dtype=np.uint64),
+    "absent": np.array([0.5, np.nan, -np.inf, np.nan, 1, 2, 3, 4, 5, np.nan]),
+    "known": np.array([0.1, 0.2], dtype=np.float32),
+    "truths": np.arange(11) % 3 == 0,
+    "texts": np.array(["é", "", "abc"]),
+    "none": np.zeros(0),
+    "no truths": np.zeros(0, dtype=bool),
+}
+
+
+@together
+@pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS)
+def test_arrays_are_those_of_pyarrow(values: np.ndarray) -> None:
+    made, expected = arrow_array(values), pa.array(values, from_pandas=True)
+    made.validate(full=True)
+    assert made.type == expected.type
+    assert made.equals(expected)
+    assert made.null_count == expected.null_count
+    absent = np.arange(len(values)) % 2 == 0
+    whole = np.nan_to_num(values) if values.dtype.kind == "f" else values  # NaN equals nothing
+    assert arrow_array(whole, absent).equals(pa.array(whole, mask=absent))
+
+
+def test_a_number_that_is_none_is_a_value_where_it_is_said_what_is_absent() -> None:
+    made = arrow_array(np.array([np.nan, 1.0, 2.0]), np.array([False, True, False]))
+    assert made.null_count == 1
+    assert np.isnan(made[0].as_py())
+    assert made[1:].to_pylist() == [None, 2.0]
+
+
+def test_numbers_come_back() -> None:
+    read = pa.table({"a": pa.chunked_array([[1, 2], [3]]), "b": [0.5, None, 2.0]})
+    assert from_arrow(read["a"]).tolist() == [1, 2, 3]
+    np.testing.assert_array_equal(from_arrow(read["b"]), [0.5, np.nan, 2.0])
+    assert from_arrow(read["a"].slice(1, 0)).tolist() == []
+
+
+@together
+@pytest.mark.parametrize("texts", [[], ["a"], ["é", None, "", "漢字"], [None]])
+def test_texts(texts: list[str | None]) -> None:
+    made = arrow_texts(texts)
+    made.validate(full=True)
+    assert made.equals(pa.array(texts, pa.string()))
+
+
+@together
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda: swept_column([1, 2]), pa.array([1, 2])),
+        (lambda: swept_column([1, 2.5, np.inf]), pa.array([1.0, 2.5, np.inf])),
+        (lambda: swept_column([True, False]), pa.array([True, False])),
+        (lambda: swept_column(["a", "b"]), pa.array(["a", "b"])),
+        (lambda: swept_column([1, "b"]), pa.array(["1", '"b"'])),
+        (lambda: summary_column("updates", [3, None]), pa.array([3, None])),
+        (lambda: summary_column("throughput", [0.5, None]), pa.array([0.5, None])),
+        (lambda: summary_column("private", [True, None, False]), pa.array([True, None, False])),
+    ],
+)
+def test_columns_of_a_sweep(made, expected: pa.Array) -> None:
+    column = made()
+    assert column.type == expected.type
+    assert column.equals(expected)
+
+
+def test_a_table_says_what_its_columns_mean() -> None:
+    table = arrow_table("models", {"theta_L": np.ones(2), "other": ["a", None]}, {"why": "so"})
+    assert table.schema.metadata == {b"why": b"so"}
+    assert b"meaning" in table.schema.field("theta_L").metadata
+    assert table.schema.field("other").metadata is None
+    assert table.to_pydict() == {"theta_L": [1.0, 1.0], "other": ["a", None]}
+
+
+def test_what_is_no_plain_number_is_read_too() -> None:
+    kinds = pa.array(["up", None, "up"]).dictionary_encode()
+    table = pa.table({"n": [1, None, 3], "kind": kinds, "true": [True, False, True]})
+    assert np.array_equal(from_arrow(table["n"]), [1.0, np.nan, 3.0], equal_nan=True)
+    assert from_arrow(table["kind"]).tolist() == ["up", None, "up"]
+    assert from_arrow(table["true"]).dtype == np.bool_
+
+
+@pytest.mark.long
+def test_a_run_is_written_without_pandas(tmp_path: Path) -> None:
+    """It takes half a second and 50 MiB, in every process."""
+    (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
+    code = (
+        "import sys; from asyncdp_sim.cli import app\n"
+        "app(['run', 's.toml', '--out', 'result'], standalone_mode=False)\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "result" / "curve.parquet").exists()
+
+
+# Events are written a row group at a time, and the file is that of all of them at once.
+
+NETWORK = Network(answers_allowed=(9, 9), updates=12, compute={"kind": "constant", "value": 0.1})
+OF_ROWS = (1, 2, 5)
+
+
+@pytest.fixture(scope="module")
+def traces():
+    streams = Streams(3)
+    return [simulate(NETWORK, streams.within("replicate", n), events=True) for n in OF_ROWS]
+
+
+def table(columns):
+    return arrow_table("events", columns, {})
+
+
+@pytest.mark.parametrize("rows", [1, 7, 64, 10**6])
+def test_groups_one_after_another_are_the_whole_table(rows, traces):
+    groups = [table(each) for each in event_groups(traces, OF_ROWS, rows)]
+    whole = table(next(event_groups(traces, OF_ROWS)))
+    assert [len(each) for each in groups[:-1]] == [rows] * (len(groups) - 1)
+    assert sum(map(len, groups)) == len(whole) > 100
+    first = 0
+    for each in groups:
+        assert each.equals(whole.slice(first, len(each)))
+        first += len(each)
+
+
+def test_a_run_without_events_has_one_group_without_rows(traces):
+    for each in traces:
+        assert each.events is not None
+    empty = simulate(
+        NETWORK.model_copy(update={"until": 1e-9}), Streams(3).within("replicate", 1), events=True
+    )
+    [only] = event_groups([empty], [1])
+    assert len(only["tick"]) == 0
+
+
+def test_a_file_of_groups_has_the_bytes_of_the_whole(traces, tmp_path):
+    many = traces * 20
+    numbers = range(1, 1 + len(many))
+    for rows in (1000, 10**6):
+        write_into(tmp_path, "events.parquet", event_groups(many, numbers, rows), {})
+        whole = tmp_path / "whole.parquet"
+        pq.write_table(
+            table(next(event_groups(many, numbers))), whole, compression="zstd", row_group_size=rows
+        )
+        assert (tmp_path / "events.parquet").read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize(("rows", "how"), [(3, "none"), (PLAIN // 8, "zstd")])
+def test_a_table_that_is_at_hand_has_the_same_bytes(rows, how, tmp_path):
+    columns = {"coordinate": np.arange(rows, dtype=np.int32), "theta": np.array([np.nan] * rows)}
+    write_into(tmp_path, "optimum.parquet", columns, {"a": "b"})
+    table = arrow_table("optimum", columns, {"a": "b"})
+    pq.write_table(table, tmp_path / "x.parquet", compression=how)
+    assert (tmp_path / "optimum.parquet").read_bytes() == (tmp_path / "x.parquet").read_bytes()
+    assert pq.read_table(tmp_path / "optimum.parquet").equals(table)
+
+
+def test_a_small_table_is_little_larger_than_compressed(traces, tmp_path):
+    columns = next(event_groups(traces, OF_ROWS))
+    write_into(tmp_path, "events.parquet", columns, {})
+    pq.write_table(table(columns), tmp_path / "packed.parquet", compression="zstd")
+    sizes = [(tmp_path / f"{name}.parquet").stat().st_size for name in ("events", "packed")]
+    assert sizes[0] < 1.2 * sizes[1], sizes

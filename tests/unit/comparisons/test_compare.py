@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from asyncdp_sim.comparisons import Comparison, compare, contrast
-from asyncdp_sim.comparisons.comparison import pairs, together
+from asyncdp_sim.comparisons import Comparison, compare, contrast, pairs, together
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import style
 from asyncdp_sim.figures.convergence import draw_comparison, named
@@ -18,7 +17,7 @@ from asyncdp_sim.results import Result
 from asyncdp_sim.runs import run, write
 from asyncdp_sim.scenario import load
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.theory.formulas.arguments import t_quantile
+from asyncdp_sim.theory.formulas import t_quantile
 from tests.one_in import one_in
 from tests.scenes import text
 

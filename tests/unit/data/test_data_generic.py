@@ -136,18 +136,3 @@ def test_two_splits_contradict():
         TableData(
             path="x", target="y", features=1, public_records=1, split="shuffled", owner_column="h"
         )
-
-
-@ORACLE
-def test_a_private_cell_of_text_recodes_nobody_else(tmp_path):
-    lines = ["x,y", *(f"{j}.5,{j}" for j in range(12))]
-    right, wrong = tmp_path / "right.csv", tmp_path / "wrong.csv"
-    right.write_text("\n".join(lines))
-    wrong.write_text("\n".join([*lines[:3], "none,2", *lines[4:]]))
-    fields = {"target": "y", "features": 1, "public_records": 4, "preprocessing": "none"}
-    one, other = (
-        TableData(path=str(path), **fields).build(1, (8,), Streams(1)) for path in (right, wrong)
-    )
-    differ = np.flatnonzero(one.features[0][:, 0] != other.features[0][:, 0])
-    assert differ.tolist() == [2]  # the replaced record, which got the public mean
-    assert other.features[0][2, 0] == 10.0

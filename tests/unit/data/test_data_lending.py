@@ -1,11 +1,37 @@
+"""Loans: rows of their table, encodings, the twin, and its drift over rows."""
+
+import json
+from importlib import resources
+
 import numpy as np
+import pandas as pd
 import pytest
-from loans import REAL, many, needs_real
-from psi import final_psi
+from loans import ONE, REAL, frame, many, needs_real
+from psi import SIGMA, final_psi, moments
 
 from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import LendingData
+from asyncdp_sim.data import LendingData, lending_data
+from asyncdp_sim.data import lending_data as twin
+from asyncdp_sim.data.declared_columns import Twin
+from asyncdp_sim.data.lending_data import (
+    BLOCK_ROWS,
+    TABLE_ROWS,
+    Drift,
+    calibrated,
+    drifting,
+    loan_rows,
+    located,
+    month_of,
+    twin_table,
+)
+from asyncdp_sim.data.tables.rows import Encoded
+from asyncdp_sim.data.tables.text_columns import number_in, numeric
+from scenarios.twins import lending as calibrate
+from tests.tables import table
+from tests.together import together
+
+# Whose rows are whose, and which are public.
 
 SPEC = {"features": 2, "public_records": 20}
 
@@ -39,12 +65,6 @@ def test_overlap_lets_owners_reach_the_public_rows(path):
     assert data.public_rows_of_owner == (5, 15)
     with pytest.raises(DataError, match=r"owners can share 80 rows, and 20 more are public"):
         amounts(path, records=(85, 15))
-
-
-def test_shuffled_owners_never_hold_public_rows(path):
-    _, rows = amounts(path, records=(40, 40), split="shuffled")
-    assert sorted(np.concatenate(rows)) == list(range(80))
-    assert rows[0].tolist() != list(range(40))
 
 
 def test_a_column_splits(path):
@@ -124,3 +144,355 @@ def test_the_cost_of_privacy_is_of_the_published_size(published, scalar, slope):
     assert 1.9e9 < constant < 3.6e9
     assert np.polyfit(np.log(epsilons), np.log(psi[-1]), 1)[0] == pytest.approx(-2, abs=slope)
     assert np.polyfit(np.log(sizes), np.log(psi[:, -1]), 1)[0] == pytest.approx(-2, abs=slope)
+
+
+# Codes of each encoding.
+
+CODES = table(__file__, "lending_codes.toml")
+ENCODERS = {"plain": lending_data.encode_plain, "as-published": lending_data.encode_as_published}
+EACH = pytest.mark.parametrize("encoding", ENCODERS)
+
+
+def encoded(encoding):
+    made = ENCODERS[encoding](frame())
+    return dict(zip(made.columns, made.matrix.T.tolist(), strict=True))
+
+
+@together
+@EACH
+def test_each_code(encoding):
+    found = encoded(encoding)
+    assert {name: found[name] for name in CODES[encoding]} == CODES[encoding]
+
+
+def test_published_columns_leave_out_identifiers_and_target():
+    table = lending_data.encode_as_published(frame())
+    dropped = {"id", "member_id", "emp_title", "url", "desc", "purpose", "int_rate"}
+    assert dropped.isdisjoint(table.columns)
+    assert table.target.tolist() == [10.65, 7.9, 10.65]
+    assert len(lending_data.COLUMNS) == len(set(lending_data.COLUMNS)) == 74 - 7
+
+
+def test_published_row_is_deleted_from_the_full_table_only():
+    n = lending_data.FULL_TABLE_ROWS
+    full, notes = lending_data.without_deleted_row(pd.DataFrame({"row": np.arange(1, n + 1)}))
+    assert len(full) == n - 1
+    assert full["row"].iloc[21_389:21_391].tolist() == [21_390, 21_392]
+    assert notes == ("Row 21391 was deleted, as published.",)
+    assert lending_data.without_deleted_row(full)[0] is full
+
+
+def test_a_purpose_that_is_not_listed_has_no_indicator():
+    assert sum(v[1] for k, v in encoded("plain").items() if k.startswith("purpose=")) == 0
+
+
+def test_every_state_is_in_one_division():
+    states = [s for members in lending_data.DIVISIONS.values() for s in members.split()]
+    assert len(states) == len(set(states)) == 51
+
+
+def test_plain_uses_nothing_that_is_known_only_afterwards():
+    changed = frame()
+    for name in ("loan_status", "total_pymnt", "grade", "installment", "last_pymnt_d"):
+        changed[name] = "X" if changed[name].dtype == object else 0
+    assert np.array_equal(
+        lending_data.encode_plain(changed).matrix, lending_data.encode_plain(frame()).matrix
+    )
+
+
+def test_a_row_is_encoded_alike_whatever_the_other_rows_are():
+    for encode in ENCODERS.values():
+        assert np.array_equal(encode(frame(ONE)).matrix, encode(frame()).matrix[:1])
+
+
+@EACH
+def test_a_missing_essential_column_is_named(encoding):
+    with pytest.raises(DataError) as caught:
+        ENCODERS[encoding](frame().drop(columns=["annual_inc", "int_rate"]))
+    assert [f.given for f in caught.value.faults] == [
+        "a table without a column 'int_rate'",
+        "a table without a column 'annual_inc'",
+    ]
+    assert {f.key for f in caught.value.faults} == {"data.path"}
+
+
+def test_absent_columns_are_named_in_a_note():
+    notes = " ".join(lending_data.encode_plain(frame()).notes)
+    assert "tax_liens" in notes
+    assert "tot_cur_bal" in " ".join(lending_data.encode_as_published(frame()).notes)
+
+
+def test_lines_that_are_no_loans_move_no_loan():
+    summary = {"id": "Total amount funded in policy code 1: 460296150"}
+    lines = pd.DataFrame([ONE, summary, ONE, summary])
+    loans, notes = loan_rows(lines, public_records=1)
+    assert list(loans.index) == [0, 1, 2]
+    assert notes == (
+        "1 lines behind the last loan were skipped.",
+        "1 lines without an interest rate are no loans.",
+    )
+    loans, notes = loan_rows(lines)  # without public rows the last loan is private
+    assert list(loans.index) == [0, 1, 2, 3]
+    assert notes == ("2 lines without an interest rate are no loans.",)
+    assert np.isnan(lending_data.encode_plain(loans).target).tolist() == [False, True, False, True]
+    with pytest.raises(DataError, match=r"no row has both a number in int_rate"):
+        loan_rows(frame().assign(int_rate="?"))
+
+
+@together
+@pytest.mark.parametrize("date", CODES["dates"])
+def test_dates(date):
+    text, *expected = date
+    assert month_of(text) == (tuple(expected) or None)
+
+
+def test_numbers():
+    assert number_in("860xx") == 860
+    assert np.isnan(number_in("xx"))
+    assert numeric(pd.Series([1.0, np.inf, np.nan]))[0] == 1
+    assert np.isnan(numeric(pd.Series([1.0, np.inf, np.nan]))[1:]).all()
+    texts = numeric(pd.Series(["5.5%", " 6 ", "x", None], dtype=object))
+    assert texts[:2].tolist() == [5.5, 6]
+    assert np.isnan(texts[2:]).all()
+
+
+@needs_real
+def test_the_real_table():
+    table = pd.read_parquet(REAL)
+    encoded = lending_data.encode_as_published(table)
+    assert encoded.matrix.shape == (42_535, 44)
+    assert np.isfinite(encoded.matrix).all()
+    assert (encoded.target.min(), encoded.target.max()) == (5.42, 24.59)
+    encoded = lending_data.encode_plain(table)
+    assert encoded.matrix.shape == (42_535, 50)
+    assert np.isfinite(encoded.matrix).all()
+
+
+# The synthetic twin.
+
+ORACLE = pytest.mark.oracle("moments of the synthetic loans")
+
+ENCODINGS = ["plain", "as-published"]
+
+
+def spec(encoding, path=None, **fields):
+    fields = {"features": 10, "public_records": 10_001, **fields}
+    return LendingData(path=path, encoding=encoding, **fields)
+
+
+@ORACLE
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_values_lie_where_real_ones_do(encoding):
+    table = twin_table(encoding, 20_000, 2000, Streams(1))
+    column = dict(zip(table.columns, table.matrix.T, strict=True))
+    assert np.isfinite(table.matrix).all()
+    assert table.target.min() >= 5
+    assert table.target.max() <= 25
+    assert set(np.unique(column["term"])) == {36, 60}
+    assert column["annual_inc"].min() >= 0
+    assert 5_000 < np.median(column["loan_amnt"]) < 15_000
+    assert np.array_equal(column["open_acc"], np.rint(column["open_acc"]))
+    if encoding == "plain":
+        purposes = sum(v for k, v in column.items() if k.startswith("purpose="))
+        assert set(np.unique(purposes)) == {0, 1}
+    else:
+        parts = ("total_rec_prncp", "total_rec_int", "total_rec_late_fee", "recoveries")
+        assert np.allclose(column["total_pymnt"], sum(column[p] for p in parts))
+
+
+def test_the_shipped_file_is_small_and_holds_no_rows():
+    file = resources.files("asyncdp_sim.data").joinpath("lending_twin.json")
+    text = file.read_text("utf-8")
+    assert len(text.encode()) < 150_000
+    for parts in json.loads(text)["encodings"].values():
+        for stored in parts.values():
+            twin = Twin.from_json(stored)
+            assert np.allclose(np.sum(twin.within**2, axis=1), 1)
+            for v in twin.variables:
+                assert v.cuts is None or len(v.values) == len(v.cuts) + 1
+                assert v.cuts is None or np.all(np.diff(v.cuts) > 0)
+                assert v.cuts is not None or np.all(np.diff(v.values) >= 0)
+                assert len(v.values) <= 151
+
+
+@pytest.mark.long
+@ORACLE
+def test_calibration_recovers_the_moments_of_what_it_is_given(monkeypatch):
+    monkeypatch.setattr(calibrate, "SAMPLE", 50_000)
+    drawn = twin_table("plain", 20_000, 0, Streams(5))
+    used = [drawn.columns.index(n) for n in ("loan_amnt", "dti", "term", "open_acc")]
+    table = Encoded(drawn.matrix[:, used], drawn.target, tuple(drawn.columns[j] for j in used))
+    twin = Twin.from_json(json.loads(json.dumps(calibrate.to_json(calibrate.calibrate(table)))))
+    matrix, target = np.zeros((50_000, 4), order="F"), np.zeros(50_000)
+    twin.write(matrix, target, np.random.default_rng(1))
+    given, made = np.c_[table.matrix, table.target], np.c_[matrix, target]
+    assert np.allclose(made.mean(axis=0), given.mean(axis=0), rtol=0.03)
+    assert np.allclose(made.std(axis=0), given.std(axis=0), rtol=0.03)
+    assert np.allclose(np.corrcoef(made.T), np.corrcoef(given.T), atol=0.03)
+
+
+@needs_real
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_columns_are_the_real_tables(encoding):
+    from asyncdp_sim.data.lending_data import read_loans
+
+    frame, _ = read_loans(str(REAL))
+    encode = lending_data.encode_plain if encoding == "plain" else lending_data.encode_as_published
+    assert calibrated(encoding, "body").columns == encode(frame).columns
+    assert calibrated(encoding, "public").columns == encode(frame).columns
+
+
+@needs_real
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.long
+def test_the_twin_learns_like_the_real_table(encoding):
+    """What decides ψ: f(θ*), f(0)/f(θ*), the owners' spectrum in the public rows' units, ψ."""
+    fields = {"public_overlap": True}
+    real = spec(encoding, str(REAL), **fields).build(3, (14_000,) * 3, Streams(1))
+    twin = spec(encoding, **fields).build(3, (14_000,) * 3, Streams(1))
+    found = {}
+    for name, data in (("real", real), ("twin", twin)):
+        c, _, fitness, best = moments(data)
+        spectrum = np.linalg.eigvalsh(c.mean(axis=0)) * 10_001
+        psi = [final_psi(data, e, scalar=True, seed=1).mean() for e in (0.1, 1.0, 10.0)]
+        found[name] = fitness(best), fitness(0 * best) / fitness(best) - 1, spectrum, psi
+    assert found["twin"][0] == pytest.approx(found["real"][0], rel=0.1)
+    assert found["twin"][1] == pytest.approx(found["real"][1], rel=0.1)
+    assert np.all(np.abs(np.log(found["twin"][2] / found["real"][2])) < np.log(1.5))
+    assert np.all(np.abs(np.log(np.divide(found["twin"][3], found["real"][3]))) < np.log(1.5))
+
+
+# The lending twin's drift over rows: which law a row has, and whose optimum is how far off.
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (0, (0, 10_000)),
+        (9_999, (0, 1)),
+        (10_000, (1, 10_000)),
+        (40_000, (4, 2_535)),
+        (42_534, (4, 1)),
+        (42_535, (0, 10_000)),
+        (2 * 42_535 + 30_001, (3, 9_999)),
+    ],
+)
+def test_a_row_is_of_the_table_s_block_and_blocks_recur(row, expected):
+    assert located(row) == expected
+
+
+def drawn(law, rows):
+    matrix, target = np.zeros((rows, len(calibrated("plain", "body").columns))), np.zeros(rows)
+    law.write(matrix, target, Streams(1).generator("data", "twin"))
+    return np.c_[matrix, target]
+
+
+def test_every_row_is_its_block_s_own(monkeypatch):
+    """Exactly: row j of the drift is row j of the law of j's block, across chunks too."""
+    monkeypatch.setattr(twin, "BLOCK_ROWS", 3000)
+    monkeypatch.setattr(twin, "TABLE_ROWS", 7000)
+    laws, rows = drifting("plain").blocks[:3], Drift.chunk_rows + 1500
+    table = drawn(Drift(laws), rows)
+    of_block = np.array([located(row)[0] for row in range(rows)])
+    assert set(of_block) == {0, 1, 2}
+    for block, law in enumerate(laws):
+        assert np.array_equal(table[of_block == block], drawn(law, rows)[of_block == block])
+    assert np.array_equal(table[:2999], drawn(Drift(laws), 2999))
+
+
+def test_public_rows_are_as_without_drift():
+    with_drift = twin_table("plain", 50, 40, Streams(1), drifting("plain").write)
+    without = twin_table("plain", 50, 40, Streams(1))
+    assert np.array_equal(with_drift.matrix[50:], without.matrix[50:])
+    assert not np.array_equal(with_drift.matrix[:50], without.matrix[:50])
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_shipped_file_holds_laws_alone(encoding):
+    file = resources.files("asyncdp_sim.data").joinpath("lending_drift.json")
+    text = file.read_text("utf-8")
+    assert len(text.encode()) < 300_000
+    stored = json.loads(text)["encodings"][encoding]
+    assert len(stored) == -(-TABLE_ROWS // BLOCK_ROWS)
+    for law in map(Twin.from_json, stored):
+        assert law.columns == calibrated(encoding, "body").columns
+        assert np.allclose(np.sum(law.within**2, axis=1), 1)
+        assert all(len(v.values) <= 151 for v in law.variables)
+
+
+BANKS = (2, 3, 4)
+OF_THE_TABLE = {
+    "plain": ([0.1596, 0.1346, 0.1404, 0.2744, 0.7234], [0.0061, 0.0096, 0.0943]),
+    "as-published": ([0.3974, 0.0733, 0.2728, 0.0527, 0.4700], [0.0355, 0.0300, 0.2875]),
+}
+"""ψ over the real table of each block's own optimum, and ψ(θ_1*) among so many banks."""
+SPREAD = {
+    "plain": [0.044, 0.083, 0.043, 0.033, 0.060],
+    "as-published": [0.133, 0.135, 0.109, 0.119, 0.074],
+}
+"""Standard deviation of ln ψ of each block's optimum over 16 seeds of the twin.
+
+The real table is one draw too: the standard error of the difference of two is √2 times as much.
+"""
+WITHIN = 2.0
+"""ψ(θ_1*) is the real table's within this factor."""
+
+
+def whole(features, target):
+    """Return XᵀX/n + σI/2, Xᵀy/n and yᵀy/n."""
+    n, p = features.shape
+    moment = features.T @ features / n + SIGMA / 2 * np.eye(p)
+    return moment, features.T @ target / n, target @ target / n
+
+
+def off(part, among):
+    """Return ψ over some rows of other rows' optimum: f(θ)/f(θ*) − 1."""
+    moment, cross, square = among
+    best = np.linalg.solve(moment, cross)
+    away = np.linalg.solve(*part[:2]) - best
+    return away @ moment @ away / (square - cross @ best)
+
+
+def distances(encoding, **fields):
+    """Return ψ of each block's optimum over all rows, and ψ(θ_1*) among 2, 3 and 4 banks."""
+    spec = LendingData(encoding=encoding, features=10, public_records=10_001, **fields)
+    data = spec.build(1, (TABLE_ROWS,), Streams(1))
+    x, y = data.features[0], data.targets[0]
+    starts = range(0, TABLE_ROWS, BLOCK_ROWS)
+    blocks = [whole(x[a : a + BLOCK_ROWS], y[a : a + BLOCK_ROWS]) for a in starts]
+    table = whole(x, y)
+    among = [whole(x[: n * BLOCK_ROWS], y[: n * BLOCK_ROWS]) for n in BANKS]
+    return (
+        np.array([off(block, table) for block in blocks]),
+        np.array([off(blocks[0], banks) for banks in among]),
+    )
+
+
+def scores(found, encoding):
+    error = np.sqrt(2) * np.array(SPREAD[encoding])
+    return np.log(found / OF_THE_TABLE[encoding][0]) / error
+
+
+@pytest.mark.parametrize(
+    "encoding", ["as-published", pytest.param("plain", marks=pytest.mark.nightly)]
+)
+def test_the_drift_is_the_table_s(encoding):
+    blocks, alone = distances(encoding, drift=True)
+    assert np.abs(scores(blocks, encoding)).max() <= 4
+    assert np.abs(np.log(alone / OF_THE_TABLE[encoding][1])).max() < np.log(WITHIN)
+
+
+def test_no_drift_is_seen():
+    """Planted: rows that are exchangeable."""
+    blocks, alone = distances("as-published", drift=False)
+    assert np.abs(scores(blocks, "as-published")).min() > 4
+    assert np.all(alone * WITHIN < OF_THE_TABLE["as-published"][1])
+
+
+@needs_real
+@pytest.mark.nightly
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_figures_are_the_real_table_s(encoding):
+    found = distances(encoding, path=str(REAL), public_overlap=True)
+    for made, stated in zip(found, OF_THE_TABLE[encoding], strict=True):
+        assert np.allclose(made, stated, rtol=0, atol=6e-5)

@@ -1,12 +1,26 @@
+"""Tables are read whole or in pieces, from every format, to the last digit."""
+
+import csv
 import gzip
 import hashlib
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from discharges import many as discharges
+from loans import many
 
 from asyncdp_sim.core.errors import DataError
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.data import GaussianData, HospitalData, LendingData, Swap, TableData
+from asyncdp_sim.data.splits import Shuffled
+from asyncdp_sim.data.tables import file_form, rows
+from asyncdp_sim.data.tables.file_form import PLAIN, FileForm, read_csv
 from asyncdp_sim.data.tables.read import read_table, source_of
+from tests.one_in import one_in
+
+# Formats, and what cannot be read.
 
 TABLE = pd.DataFrame({"a": [1, 2], "b": ["x", None]})
 
@@ -57,3 +71,127 @@ def test_every_failure_is_one_line_on_data_path(tmp_path, name, content, reason)
     assert line.startswith(f"data.path: given {path!r}; {reason}")
     assert "\n" not in line
     assert "allowed is a CSV" in line
+
+
+# A file read piece by piece is the file read whole, and a table encoded so the table.
+
+TEXTS = {
+    "whole": ["1", "2", "3", "4", "5", "6", "7"],
+    "spelled": ["01", "1", "1.0", " 1", "1e0", "x", "True"],
+    "long": ["9007199254740993", "9007199254740992", "", "1" * 30, "0.1", "-7", "NA"],
+    "quoted": ["a,b", 'say "a"', "two\nlines", "", "a", "a", "N/A"],
+    "nothing": ["", "NA", "n/a", "NaN", "NULL", "null", ""],
+}
+GAPS = {"long": {2, 6}, "quoted": {3, 6}, "nothing": set(range(7))}
+
+
+@pytest.fixture
+def path(tmp_path):
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([TEXTS.keys(), *zip(*TEXTS.values(), strict=True)])
+    return str(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("block", [64, file_form.BLOCK])
+def test_cells_are_texts_as_written(path, monkeypatch, block):
+    monkeypatch.setattr(file_form, "BLOCK", block)
+    made = read_csv(path, form=PLAIN)
+    assert list(made.columns) == list(TEXTS)
+    for name, texts in TEXTS.items():
+        assert made[name].dtype in ("category", "str")
+        gaps = GAPS.get(name, set())
+        assert [None if x is np.nan else x for x in made[name].astype(object)] == [
+            None if row in gaps else text for row, text in enumerate(texts)
+        ]
+
+
+def test_words_of_an_owner_are_names_and_only_wanted_columns_are_kept(path):
+    made = read_csv(path, form=PLAIN, wanted={"long", "nothing"}.__contains__, owner="nothing")
+    assert list(made.columns) == ["long", "nothing"]
+    assert made["nothing"].dropna().tolist() == ["NA", "n/a", "NaN", "NULL", "null"]
+    declared = read_csv(path, form=PLAIN, missing=["X", "true"])["spelled"]
+    assert np.flatnonzero(declared.isna()).tolist() == [5, 6]
+
+
+def test_short_rows_keep_their_places(tmp_path, monkeypatch):
+    monkeypatch.setattr(file_form, "BLOCK", 16)
+    (tmp_path / "t.csv").write_text('sep=;\na;b\n1;2\n\n3\n4;5\n"6"\n7;\n8\n')
+    made = read_csv(str(tmp_path / "t.csv"), form=FileForm(separator=";", skip=1))
+    assert made["a"].tolist() == ["1", "3", "4", "6", "7", "8"]
+    assert made["b"].isna().tolist() == [False, True, False, True, True, True]
+
+
+def built(tmp_path, swap=None):
+    """Return the data of each kind that is encoded on demand, from files of 40 rows."""
+    many(40).to_csv(tmp_path / "loan.csv", index=False)
+    discharges(40).to_csv(tmp_path / "sparcs.csv", index=False)
+    specs = [
+        kind(path=str(tmp_path / name), encoding=encoding, features=2, public_records=20)
+        for kind, name in ((LendingData, "loan.csv"), (HospitalData, "sparcs.csv"))
+        for encoding in ("plain", "as-published")
+    ]
+    specs += [spec.model_copy(update={"split": Shuffled()}) for spec in specs]
+    return [spec.build(1, (20,), Streams(1), swap) for spec in specs]
+
+
+@pytest.mark.parametrize("swap", [None, Swap(row=9, by=12, factor=3.0)])
+@pytest.mark.long
+def test_tables_encoded_in_pieces_are_the_same(tmp_path, monkeypatch, swap):
+    whole = built(tmp_path, swap)
+    monkeypatch.setattr(rows, "PIECE_ROWS", 7)
+    for one, other in zip(whole, built(tmp_path, swap), strict=True):
+        assert np.allclose(one.features[0], other.features[0], rtol=1e-9, atol=1e-12)
+        assert other.features[0].flags.f_contiguous
+        assert np.array_equal(one.targets[0], other.targets[0])
+        assert one.notes == other.notes
+
+
+# Columns of more rows than any piece, and than 40,000: numbers keep all their digits.
+
+ROWS = 70_001
+VALUES = 1 / (3.0 + np.arange(ROWS))
+"""Of which single precision holds one in a million."""
+
+
+def written(folder, form):
+    """Write a table of two columns in some form; return its place and the form, as declared."""
+    frame = pd.DataFrame({"x": VALUES, "y": -VALUES})
+    place = str(folder / f"t.{form.partition(' ')[0]}")
+    if form == "parquet":
+        frame.to_parquet(place)
+        return place, {}
+    if form == "csv with commas":
+        frame.to_csv(place, index=False, sep=";", decimal=",")
+        return place, {"separator": ";", "decimal": ","}
+    frame.to_csv(place, index=False)
+    return place, {}
+
+
+FORMS = ["csv", "csv with commas", "parquet"]
+
+
+@one_in(2, "form", ["csv", "parquet"])
+def test_a_table_is_read_to_the_last_digit(form, tmp_path):
+    place, _ = written(tmp_path, form)
+    found = read_table(place)
+    assert np.array_equal(found["x"].to_numpy(dtype=np.float64), VALUES)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", FORMS)
+def test_records_are_the_tables_numbers(form, tmp_path):
+    place, declared = written(tmp_path, form)
+    spec = TableData(
+        path=place, target="y", features=1, preprocessing="none", public_records=1, **declared
+    )
+    data = spec.build(1, (ROWS - 1,), Streams(1))
+    assert data.features[0].dtype == data.targets[0].dtype == np.float64
+    assert np.array_equal(data.features[0][:, 0], VALUES[:-1])
+    assert np.array_equal(data.targets[0], -VALUES[:-1])
+
+
+def test_records_that_are_drawn_have_all_digits():
+    data = GaussianData(features=2).build(1, (ROWS,), Streams(1))
+    for numbers in (data.features[0], data.targets[0]):
+        assert numbers.dtype == np.float64
+        assert np.mean(numbers.astype(np.float32) == numbers) < 0.01

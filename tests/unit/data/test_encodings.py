@@ -1,20 +1,31 @@
-"""Cells by each encoding, and what stands in place of those that do not fit."""
+"""Cells by each encoding, dates among them, and Parquet columns of every type."""
+
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.errors import DataError, SpecError
+from asyncdp_sim.core.specification import members, parse
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import TableData
+from asyncdp_sim.data import Dataset, TableData
+from asyncdp_sim.data.column_profile import looked_at
 from asyncdp_sim.data.tables.amounts import notation_of
-from asyncdp_sim.data.tables.encodings import Encoding, Ordinal, usual
-from asyncdp_sim.data.tables.quantities import Number
+from asyncdp_sim.data.tables.column_type import Beside
+from asyncdp_sim.data.tables.dates import forms_of, other_times
+from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, OneHot, Ordinal, usual
+from asyncdp_sim.data.tables.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.text_columns import cell_or_nan
 from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
+
+# Cells by each encoding, and what stands in place of those that do not fit.
 
 CASES = table(__file__, "encodings.toml")
 
@@ -145,3 +156,197 @@ def test_wrong_encodings_in_one_line(case):
 )
 def test_a_time_without_seconds_has_none(text, part):
     assert cell_or_nan(text) == pytest.approx(part, abs=1e-12)
+
+
+# Dates: a form that cells show is read, two that fit are a question, another is no date.
+
+CELLS = 200
+DAYS = [date(2021, 1, 1) + timedelta(days=7 * row % 700) for row in range(CELLS)]
+EARLY = [day for day in DAYS if day.day <= 12]
+
+
+def column(texts):
+    made = [texts[row % len(texts)] for row in range(CELLS)]
+    target = np.random.default_rng(1).normal(size=CELLS)
+    return looked_at(pd.Series(made, dtype=object), "admitted", Beside(target=target))
+
+
+SHOWN = ["%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d-%m-%Y", "%d-%b-%Y", "%d %B %Y",
+         "%b %d, %Y", "%Y%m%d", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p"]  # fmt: skip
+
+
+@together
+@pytest.mark.parametrize("form", SHOWN)
+def test_a_form_that_cells_show_is_read_back_to_the_day(form):
+    texts = [f"{day:{form}}" for day in DAYS]
+    found = column(texts)
+    assert (found.type, found.encoding.format) == ("date", form)
+    since = date.fromisoformat(found.encoding.since)
+    read = found.encoding.quantities(pd.Series(texts, dtype=object)).values[0]
+    assert np.floor(read).tolist() == [(day - since).days for day in DAYS]
+    assert found.span == (str(min(DAYS)), str(sorted(DAYS)[(CELLS - 1) // 2]), str(max(DAYS)))
+
+
+@together
+@pytest.mark.parametrize(("one", "two"), [("%m/%d/%Y", "%d/%m/%Y"), ("%d-%m-%Y", "%m-%d-%Y")])
+def test_days_up_to_12_fit_two_forms_and_are_asked(one, two):
+    found = column([f"{day:{one}}" for day in EARLY])
+    assert (found.type, found.dropped, found.encoding.kind) == ("question", "question", "drop")
+    [line] = found.suspicious
+    for form in (one, two):
+        assert f"""--column 'admitted = {{ kind = "date", format = "{form}" }}'""" in line
+    assert line.count(" may be ") == 1
+    one_day = f"{date(2021, 5, 30):{one}}"
+    assert column([*(f"{day:{one}}" for day in EARLY), one_day]).encoding.format == one
+
+
+def test_the_same_day_and_month_is_no_question():
+    texts = {f"{month:02}/{month:02}/2021": 1 for month in range(1, 13)}
+    assert len(forms_of(texts)) == 1
+
+
+def test_two_digits_for_the_year_are_asked():
+    found = column([f"{day:%d.%m.%y}" for day in DAYS])
+    assert found.dropped == "question"
+    assert 'format = "%d.%m.%y"' in found.suspicious[0]
+
+
+def test_a_cell_outside_the_form_is_counted_as_such():
+    dates = Date(format="%d/%m/%Y", since="2021-01-01")
+    codes = dates.learn(pd.Series(["03/01/2021", "05/01/2021"]), "admitted", ".")
+    read = codes.read(pd.Series(["13/13/2021", None, "04/01/2021"], dtype=object))
+    assert read.misfits.tolist() == [True, False, False]
+    said = codes.said(2, 1)
+    assert (
+        "2 missing values became the public mean 3, 1 cell that cannot be read as %d/%m/%Y" in said
+    )
+    few = column([*(f"{day:%d.%m.%Y}" for day in DAYS[:60]), "unknown"])
+    assert few.type == "date"
+    assert "of the cells are dates; the others (3) count as missing: 'unknown'" in few.suspicious[1]
+
+
+def test_dates_in_two_forms_are_refused_by_name():
+    found = column(["2024-01-01", "2/2/24", "3/13/23", "5/1/2022"])
+    assert "dates in several forms cannot be read" in found.suspicious[0]
+
+
+@together
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["06.06.00", "03.26.00", "15.58.00"], "time of day"),
+        (["1:30 PM", "11:05 am", "9:10 p.m."], "time of day"),
+        (["2 days, 3:00:00", "1 day, 12:30:00"], "duration"),
+        (["PT5H", "P2DT3H"], "duration"),
+        (["26:10:00", "101:00:30"], "duration"),
+        (["2024-Q1", "2023 Q4"], "quarter"),
+        (["2024-W05", "2024W52"], "week"),
+    ],
+)
+def test_other_times_are_texts_and_named(texts, kind):
+    assert other_times(dict.fromkeys(texts, 1))[0] == kind
+    assert column(texts).type == kind
+    assert "are not read: write them as" in column(texts).suspicious[0]
+
+
+def test_a_date_or_a_time_among_numbers_is_none_of_them():
+    codes = Number().learn(pd.Series(["3", "5"]), "x", ".")
+    read = codes.read(pd.Series(["2024-05-17", "12:30", "true", "7"], dtype=object))
+    np.testing.assert_array_equal(read.values[0], [np.nan, np.nan, np.nan, 7])
+    assert read.misfits.tolist() == [True, True, True, False]
+    codes = Number().learn(pd.Series(["12:00", "18:00"]), "x", ".")
+    np.testing.assert_array_equal(codes.read(pd.Series(["06:00", "7"])).values[0], [0.25, np.nan])
+
+
+# Parquet columns of every type, under every encoding: a private cell changes its own row alone.
+
+OWNERS, PUBLIC, ROW = (4, 3), 7, 2
+PLACES = range(sum(OWNERS) + PUBLIC)
+TIMES = [time(j, 7 * j % 60, j) for j in PLACES]
+EACH_DAY = [date(2020, 1, 1 + j) for j in PLACES]
+OF_TYPES: dict[str, tuple[list[Any], Any, list[Any]]] = {
+    "times": (TIMES, pa.time32("s"), [time(23, 59, 59)]),
+    "fine times": (TIMES, pa.time64("us"), [time(23, 59, 59, 999_999)]),
+    "days": (EACH_DAY, pa.date32(), [date(1, 1, 1), date(9999, 12, 31)]),
+    "instants": (
+        [datetime(2020, 1, 1 + j, tzinfo=UTC) for j in PLACES],
+        pa.timestamp("us", "UTC"),
+        [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)],
+    ),
+    "durations": (
+        [timedelta(seconds=j) for j in PLACES],
+        pa.duration("us"),
+        [timedelta(days=9999)],
+    ),
+    "truths": ([j % 3 == 0 for j in PLACES], pa.bool_(), [True]),
+    "nothing": ([None for _ in PLACES], pa.null(), []),
+    "bytes": ([b"ab%d" % (j % 3) for j in PLACES], pa.binary(), [b"\xff\x00", b"ab2"]),
+    "texts": (["abc"[j % 3] for j in PLACES], pa.string(), ["c", "z", "7"]),
+}
+ENCODINGS: tuple[Encoding | None, ...] = (
+    None,
+    Number(),
+    Money(),
+    OneHot(),
+    Ordinal(),
+    Date(),
+    Date(parts=("year", "weekday")),
+    ClassLabels(values=("a", "7")),
+    Drop(),
+)
+
+
+def test_all_encodings_are_tried() -> None:
+    assert {type(each) for each in ENCODINGS if each is not None} == set(members(Encoding))
+
+
+def built(folder: Path, columns: dict[str, pa.Array], encoding: Encoding | None) -> Dataset:
+    """Return the records of a table of these columns, all under one encoding, and another one."""
+    numbers = np.arange(len(PLACES), dtype=float)
+    path = folder / "t.parquet"
+    pq.write_table(pa.table({**columns, "other": numbers, "y": np.cos(numbers)}), path)
+    how = {} if encoding is None else dict.fromkeys(columns, encoding)
+    data = TableData(path=str(path), target="y", features=1, public_records=PUBLIC, columns=how)
+    return data.build(len(OWNERS), OWNERS, Streams(1))
+
+
+def test_a_private_row_of_cells_of_any_type_changes_itself_alone(tmp_path: Path) -> None:
+    def holding(cell: int | None) -> dict[str, pa.Array]:
+        """The columns, with one of the other cells in the row, or as they are."""
+        made = {}
+        for name, (cells, held, others) in OF_TYPES.items():
+            put = [None, *others][cell % (1 + len(others))] if cell is not None else cells[ROW]
+            made[name] = pa.array([put if row == ROW else cells[row] for row in PLACES], held)
+        return made
+
+    for encoding in ENCODINGS:
+        before = built(tmp_path, holding(None), encoding)
+        for cell in range(3):
+            after = built(tmp_path, holding(cell), encoding)
+            assert after.columns == before.columns
+            for x, z, rows in zip(before.features, after.features, before.rows, strict=True):
+                assert np.isfinite(z).all()
+                assert np.array_equal(x[rows != ROW], z[rows != ROW]), (encoding, cell)
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ([[j] for j in PLACES], "list<element: int64>"),
+        ([{"a": j} for j in PLACES], "struct<a: int64>"),
+    ],
+)
+def test_lists_in_cells_are_refused_in_one_line_unless_dropped(
+    tmp_path: Path, cells: list[Any], told: str
+) -> None:
+    column = pa.array(cells)
+    for encoding in ENCODINGS[:-1]:
+        with pytest.raises(DataError) as caught:
+            built(tmp_path, {"x": column}, encoding)
+        [line] = caught.value.lines()
+        assert line == (
+            f"data.path: given '{tmp_path / 't.parquet'}', whose column 'x' holds several values "
+            f"in a cell ({told}); allowed is one; data.drop (of asyncdp data: --drop x) leaves a "
+            "column out"
+        )
+    assert built(tmp_path, {"x": column}, Drop()).columns == ("other",)

@@ -6,7 +6,7 @@ import pytest
 from asyncdp_sim.decision import JointModels, LinearModels, OwnRows, adapted_model
 from asyncdp_sim.decision.adapted import pulled
 from asyncdp_sim.decision.cross_validation import folds, latest
-from asyncdp_sim.decision.predictors import OwnModels, Uses, least
+from asyncdp_sim.decision.predictors import OWN, OwnModels, Uses, least
 from asyncdp_sim.decision.rows import SPREAD, probabilities
 from tests.verification.decision_laws import Law, met
 
@@ -88,9 +88,9 @@ def test_an_owner_of_one_class_or_few_rows_has_the_constant_in_every_model():
     rows, joint = rows_of(2, 60)
     one = OwnRows(rows.columns, np.zeros(60), 2, rows.persons)
     for few in (one, rows.take(np.arange(5))):
-        own = OwnModels.fitted(few, SIGMA, boosts=True)
-        everywhere = np.broadcast_to(few.constant(), (len(own.names), 60, 1))
-        np.testing.assert_array_equal(own.scores(rows.columns), everywhere)
+        own = OwnModels.fitted(few, SIGMA)
+        everywhere = np.broadcast_to(few.constant(), (len(OWN), 60, 1))
+        np.testing.assert_array_equal(own.scores(rows.columns, boosted=True), everywhere)
         uses = Uses.fitted(few, SIGMA, met(rows, joint))
         scores = uses.scores(rows.columns, joint.scores(rows.columns))
         np.testing.assert_array_equal(scores[0], np.broadcast_to(few.constant(), (3, 60, 1)))
@@ -139,7 +139,7 @@ def test_an_adapted_model_is_between_the_own_one_and_the_joint_one():
     assert strength >= 0.1
     others = law.rows(generator, 5000)
     adapted = others.errors(found.scores(others.columns))[0].mean()
-    own = OwnModels.fitted(rows, SIGMA, boosts=False).scores(others.columns)[:1]
+    own = OwnModels.fitted(rows, SIGMA).scores(others.columns, boosted=False)[:1]
     assert adapted < others.errors(own)[0].mean()
 
 

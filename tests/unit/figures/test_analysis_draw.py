@@ -11,9 +11,8 @@ from asyncdp_sim import measures
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import Result, Sweep, convergence, draw_all, open_directory, traces
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.draw import first
+from asyncdp_sim.figures.draw import FINAL_PSI, first
 from asyncdp_sim.figures.picture import Picture, save
-from asyncdp_sim.figures.psi_lines import FINAL_PSI
 from asyncdp_sim.figures.style import style
 from asyncdp_sim.results import read_table
 from asyncdp_sim.theory.predict.update_order import GapLaw

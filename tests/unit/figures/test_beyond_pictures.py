@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from analysis.studies import fairness
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import break_even, fairness
+from asyncdp_sim.figures import break_even
 from asyncdp_sim.figures.sweep_figure import answers_paid
 from asyncdp_sim.results import Result, Sweep
 from tests.unit.figures.made import curve, finished, made, scenario, texts, write_table

@@ -55,21 +55,6 @@ def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> No
     return NoisyStatistics(**fields).steps(replace(setting, noise=np.full(2, noise)))
 
 
-def test_two_answers_by_hand() -> None:
-    """Of ¼ (1, 0; 0, 2 | 3, 4) and ¾ (5, 2; 2, 6 | −1, 8), with σ/2 = 0.1."""
-    steps = one()
-    state = steps.init(scopes(1))
-    for owner, answer, exact in (
-        (0, [1.0, 0.0, 2.0, 3.0, 4.0], [3 / 1.1, 4 / 2.1]),
-        (1, [5.0, 2.0, 6.0, -1.0, 8.0], np.linalg.solve([[4.1, 1.5], [1.5, 5.1]], [0.0, 7.0])),
-    ):
-        before = state.central.copy()
-        steps.apply(state, AnswerBatch(np.array([owner])), NO_POINTS, np.array([answer]))
-        assert np.array_equal(state.central, before)
-        steps.update(state)
-        assert state.central[0] == pytest.approx(exact, rel=1e-14)
-
-
 def test_the_ridge_by_hand() -> None:
     """b = 0.1: v = 2b², τ = 2c√(2v) = 0.4c; λ = τ − ¼ where λ_min is ¼, and 0 beyond τ."""
     answer = np.array([[0.25, 0.0, 2.0, 1.0, 1.0]])

@@ -236,16 +236,6 @@ def test_optimum_satisfies_the_optimality_conditions(theta_max: float | None) ->
     assert active == (10 if theta_max in (0.5, 0.05) else 0)
 
 
-def test_one_coordinate_on_the_boundary_of_an_active_box_by_hand() -> None:
-    """f = (σ/2)θ² + (1 − θ)²: free optimum 1/(1 + σ/2); with θ_max = 1/2 it is 1/2."""
-    quadratic = Quadratic.from_records([np.ones((1, 1))], [np.ones(1)], 0.5, 0.5)
-    assert quadratic.optimum == pytest.approx([0.5])
-    assert quadratic.least == pytest.approx(0.25 * 0.25 + 0.25)
-    assert quadratic.excess(np.zeros(1)) == pytest.approx(1 - 0.3125)
-    free = Quadratic.from_records([np.ones((1, 1))], [np.ones(1)], 0.5, None)
-    assert free.optimum == pytest.approx([0.8])
-
-
 def test_excess_is_exact_close_to_the_optimum() -> None:
     """f(θ) − f(θ*) by subtraction would lose all digits."""
     x, y = records(1, SIZES, 4)

@@ -16,7 +16,6 @@ from asyncdp_sim.learning.algorithms.obfuscation import (
     draw_weights,
     secure_consensus,
 )
-from tests.together import together
 
 # Draws of POLAR's clients: both conditions to the last bit, and the law that is documented.
 
@@ -248,14 +247,6 @@ def test_the_mean_is_exact_to_half_a_spacing(n_servers, bound, seed, edge):
     mean = agreed(models, bound, seed).mean
     assert off_by(models, bound, mean) <= 0.5 + 2**-12
     assert np.all(np.abs(mean) <= bound)
-
-
-@together
-@pytest.mark.parametrize("bound", [0.1, 1.0, 1e5 / 3])
-@pytest.mark.parametrize("n_servers", [2, 3, 5, 100])
-def test_all_servers_on_either_bound(n_servers, bound):
-    models = np.repeat([[bound, -bound, 0.0]], n_servers, axis=0)
-    assert agreed(models, bound).mean.tolist() == [bound, -bound, 0.0]
 
 
 @pytest.mark.parametrize("widen", [1, 3], ids=["2|X|", "2S|X|"])

@@ -340,12 +340,3 @@ def test_noise_is_drawn_once_for_all_cells_that_memory_holds(
         assert sum(drawn) == times * once
         for number, path in whole.items():
             same_path(found[number], path)
-
-
-def test_answers_asked_of_the_central_model(hundred: list[Trace]) -> None:
-    cells = [PAIRS["noise"](n) for n in range(2)]
-    found = dict(replay_together(hundred[:2], cells, lambda: scopes(2), "central"))
-    for number, cell in enumerate(cells):
-        [path] = fold(hundred[:2], [cell], scopes(2), "central")
-        same_path(found[number], path)
-        assert path.final.tobytes() != alone(hundred[:2], cell).final.tobytes()

@@ -13,10 +13,9 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.algorithms import (
     AnswerBatch,
     AnyAlgorithm,
+    AsyncGossip,
     Collab1,
     FedAsync,
-    FedBuff,
-    FedBuffSteps,
     ParameterServer,
     Setting,
 )
@@ -36,6 +35,8 @@ from asyncdp_sim.trace import ExchangeOutcome, Trace
 from tests.tables import table
 from tests.unit.learning.problems import records
 from tests.unit.learning.problems import scopes as replicates
+
+# Synchronous steps, FedBuff's, and the weights of stale answers, against short references.
 
 # Synchronous algorithms: against short references, by brute force, live, and in whole runs.
 
@@ -128,17 +129,6 @@ def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost
     assert np.array_equal(found[0], gathered(2, 1, two, both_found)[0], equal_nan=True)
 
 
-def test_weights_are_those_of_the_owners_that_answered() -> None:
-    """Owners 1 and 3 of weights 1/2, 1/6, 1/3 answer 2 and 7: (1/2·2 + 1/3·7)/(5/6) = 4."""
-    steps = Collab1(rho=1.0).steps(Setting(WEIGHTS, 1, 1, 0.0, None))
-    state = steps.init(scopes(2))
-    for owner, answer in ((2, 7.0), (0, 2.0)):
-        turn = AnswerBatch(np.array([owner]), rows=np.array([1]))
-        steps.apply(state, turn, np.zeros((1, 1)), np.array([[answer]]))
-    steps.update(state, np.array([1]))
-    assert state.central.ravel().tolist() == pytest.approx([0.0, -4.0])
-
-
 def test_a_trim_of_0_is_read_and_written_as_older_versions_did() -> None:
     """Digests hold it, and so scenarios of results do; any other is refused as gone."""
     found = parse(Collab1, {"kind": "collab-1", "rho": 1.0, "trim": 0})
@@ -153,33 +143,6 @@ def test_a_trim_of_0_is_read_and_written_as_older_versions_did() -> None:
 
 SCENES = table(__file__, "scenes.toml")
 BASE, CASES = SCENES["fedbuff"], SCENES["ways"]["fedbuff"]
-SCOPE = [Streams(1).within("replicate", 1)]
-QUARTERS = np.array([0.25, 0.75])
-FIRST, SECOND = np.array([0]), np.array([1])
-
-
-def made(theta_max: float | None = None, **fields: Any) -> FedBuffSteps:
-    spec = FedBuff(**{"step": 0.5, "server_step": 0.8, "buffer": 2, **fields})
-    return spec.steps(Setting(QUARTERS, 1, 100, 0.2, theta_max))
-
-
-def test_two_answers_make_one_update_by_hand() -> None:
-    """Owner 2, Q = 3 at 2, s = 3; owner 1, Q = −1 at 1, s = 0; θ = 0, w(3) = ½.
-
-    Δ_1 = ½(0.2·2 + 2·¾·3) = 2.45, Δ_2 = ½(0.2·1 − 2·¼·1) = −0.15, and
-    θ = −0.8·½·(½·2.45 − 0.15) = −0.43.
-    """
-    steps = made()
-    state = steps.init(SCOPE)
-    first = np.array([[2.0]])
-    steps.apply(state, AnswerBatch(SECOND, np.array([3])), first, np.array([[3.0]]))
-    assert state.central[0, 0] == 0.0
-    assert steps.query(state, AnswerBatch(FIRST))[0, 0] == 0.0
-    steps.apply(state, AnswerBatch(FIRST, np.array([0])), np.array([[1.0]]), np.array([[-1.0]]))
-    assert state.central[0, 0] == 0.0
-    steps.update(state)
-    assert state.central[0, 0] == pytest.approx(-0.43, abs=1e-15)
-    assert (state.buffer[0, 0], first[0, 0]) == (0.0, 2.0)
 
 
 def scenario(learning: str = "replay", **parts: Any) -> Scenario:
@@ -278,8 +241,60 @@ def test_a_hinge_begins_after_its_patience(a, b):
     assert kind.weight(LATE).tolist() == pytest.approx(expected)
 
 
-def test_a_power_and_a_constant():
-    power = FedAsync(step=0.1, mixing=0.5, weighting="polynomial", exponent=0.5)
-    assert power.weight(LATE).tolist() == pytest.approx([(s + 1) ** -0.5 for s in LATE])
-    constant = FedAsync(step=0.1, mixing=0.5, weighting="constant")
-    assert constant.weight(LATE).tolist() == [1.0] * len(LATE)
+# Async, Algorithm 1: where it starts, and what counts as a projection.
+
+OWNERS, SIZE, UPDATES, RIDGE, RHO = 3, 4, 7, 0.3, 20.0
+SHARE = np.array([0.5, 0.2, 0.3])
+
+
+def test_initial_values() -> None:
+    def start(initial: str, count: int = 3) -> tuple[np.ndarray, np.ndarray]:
+        steps = AsyncGossip(rho=1.0, initial=initial).steps(
+            Setting(SHARE, SIZE, UPDATES, RIDGE, None)
+        )
+        state = steps.init([Streams(9).within("replicate", r) for r in range(1, count + 1)])
+        assert state.central.shape == (count, SIZE)
+        assert state.copies.shape == (count, OWNERS, SIZE)
+        assert state.clipped.tolist() == [0] * count
+        return state.central, state.copies
+
+    for initial, value in (("zeros", 0.0), ("ones", 1.0)):
+        central, copies = start(initial)
+        assert np.all(central == value)
+        assert np.all(copies == value)
+    central, copies = start("uniform")
+    models = np.concatenate([central[:, None], copies], axis=1)
+    assert np.all((models >= 0) & (models < 1))
+    assert len(np.unique(models)) == models.size  # every coordinate of every model its own draw
+    assert np.array_equal(start("uniform", 1)[0][0], central[0])
+    drawn = Streams(9).generator("replicate", 2, "initial").random((OWNERS + 1, SIZE))
+    assert np.array_equal(models[1], drawn)
+
+
+def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() -> None:
+    steps = AsyncGossip(rho=UPDATES**2 * 2 * RIDGE).steps(
+        Setting(np.array([1.0]), 1, UPDATES, RIDGE, 1.0)
+    )
+    state = steps.init([Streams(1).within("replicate", 1)])
+    one = np.array([0])
+    gain = float(steps.step[0])
+    steps.apply(state, AnswerBatch(one), np.zeros((1, 1)), np.array([[-1.0 / gain]]))
+    assert state.copies.item() == pytest.approx(1.0)
+    assert state.clipped.tolist() == [0]
+    steps.apply(state, AnswerBatch(one), np.zeros((1, 1)), np.array([[-1.5 / gain]]))
+    assert (state.copies.item(), state.clipped.tolist()) == (1.0, [1])
+
+
+def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection() -> None:
+    """Else it would depend on the other replicates whether the other coordinate is projected."""
+    steps = AsyncGossip(rho=RHO).steps(Setting(SHARE, SIZE, UPDATES, RIDGE, 0.4))
+    state = steps.init([Streams(1).within("replicate", r) for r in (1, 2)])
+    points, turn = np.zeros((2, SIZE)), AnswerBatch(np.array([0, 0]))
+    points[0] = [np.nan, 5.0, 0.1, -5.0]
+    steps.apply(state, turn, points, np.zeros((2, SIZE)))
+    assert state.clipped.tolist() == [1, 0]
+    for model in (state.central[0], state.copies[0, 0]):
+        assert np.isnan(model[0])
+        assert model[1] == 0.4
+        assert 0 < model[2] < 0.1
+        assert model[3] == -0.4

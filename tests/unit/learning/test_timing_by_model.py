@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.learning.live import Target
@@ -29,10 +28,8 @@ from tests.tables import table
 Parts = dict[str, Any]
 
 CENTRAL = {"algorithm": {"kind": "fedasync", "step": 0.5, "mixing": 0.3}}
-BUFFERED = {"algorithm": {"kind": "fedbuff", "step": 0.5, "server_step": 0.3, "buffer": 2}}
 SCENES = table(__file__, "scenes.toml")
 BASE, WAYS, TARGETS = SCENES["timing"], SCENES["ways"]["timing"], SCENES["ways"]["target"]
-EACH = pytest.mark.parametrize("parts", WAYS.values(), ids=WAYS)
 
 
 def scenario(*, run: Parts | None = None, **parts: Any) -> Scenario:
@@ -179,12 +176,3 @@ def test_cells_share_no_traces(tmp_path: Path) -> None:
 def test_what_a_worker_is_sent_arrives() -> None:
     task = prepared(scenario(run={"target": 0.1}))
     assert pickle.loads(pickle.dumps(task)).target.psi == 0.1
-
-
-def test_there_is_nothing_to_replay() -> None:
-    with pytest.raises(SpecError) as caught:
-        scenario(run={"target": 0.1, "learning": "replay"})
-    assert str(caught.value) == (
-        "run.learning: given 'replay'; run.target needs \"live\": there is no timing to replay "
-        "before the model is known"
-    )

@@ -21,7 +21,7 @@ from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.network.laws import Constant
 from asyncdp_sim.network.protocols import Rounds
 from asyncdp_sim.results.columns import summary
-from asyncdp_sim.theory.formulas.arguments import t_quantile
+from asyncdp_sim.theory.formulas import t_quantile
 from asyncdp_sim.trace import Ending, ExchangeOutcome, Trace
 from asyncdp_sim.trace.vocabulary import EXCHANGES, OWNERS, State
 from tests.one_in import one_in

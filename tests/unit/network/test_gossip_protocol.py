@@ -201,37 +201,6 @@ class TestEveryGraph:
         assert trace.end_tick == last["tick"][-1]
 
 
-class Told:
-    """Keeps what learning is told."""
-
-    def __init__(self) -> None:
-        self.said: list[tuple[Any, ...]] = []
-
-    def read(self, owner: int, message: int, peer: int = 0) -> None:
-        self.said.append(("read", owner, message, peer))
-
-    def apply(self, owner: int, message: int, peer: int = 0) -> None:
-        self.said.append(("apply", owner, message, peer))
-
-    def release(self, owner: int, message: int) -> None:
-        """Nothing is noted of releases."""
-
-    def update(self) -> None:
-        self.said.append(("update",))
-
-
-def test_learning_is_told_of_both_nodes_and_changes_nothing() -> None:
-    told = Told()
-    trace = traced(network(Ring()), learning=told)
-    assert trace.exchanges.tolist() == traced(network(Ring())).exchanges.tolist()
-    for name in ("read", "apply"):
-        rows = trace.exchanges[["owner", "message", "peer"]]
-        used = rows if name == "read" else trace.updates[["owner", "message", "peer"]]
-        assert sorted(said[1:] for said in told.said if said[0] == name) == sorted(used.tolist())
-    applied = [said[0] for said in told.said if said[0] != "read"]
-    assert applied == ["apply", "apply", "update"] * 40
-
-
 def test_shares_online_are_those_of_the_wake_ups() -> None:
     """Both ends draw at every wake-up of an edge, whether or not they are busy."""
     trace = traced(network(Ring(), availability=Bernoulli(probability=0.5), until=50.0))

@@ -1,4 +1,4 @@
-"""Rounds and updates of several answers: who is asked, when a run ends, and what theory says."""
+"""Rounds and updates of several answers: who is asked, and when a run ends."""
 
 from dataclasses import replace
 from typing import Any
@@ -11,14 +11,13 @@ from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.measures import gaps, shares, summarise, updates_until_all
 from asyncdp_sim.network import Latency, Network, simulate
-from asyncdp_sim.network.availability import Bernoulli, Churn, OnOff
-from asyncdp_sim.network.channels import Aloha, Ideal
+from asyncdp_sim.network.availability import Bernoulli, Churn
+from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.clocks import DeterministicClock, PoissonClock, ScriptedClock
-from asyncdp_sim.network.laws import Constant, Exponential, Uniform
+from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.network.protocols import Protocol, Push, Request, Rounds, learner_initiated
+from asyncdp_sim.network.protocols import Protocol, Push, Request, Rounds, star
 from asyncdp_sim.network.topology import LinkFailures, Star
-from asyncdp_sim.theory.formulas.exchanges import mean_round
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.protocols import facts_of
 from asyncdp_sim.theory.predict.staleness import staleness_law
@@ -27,9 +26,8 @@ from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace.spans import EXCHANGE, LOCK, spans
 from tests.ordering.scene import joins
-from tests.together import together
 
-# Rounds: who is asked, when a run ends, what is refused, and what theory says.
+# Rounds: who is asked, and when a run ends.
 
 SLOW = Exponential(mean=0.5)
 
@@ -63,20 +61,6 @@ def test_clocks_have_no_say(deadline: float | None) -> None:
 def test_a_fast_clock_does_not_cut_slow_owners_short() -> None:
     slow = {"compute": Constant(value=5000.0), "updates": 3}
     assert traced(clock=PoissonClock(rate=1000.0), **slow).ending is Ending.updates
-
-
-def test_rounds_without_duration_all_happen_at_time_0() -> None:
-    trace = traced(answers_allowed=(3, 1, 2))
-    assert (trace.end_tick, trace.ending) == (0, Ending.spent)
-    assert trace.updates[["k", "owner"]].tolist() == [
-        (1, 1),
-        (1, 2),
-        (1, 3),
-        (2, 1),
-        (2, 3),
-        (3, 1),
-    ]
-    assert trace.update_ticks.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("budget", [1, 2, 20])
@@ -153,7 +137,7 @@ def test_who_does_not_listen_is_left_out() -> None:
 
 def test_rounds_that_bring_nothing_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     """Owner 1 never hears its query; owner 2's budget is spent by and by."""
-    monkeypatch.setattr(learner_initiated, "_EMPTY", 50)
+    monkeypatch.setattr(star, "_EMPTY", 50)
     trace = traced(answers_allowed=(5, 5), channel=Ideal(loss_query=(1.0, 0.0)))
     assert (trace.ending, trace.n_updates) == (Ending.stalled, 5)
     assert trace.owners["attempts"].tolist() == [55, 5]
@@ -163,7 +147,7 @@ def test_rounds_that_bring_nothing_now_and_then_do_not_stall(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Empty rounds count in a row: others between them begin the count anew."""
-    monkeypatch.setattr(learner_initiated, "_EMPTY", 12)
+    monkeypatch.setattr(star, "_EMPTY", 12)
     trace = traced(**{"answers_allowed": (1000,), "updates": 40, "channel": Ideal(loss=0.5)})
     assert trace.ending is Ending.updates
     assert trace.ended(ExchangeOutcome.lost).sum() > 12
@@ -195,45 +179,6 @@ def test_measures_and_spans_know_rounds() -> None:
     said = summarise([traced(compute=SLOW)])
     assert (said.updates, said.p_repeat, said.mean_staleness) == (12, None, 0.0)
     assert (said.utilisation, said.updates_until_all) == (1.0, 1.0)
-
-
-SAID: dict[str, tuple[dict[str, Any], float | str]] = {
-    "slowest": ({"compute": SLOW}, 1 / mean_round(3, 2.0)),
-    "constant part": (
-        {"latency": Latency(query=SLOW, answer=Constant(value=0.1)), "topology": Star(latency=0.2)},
-        1 / (0.1 + 2 * 0.2 + mean_round(3, 2.0)),
-    ),
-    "no chance": ({"compute": Constant(value=0.25)}, 4.0),
-    "one owner": ({"compute": Uniform(low=0, high=1), "answers_allowed": (12,)}, 2.0),
-    "just enough": ({"compute": SLOW, "answers_allowed": (12,) * 3}, 1 / mean_round(3, 2.0)),
-    "not enough": ({"compute": SLOW, "answers_allowed": (12, 11, 12)}, "a budget of 11 answers"),
-    "instant": ({}, "rounds take no time"),
-    "deadline": ({"compute": SLOW, "protocol": Rounds(deadline=9.0)}, "may end at the deadline"),
-    "unequal": ({"compute": (SLOW, SLOW, Exponential(mean=0.6))}, "not equally fast"),
-    "unlike": ({"compute": (SLOW, Constant(value=0.5), SLOW)}, "times have different laws"),
-    "two times": ({"compute": SLOW, "latency": Latency(query=SLOW)}, "one exponential time"),
-    "uniform": ({"compute": Uniform(low=0, high=1)}, "one exponential time"),
-    "lost": ({"compute": SLOW, "channel": Ideal(loss=0.1)}, "messages are lost"),
-    "shared": ({"compute": SLOW, "channel": Aloha(airtime=0.1)}, "share a channel"),
-    "heard": ({"compute": SLOW, "latency": Latency(acknowledgement=SLOW)}, "acknowledgements"),
-    "away": ({"compute": SLOW, "availability": OnOff(on=SLOW, off=SLOW)}, "availability is on-off"),
-}
-
-
-@together
-@pytest.mark.parametrize(("parts", "expected"), SAID.values(), ids=SAID)
-def test_theory_predicts_throughput_or_says_why_not(
-    parts: dict[str, Any], expected: float | str
-) -> None:
-    found = {each.quantity: each for each in predict(network(**parts))}
-    assert found.keys() == {"throughput", "mean_staleness", "mean_online"}
-    assert found["mean_staleness"].value == 0
-    said = found["throughput"]
-    if isinstance(expected, str):
-        assert said.value is None
-        assert expected in said.reason
-    else:
-        assert said.value == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_deadline_as_long_as_the_quickest_answer_is_not_hopeless() -> None:

@@ -7,21 +7,100 @@ import pytest
 
 from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.specification import parse
-from asyncdp_sim.network.laws import Constant, Exponential, Lognormal
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.laws import Constant, Exponential, Lognormal, NoTime
 from asyncdp_sim.network.protocols import Servers
 from asyncdp_sim.network.protocols.servers import Server, Stage
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.trace import Ending, EventKind, ExchangeOutcome
 from tests.together import together
-from tests.unit.network.server_networks import (
-    READS,
-    by_recursion,
-    constants,
-    network,
-    random_net,
-    traced,
-    units,
-)
+
+# Networks of several servers, and when everything happens in them by max and min alone.
+
+READS = ["minimum-wait", "client-averaged", "basic"]
+
+
+def constants(*values):
+    return tuple(Constant(value=value) for value in values)
+
+
+def network(protocol, clients=3, updates=6, query=NoTime(), answer=NoTime(), **more):  # noqa: B008
+    fields = {
+        "answers_allowed": (updates * protocol.answers_each,) * clients,
+        "updates": updates,
+        "answers_per_update": None,
+        "latency": Latency(query=query, answer=answer),
+        "protocol": protocol,
+    }
+    return Network(**fields | more)
+
+
+def traced(net, seed=1, **more):
+    return simulate(net, Streams(seed).within("replicate", 1), **more)
+
+
+def units(ticks):
+    return [tick / 1e9 for tick in ticks.tolist()]
+
+
+def random_net(seed, read, law=Constant):
+    """Return a network whose durations are different for all, and constant unless said."""
+    rng = np.random.default_rng(seed)
+    count, clients = int(rng.integers(2, 6)), int(rng.integers(4, 9))
+    reach = "all" if rng.random() < 0.3 else int(rng.integers(2, count + 1))
+
+    def laws(number, most):
+        drawn = rng.uniform(0, most, number)
+        return tuple(
+            Constant(value=x) if law is Constant else Exponential(mean=x + 0.01) for x in drawn
+        )
+
+    protocol = Servers(
+        count=count,
+        reach=reach,
+        read=read,
+        window=int(rng.integers(1, 5)),
+        latency=laws(count, [0.2, 3.0][seed % 2]),
+        exchange=laws(1, 1.0)[0],
+    )
+    more = {"query": laws(clients, 0.3), "answer": laws(clients, 0.3)}
+    return network(protocol, clients, 13, compute=laws(clients, 1.0), **more)
+
+
+def by_recursion(net):
+    """Return when updates are made, and (read, release, end) of each row, by max and min alone."""
+    p, e, clients = net.protocol, net.protocol.exchange.value, range(1, net.n_owners + 1)
+    s, q, a, c = (
+        {i: round(law.value * 10**9) for i, law in enumerate(laws, 1)}
+        for laws in (p.latency, net.latency.query, net.latency.answer, net.compute)
+    )
+    e, servers = round(e * 10**9), range(1, p.count + 1)
+    through = dict.fromkeys(servers, 0)
+    updates, rows = [], []
+    for k in range(1, net.updates + 1):
+        step = dict(through)
+        for h in clients:
+            near = p.reached(h)
+            come = {server: through[server] + s[server] + q[h] for server in near}
+            first = min(come.values())
+            begin = first if p.read == "minimum-wait" else max(come.values())
+            for slot, server in enumerate(near, 1):
+                sent = begin + c[h] * (slot if p.read == "basic" else 1)
+                step[server] = max(step[server], sent + a[h] + s[server])
+                if p.read == "basic":
+                    rows.append((k, h, through[server], sent, sent + a[h] + s[server]))
+            if p.read != "basic":
+                known = [j for j in near if p.read == "client-averaged" or come[j] == first]
+                read = max(through[server] for server in known)
+                rows.append((k, h, read, sent, sent + a[h] + max(s[j] for j in near)))
+        if k % p.window == 0:
+            said = {j: max([step[j], *(step[i] + e for i in servers if i != j)]) for j in servers}
+            step = {j: max([said[j], *(said[i] + e for i in servers if i != j)]) for j in servers}
+        through = step
+        updates.append(max(through.values()))
+    return updates, rows
+
 
 # Servers that step on their own: when, and how far ahead of each other.
 
@@ -77,27 +156,6 @@ def test_a_fast_server_goes_on_up_to_the_end_of_a_window():
     assert units(trace.exchanges["read_tick"])[:6] == [0, 0, 1.2, 1.2, 2.4, 2.4]
 
 
-def test_client_averaged_waits_for_the_slow_one_each_time():
-    """0.1 and 10 away: 10 + 1 + 10 for every step."""
-    protocol = Servers(count=2, read="client-averaged", window=3, latency=constants(0.1, 10))
-    trace = traced(network(protocol, 2, 3, compute=Constant(value=1)))
-    assert units(trace.update_ticks) == [21, 42, 63]
-    assert set(trace.updates["peer"].tolist()) == {0}
-
-
-def test_basic_computes_one_gradient_after_the_other():
-    """Servers 1, 2 for client 1 and 2, 3 for client 2, without latency; computing 1."""
-    protocol = Servers(count=3, reach=2, read="basic", window=9)
-    trace = traced(network(protocol, 2, 2, compute=Constant(value=1)))
-    rows = trace.exchanges[["end_k", "owner", "peer", "release_tick"]].tolist()
-    s = 10**9
-    first = [(0, 1, 1, s), (0, 2, 2, s), (0, 1, 2, 2 * s), (0, 2, 3, 2 * s)]
-    assert rows[:4] == first
-    assert rows[4:] == [(1, h, j, tick + 2 * s) for _, h, j, tick in first]
-    assert units(trace.update_ticks) == [2, 4]
-    assert trace.released.tolist() == [4, 4]
-
-
 def test_rows_of_later_updates_may_arrive_first():
     """A slow third server holds update 1 back, while clients of 1 and 2 are two steps ahead."""
     protocol = Servers(count=3, reach=2, read="minimum-wait", window=9, latency=constants(0, 0, 9))
@@ -140,21 +198,6 @@ def test_a_step_takes_constant_time_as_predicted(read):
     assert trace.n_updates / (trace.end_tick / 1e9) == pytest.approx(exact, rel=1e-15)
 
 
-def test_no_prediction_without_its_assumptions():
-    protocol = Servers(count=3, read="minimum-wait", window=2)
-    cases = {
-        "take no time": network(protocol),
-        "random": network(protocol, compute=Exponential(mean=1.0)),
-        "not equally fast": network(protocol, compute=constants(1, 1, 2)),
-    }
-    slow = {"latency": constants(1, 1, 2)}
-    cases["or servers"] = network(protocol.model_copy(update=slow))
-    for reason, net in cases.items():
-        found = {each.quantity: each for each in predict(net)}["throughput"]
-        assert found.value is None
-        assert reason in found.reason
-
-
 def test_long_computations_are_no_stall():
     """Clocks, which nobody follows, tick a million times meanwhile."""
     net = network(
@@ -176,24 +219,6 @@ def test_the_first_model_is_not_waited_for_longer_than_all():
 
 
 # Servers: what learning is told and when, whose streams are drawn from, and what is refused.
-
-
-@pytest.mark.parametrize("read", READS)
-def test_first_and_last_models_are_of_the_right_step(read):
-    """By the events alone: nobody reads x_k before its server has stepped k times, or later."""
-    net = random_net(3, read, Exponential)
-    trace = traced(net, events=True)
-    stepped = [trace.events[trace.events["attempt"] == j] for j in range(1, net.protocol.count + 1)]
-    stepped = [rows["tick"][rows["kind"] == EventKind.server_stepped] for rows in stepped]
-    assert all(len(ticks) == net.updates for ticks in stepped)
-    for row in trace.exchanges:
-        k = int(row["end_k"])  # steps that the model had
-        peers = [int(row["peer"])] if row["peer"] > 0 else net.protocol.reached(int(row["owner"]))
-        for peer in peers:
-            if k > 0:
-                assert stepped[peer - 1][k - 1] <= row["read_tick"]
-            if read != "client-averaged":
-                assert row["read_tick"] <= row["release_tick"] <= stepped[peer - 1][k]
 
 
 class Told:

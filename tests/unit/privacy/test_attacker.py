@@ -13,12 +13,19 @@ from scipy.stats import norm
 
 from asyncdp_sim.audits import audit
 from asyncdp_sim.audits.check import Claim
-from asyncdp_sim.comparisons.comparison import together as both
+from asyncdp_sim.comparisons import together as both
 from asyncdp_sim.privacy import Gaussian, Pure
-from asyncdp_sim.privacy.accountants.attacker import of_gaussian, of_losses, of_pure, words
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import PairOf, charge_of, together
-from asyncdp_sim.privacy.accountants.pairs import GenericPair, LaplacePair, sampled_gaussian
+from asyncdp_sim.privacy.accountants.pairs import (
+    GenericPair,
+    LaplacePair,
+    of_gaussian,
+    of_losses,
+    of_pure,
+    sampled_gaussian,
+    words,
+)
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,

@@ -18,7 +18,6 @@ from asyncdp_sim.audits.per_answer import noise_composes
 from asyncdp_sim.audits.recomposed import Law, Sampled, laplace, response
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.privacy.accountants import composition
-from asyncdp_sim.privacy.accountants.attacker import delta_of
 from asyncdp_sim.privacy.accountants.by_losses import ByLosses
 from asyncdp_sim.privacy.accountants.composition import (
     Composition,
@@ -35,6 +34,7 @@ from asyncdp_sim.privacy.accountants.pairs import (
     LaplacePair,
     Pair,
     SampledGaussianPair,
+    delta_of,
     sampled_gaussian,
 )
 from asyncdp_sim.runs.problem import build_dataset

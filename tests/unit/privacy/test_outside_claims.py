@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Scope, Streams
+from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.gaussian import GaussianData
-from asyncdp_sim.data.kind import DataKind
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.learning.algorithms import FedAsync, FedBuff
 from asyncdp_sim.learning.algorithms.steps import Wrapped

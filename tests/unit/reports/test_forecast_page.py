@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from asyncdp_sim.core.errors import ResultError
+from asyncdp_sim.figures import gains
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.gains import FACTORS, Asked
 from asyncdp_sim.reports import page
@@ -44,8 +45,8 @@ def test_the_json_has_every_budget_that_was_tried(content):
         assert f"ε = {each['epsilon']:,g} per owner" in each["decision"]["privacy"]
         assert {owner["epsilon"] for owner in each["owners"]} == {each["epsilon"]}
         # the mean gain is that of the owners with this budget
-        gains = [owner["gain"] for owner in each["owners"]]
-        assert np.mean(gains) == pytest.approx(each["consortium"]["gain"], rel=1e-9)
+        own = [owner["gain"] for owner in each["owners"]]
+        assert np.mean(own) == pytest.approx(each["consortium"]["gain"], rel=1e-9)
     assert len({each["consortium"]["gain"] for each in tried}) == len(tried)
 
 
@@ -75,9 +76,9 @@ def test_owners_stand_in_the_order_of_their_differences(content):
     assert head == ["owner", "records", "alone (days)", "together (days)", "difference (days)",
                     "verdict"]  # fmt: skip
     by_name = {owner["name"]: owner for owner in content["owners"]}
-    gains = [by_name[row[0]]["gain"] for row in rows]
-    assert gains == sorted(gains, reverse=True)
-    assert gains != [owner["gain"] for owner in content["owners"]]
+    found = [by_name[row[0]]["gain"] for row in rows]
+    assert found == sorted(found, reverse=True)
+    assert found != [owner["gain"] for owner in content["owners"]]
     for row in rows:
         value, _, half = row[4].partition(" ± ")
         owner = by_name[row[0]]
@@ -88,6 +89,21 @@ def test_owners_stand_in_the_order_of_their_differences(content):
 def test_a_budget_without_its_parts_is_refused(seen):
     with pytest.raises(ResultError, match="JSON that is no forecast"):
         seen(budgets=[{"epsilon": 1.0}])
+
+
+def test_beside_the_mean_gain_of_public_rows_stands_its_picture_by_epsilon(content, seen):
+    nobody = [each | {"owners": []} for each in content["budgets"]]
+    drawn = seen(budgets=nobody, owners=[])
+    first = drawn.text.partition('<section id="answer">')[2].partition("</section>")[0]
+    assert first.count("<svg ") == len(FACTORS)
+    assert "average owner" in first.partition("aria-label=")[2].partition('"')[2].partition(".")[0]
+    assert "Gain of the average owner by joining at each ε" not in drawn.text.replace(first, "")
+    mean = gains.by_epsilon(content | nobody[1])
+    assert mean is not None
+    for key in ("gain", "low", "high"):
+        assert mean.table[key].tolist() == [each["consortium"][key] for each in nobody]
+    [here] = [mark.x for mark in mean.said.panels[0].marks if mark.kind == "upright"]
+    assert here == nobody[1]["epsilon"]
 
 
 @pytest.mark.parametrize("single", [True, False], ids=["owners", "their mean alone"])
@@ -105,3 +121,22 @@ def test_gains_on_the_screen_have_the_digits_that_their_interval_allows():
     gain = {"gain": 0.000254, "low": -0.00322, "high": 0.00373, "break_even": None}
     [_, row] = owners([{"owner": 1, "name": None, "records": 10, "epsilon": 1.0} | errors | gain])
     assert row[5:8] == ["0.0003", "-0.0032", "0.0037"]
+
+
+def test_other_protocols_at_the_same_epsilon_have_a_table(content, seen):
+    assert "Other protocols" not in seen().text
+    sums = {
+        "protocol": "sums of answers",
+        "settings": {"privacy": {"delta": 1e-6}},
+        "refused": None,
+        "consortium": content["consortium"],
+        "owners": [],
+        "difference": {"gain": 0.3, "low": 0.1, "high": 0.5},
+    }
+    refused = {"protocol": "noisy second moments", "refused": "given mlp", "difference": None}
+    drawn = seen(alternatives=[sums, sums | refused])
+    assert "as in the scenario" in drawn.text
+    assert "sums of answers, δ = 1e-06" in drawn.text
+    better = "Better protocol: sums of answers: the average owner gains 0.30 (0.10 to 0.50) more"
+    assert better in drawn.text
+    assert "noisy second moments: given mlp" in drawn.text

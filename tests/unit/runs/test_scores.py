@@ -1,19 +1,21 @@
-"""Scores of predictions, by hand, and runs whose models diverged."""
+"""Scores of predictions by hand, held-out rows, and owners alone."""
 
 from itertools import product
 
 import numpy as np
 import pytest
 
+from asyncdp_sim.core.errors import DataError
 from asyncdp_sim.learning.objectives import (
     Hinge,
+    LinearRecords,
     Logistic,
     LogisticLoss,
     Ridge,
     Softmax,
     SoftmaxLoss,
 )
-from asyncdp_sim.learning.objectives.losses import SQUARED
+from asyncdp_sim.learning.objectives.losses import SQUARED, unsolved
 from asyncdp_sim.measures.scores import (
     ACCURACY,
     AUC,
@@ -25,14 +27,19 @@ from asyncdp_sim.measures.scores import (
     SCORES,
     scores_of,
 )
-from asyncdp_sim.runs import run, write
+from asyncdp_sim.results import read_manifest, read_table
+from asyncdp_sim.runs import reproduce, run, write
+from asyncdp_sim.runs.account import learn_alone
 from asyncdp_sim.runs.scored import HeldOut
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sentences.result import result_lines
 from tests.huber import HuberLoss
 from tests.one_in import one_in
+from tests.reproducibility.runs import scenario, tables, written
 from tests.tables import table
 from tests.unit.scenario.test_taking_part import naming
+
+# Scores of predictions, by hand, and runs whose models diverged.
 
 # Scores of predictions: by hand, of rows without a target, of models that diverged.
 
@@ -158,3 +165,207 @@ def test_psi_overflows_before_f_does():
     curve = run(parse(Scenario, naming(3, few, declared, {"algorithm": server}))).learned.curve
     assert curve["relative_fitness"][-1] == np.inf
     assert np.isfinite(curve["fitness"][-1])
+
+
+# Held-out rows and owners alone: judged one by one, in every table, and only where asked for.
+
+ASKED = {"data__held_out": 0.2, "run__alone": True, "run__split": True}
+LABELS = {
+    "data": {"kind": "gaussian", "features": 3, "labels": True, "held_out": 0.2},
+    "model": {"kind": "logistic", "regularisation": 0.1},
+    "algorithm__rho": 4.0,
+    "run__alone": True,
+}
+
+
+@pytest.fixture(scope="module")
+def outcome():
+    return run(scenario(**ASKED))
+
+
+@pytest.fixture(scope="module")
+def directory(outcome, tmp_path_factory):
+    place = tmp_path_factory.mktemp("honest") / "result"
+    write(outcome, place)
+    return place
+
+
+def naive(outcome, owner, theta):
+    """Return the mean loss of a model on an owner's held-out rows, row by row."""
+    pairs = zip(
+        outcome.dataset.held_out_features[owner],
+        outcome.dataset.held_out_targets[owner],
+        strict=True,
+    )
+    return np.mean([(y - theta @ x) ** 2 for x, y in pairs])
+
+
+def missed(outcome, owner, theta):
+    """Return the errors of a model on an owner's held-out rows."""
+    held = outcome.dataset
+    return held.held_out_features[owner] @ theta - held.held_out_targets[owner]
+
+
+def test_a_triangular_factor_stands_for_the_rows():
+    generator = np.random.default_rng(1)
+    x, models = generator.normal(size=(50, 4)), generator.normal(size=(3, 4))
+    exact = x @ models[0]
+    for y in (generator.normal(size=50), exact):
+        judge = HeldOut.from_rows(x, y, SQUARED)
+        assert judge.features.shape == (5, 4)
+        expected = [np.mean((y - x @ model) ** 2) for model in models]
+        assert np.allclose(judge.mean_loss(models), expected, rtol=1e-12, atol=1e-28)
+    assert HeldOut.from_rows(x[:3], exact[:3], SQUARED).features.shape == (3, 4)
+    assert np.isnan(HeldOut.from_rows(x[:0], exact[:0], SQUARED).mean_loss(models)).all()
+
+
+def test_errors_of_classifiers_count_a_zero_half():
+    rows, labels = np.array([[1.0], [2.0], [-1.0], [0.0]]), np.array([1.0, -1, 1, 1])
+    judge = HeldOut.from_rows(rows, labels, LogisticLoss())
+    assert judge.error_rate(np.array([[1.0], [-1.0], [0.0]])).tolist() == [0.625, 0.375, 0.5]
+
+
+def test_the_curve_holds_the_loss_on_all_held_out_rows(outcome, directory):
+    curve = read_table(directory, "curve")
+    scores = ["held_out_rmse", "held_out_mae", "held_out_r_squared"]
+    assert list(curve.columns)[-5:] == ["fitness", "held_out_loss", *scores]
+    sizes = [len(y) for y in outcome.dataset.held_out_targets]
+    assert sizes == [6, 4, 5]
+    for replicate, theta in enumerate(outcome.learned.models, start=1):
+        losses = [naive(outcome, owner, theta) for owner in range(3)]
+        last = curve[curve["replicate"] == replicate].iloc[-1]
+        assert last["held_out_loss"] == pytest.approx(np.average(losses, weights=sizes))
+        assert last["held_out_rmse"] == pytest.approx(np.sqrt(last["held_out_loss"]))
+        apart = [missed(outcome, owner, theta) for owner in range(3)]
+        assert last["held_out_mae"] == pytest.approx(np.abs(np.concatenate(apart)).mean())
+
+
+def test_owners_hold_their_own_losses(outcome, directory):
+    owners = read_table(directory, "owners").set_index(["replicate", "owner"])
+    first = list(owners.columns).index("held_out_records")
+    assert list(owners.columns)[first:] == [
+        "held_out_records", "held_out_loss", "held_out_optimum",
+        "held_out_rmse", "held_out_mae", "held_out_r_squared",
+        "held_out_rmse_optimum", "held_out_mae_optimum", "held_out_r_squared_optimum",
+        "psi_alone", "held_out_alone",
+        "held_out_rmse_alone", "held_out_mae_alone", "held_out_r_squared_alone",
+    ]  # fmt: skip
+    objective = outcome.problem.task.objective
+    for (replicate, owner), row in owners.iterrows():
+        mine = owner - 1
+        assert (row["records"], row["held_out_records"]) == ((24, 6), (16, 4), (20, 5))[mine]
+        models = {
+            "held_out_loss": outcome.learned.models[replicate - 1],
+            "held_out_optimum": objective.optimum,
+            "held_out_alone": outcome.alone[mine],
+        }
+        for name, theta in models.items():
+            assert row[name] == pytest.approx(naive(outcome, mine, theta)), name
+            error, behind = missed(outcome, mine, theta), name.removeprefix("held_out")
+            behind = behind.removeprefix("_loss")
+            assert row[f"held_out_rmse{behind}"] == pytest.approx(np.sqrt(np.mean(error**2)))
+            assert row[f"held_out_mae{behind}"] == pytest.approx(np.abs(error).mean())
+        psi = objective.relative_fitness(outcome.alone[mine])
+        assert row["psi_alone"] == pytest.approx(float(psi))
+
+
+def test_owners_alone_are_at_the_optimum_of_their_own_records(outcome, directory):
+    alone = read_table(directory, "alone")
+    assert list(alone.columns) == ["owner", "coordinate", "theta"]
+    assert np.array_equal(alone["theta"].to_numpy().reshape(3, 3), outcome.alone)
+    features, targets = outcome.dataset.features, outcome.dataset.targets
+    for x, y, theta in zip(features, targets, outcome.alone, strict=True):
+        gradient = 0.1 * theta + 2 * x.T @ (x @ theta - y) / len(y)
+        free = np.abs(theta) < 2.0  # Θ's bound
+        assert np.allclose(gradient[free], 0, atol=1e-9)
+        assert (gradient[~free] * theta[~free] <= 0).all()
+
+
+def test_an_owner_whose_optimum_is_not_found_is_named():
+    class Unsolvable:
+        def objective(self, features, targets):  # noqa: ARG002
+            raise unsolved(1e-300, 1.0, 1e-8)
+
+    with pytest.raises(DataError, match=r"to 1 only \(owner 1 alone\); "):
+        learn_alone(Unsolvable(), LinearRecords([np.ones((2, 1))], [np.ones(2)]))
+
+
+def test_nothing_is_trained_on_held_out_rows(outcome):
+    """The run is that of the rows left: their number in the noise, their moments in f and θ*."""
+    problem = outcome.problem
+    assert problem.task.objective.records.tolist() == [24, 16, 20]
+    scale = 2 * 2.0 * 30 / (np.array([24, 16, 20]) * 5.0)
+    assert np.allclose(problem.task.reply.noise.scale, scale)
+    x, y = np.concatenate(outcome.dataset.features), np.concatenate(outcome.dataset.targets)
+    moments = x.T @ x / 60 + 0.05 * np.eye(3), x.T @ y / 60
+    assert np.allclose(problem.task.objective.hessian, moments[0])
+    assert np.allclose(problem.task.objective.linear, moments[1])
+
+
+def test_the_summary_says_who_profits(outcome):
+    figures = outcome.summary
+    objective, models = outcome.problem.task.objective, outcome.learned.models
+    psi = objective.relative_fitness(models).mean()
+    alone = objective.relative_fitness(outcome.alone)
+    assert figures["profits_psi"] == np.count_nonzero(alone > psi)
+    own = [naive(outcome, i, outcome.alone[i]) for i in range(3)]
+    rmse = [np.mean([np.sqrt(naive(outcome, i, theta)) for theta in models]) for i in range(3)]
+    assert figures["profits_held_out"] == np.count_nonzero(np.sqrt(own) > rmse)
+    assert figures["held_out_alone"] == pytest.approx(np.average(own, weights=[6, 4, 5]))
+    errors = np.concatenate([missed(outcome, i, outcome.alone[i]) for i in range(3)])
+    assert figures["held_out_rmse_alone"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert figures["held_out_mae_alone"] == pytest.approx(np.abs(errors).mean())
+    best = np.concatenate([missed(outcome, i, objective.optimum) for i in range(3)])
+    assert figures["held_out_mae_optimum"] == pytest.approx(np.abs(best).mean())
+    trained, unseen = (
+        np.concatenate(each) for each in (outcome.dataset.targets, outcome.dataset.held_out_targets)
+    )
+    guess = unseen - trained.mean()
+    assert figures["held_out_mae_guess"] == pytest.approx(np.abs(guess).mean())
+    assert figures["held_out_r_squared_guess"] == pytest.approx(
+        1 - (guess**2).mean() / unseen.var()
+    )
+
+
+def test_the_report_says_it_in_words(directory):
+    said = "\n".join(result_lines(directory))
+    rows = ("held-out loss ", "mean gain ", "smaller ψ ", "parts of mean ψ")
+    for words in (*rows, "of owners alone"):
+        assert words in said
+    assert "held-out RMSE  " in said
+    figures = read_manifest(directory)["summary"]
+    private, best, own = (figures[f"held_out_mae{end}"] for end in ("", "_optimum", "_alone"))
+    row = f"median {private['median']:.3g}, of θ* {best:.3g}, of owners alone {own:.3g}"
+    assert row in said
+    assert (
+        f"for {figures['profits_psi']} of 3 owners, the joint model fits all records better" in said
+    )
+
+
+def test_it_is_reproduced(directory):
+    assert reproduce(directory).summary == run(scenario(**ASKED)).summary
+
+
+@pytest.mark.parametrize("changes", [ASKED, LABELS], ids=["ridge", "logistic"])
+def test_live_is_replay(changes, tmp_path):
+    live = written(scenario(**changes, run__learning="live"), tmp_path / "live")
+    replay = written(scenario(**changes), tmp_path / "replay")
+    assert live == replay
+    assert "alone.parquet" in live
+    found = [read_manifest(tmp_path / name)["summary"] for name in ("live", "replay")]
+    assert found[0] == found[1]
+    columns = set(read_table(tmp_path / "live", "curve").columns)
+    assert ("held_out_error" in columns) == (changes is LABELS)
+
+
+def test_where_nothing_is_asked_for_nothing_is_added(tmp_path):
+    written(scenario(), tmp_path / "plain")
+    assert tables(tmp_path / "plain") == written(scenario(run__split=True), tmp_path / "split")
+    added = ("held_out", "alone", "profits", "psi_split")
+    plain = read_manifest(tmp_path / "plain")["summary"]
+    assert [key for key in plain if key.startswith(added)] == []
+    split = read_manifest(tmp_path / "split")["summary"]
+    assert split.pop("psi_split")["reason"] is None
+    assert split == plain
+    written(scenario(run__alone=True), tmp_path / "alone")
+    assert list(read_table(tmp_path / "alone", "owners").columns)[-1] == "psi_alone"

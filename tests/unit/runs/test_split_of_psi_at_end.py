@@ -1,6 +1,7 @@
 """The parts of ψ at the end: exact limits, sums, and what is said where there is no limit."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.runs import run, split
-from asyncdp_sim.runs.problem import Task
+from asyncdp_sim.runs.problem import Task, build_dataset, prepare
 from asyncdp_sim.runs.split import split_psi
 from tests.reproducibility.runs import scenario
 from tests.tables import table
 from tests.verification.gossip_cases import Case, OwnersOnly, correlated
+
+# The parts of ψ at the end: exact limits, sums, and what is said where there is no limit.
 
 WAYS = table(__file__, "ways.toml")
 FIT = correlated(n_owners=3, records=8, n_features=2, sigma=0.5, seed=1)
@@ -143,3 +146,39 @@ def test_parts_sum_to_the_mean_of_psi(changes):
     assert parts["bias"] >= 0
     assert parts["selection"] > -1e-12
     assert (parts["noise"] == 0) == ("privacy__mechanism" in changes)
+
+
+# Objective and optimum of cells of a sweep: worked out once, for the same records alone.
+
+FIRST: dict[str, Any] = {"run__updates": 12, "run__replicates": 2}
+SAME: list[dict[str, Any]] = [
+    {"privacy__epsilon": 3.0},
+    {"algorithm__rho": 0.5},
+    {"run__updates": 7},
+]
+OTHER: list[dict[str, Any]] = [
+    {"model__regularisation": 0.5},
+    {"privacy__sensitivity": {"kind": "clip", "bound": 0.3}},
+    {"privacy__sensitivity": {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}},
+]
+
+
+@pytest.mark.parametrize("parts", SAME, ids=str)
+def test_what_records_ask_for_is_worked_out_once(parts):
+    first, second = scenario(**FIRST), scenario(**(FIRST | parts))
+    like = prepare(first, build_dataset(first))
+    again = prepare(second, like.posed.dataset, like)
+    alone = prepare(second, like.posed.dataset).posed
+    assert again.posed is like.posed
+    assert again.posed.constants == alone.constants
+    assert again.posed.judge.optimum.tolist() == alone.judge.optimum.tolist()
+
+
+@pytest.mark.parametrize("parts", OTHER, ids=str)
+def test_other_questions_and_other_records_are_worked_out_anew(parts):
+    first, second = scenario(**FIRST), scenario(**(FIRST | parts))
+    like = prepare(first, build_dataset(first))
+    again = prepare(second, like.posed.dataset, like)
+    assert again.posed is not like.posed
+    assert again.posed.constants == prepare(second, like.posed.dataset).posed.constants
+    assert prepare(first, replace(like.posed.dataset), like).posed is not like.posed

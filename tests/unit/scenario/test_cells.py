@@ -2,11 +2,12 @@
 
 import json
 import re
+from typing import Any
 
 import pytest
 import tomli_w
 
-from asyncdp_sim.core.errors import AsyncDPError
+from asyncdp_sim.core.errors import AsyncDPError, SpecError
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.channels import label_of
 from asyncdp_sim.results.columns import summary
@@ -17,7 +18,11 @@ from asyncdp_sim.scenario.files import dump
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.predict.all import predict
 from scenarios import entry
+from tests.cli.scenes import SMALL
 from tests.together import together
+from tests.unit.scenario.test_taking_part import naming
+
+# Cells of a grid, parts as they are written, and scenarios in plain words.
 
 # Cells of a grid share what is not swept, and say what their tables say.
 
@@ -212,3 +217,139 @@ def test_numbers_of_wifi_have_names_and_small_windows_are_named():
     assert any(line.startswith("transmissions that collide: 35 %") for line in two)
     assert not any(line.startswith(("small windows", "approximated")) for line in two)
     assert not any("collide" in line for line in lines("async-08"))
+
+
+@pytest.mark.parametrize("setting", ["retransmissions=0", "others_after_collision=0.3"])
+def test_small_windows_are_named_where_answers_are_lost_or_no_formula_has_the_rates(setting):
+    wifi = ("wifi-contention", "channel.counting=frozen", f"channel.{setting}", "sweep={}")
+    small, few, wide = (
+        [line for line in lines(*wifi, *more) if line.startswith("small windows")]
+        for more in (
+            ("owners.count=10",),
+            ("owners.count=2",),
+            ("owners.count=10", "channel.window=16", "channel.doublings=6"),
+        )
+    )
+    assert (len(small), few, wide) == (1, [], [])
+
+
+# A model of classes is held against the labels that data are known to have.
+
+NUMBERS = "targets with data.kind = {} are numbers: allowed is a model of numbers"
+SPLIT = 'kind = "{}"\nfeatures = 2\npublic_records = 50'
+GAUSSIAN = 'kind = "gaussian"\nfeatures = 2\nlabels = true'
+
+
+@pytest.mark.parametrize(
+    ("data", "model", "said"),
+    [
+        (SPLIT.format("lending"), "logistic", "model.kind: given 'logistic'; "),
+        (SPLIT.format("hospital"), "svm", "model.kind: given 'svm'; "),
+        (
+            SPLIT.format("fraud"),
+            "softmax",
+            "model.classes: given 3; "
+            "targets with data.kind = fraud are labels −1 and 1: allowed is 2",
+        ),
+        (
+            GAUSSIAN,
+            "softmax",
+            "model.classes: given 3; "
+            "targets with data.kind = gaussian are labels −1 and 1: allowed is 2",
+        ),
+    ],
+)
+def test_check_and_run_refuse_alike(data, model, said, here, command):
+    """Found by attack: ``check`` said valid, and ``run`` that −1 is no label of three classes."""
+    classes = "\nclasses = 3" if model == "softmax" else ""
+    text = SMALL.replace('kind = "gaussian"\nfeatures = 2', data)
+    text = text.replace('kind = "ridge"', f'kind = "{model}"{classes}')
+    (here / "labels.toml").write_text(text, encoding="utf-8")
+    kind = data.partition('"')[2].partition('"')[0]
+    whole = said + (NUMBERS.format(kind) if said.endswith("; ") else "")
+    for verb in ("check", "run"):
+        assert command.refused(verb, "labels.toml") == f"labels.toml: {whole}"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('preprocessing = "none"', "2; allowed is 50, the number of columns, with preprocessing"),
+        ('preprocessing = "pca"', "2; allowed is at most 1, the number of linearly independent"),
+    ],
+)
+def test_columns_of_a_twin_are_known_before_a_run(more, said, here, command):
+    """Found by random scenarios: ``check`` said valid, and ``run`` that there are 50 columns."""
+    few = 50 if "none" in more else 2
+    data = f'kind = "lending"\nfeatures = 2\npublic_records = {few}\n{more}'
+    text = SMALL.replace('kind = "gaussian"\nfeatures = 2', data)
+    (here / "twin.toml").write_text(text, encoding="utf-8")
+    for verb in ("check", "run"):
+        assert command.refused(verb, "twin.toml").startswith(
+            f"twin.toml: data.features: given {said}"
+        )
+
+
+# Answers that take longer than anybody waits for them: refused, whatever takes the time.
+
+WAITS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a deadline": ("protocol.deadline", {"kind": "rounds", "deadline": 1.0}),
+    "a timeout": ("protocol.timeout", {"kind": "request", "timeout": 1.0}),
+    "newer queries": (
+        "protocol.interval",
+        {"kind": "broadcast", "interval": 1.0, "superseded": "discard"},
+    ),
+}
+FEDASYNC = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
+P = 2
+BYTES = 2 * (8 * P + 40)
+"""Those of a query and an answer."""
+
+
+def constant(value: float) -> dict[str, Any]:
+    return {"kind": "constant", "value": value}
+
+
+def taking(time: float) -> dict[str, dict[str, Any]]:
+    """Return parts by which an answer takes so long at least."""
+    return {
+        "computing": {"compute": constant(time)},
+        "messages": {"latency": {"query": constant(time / 4), "answer": constant(3 * time / 4)}},
+        "bytes": {"latency": {"rate_bytes": BYTES / time}},
+        "distance": {"topology": {"kind": "star", "latency": time / 2}},
+        "all": {
+            "compute": constant(time / 2),
+            "latency": {"query": constant(time / 4), "rate_bytes": 4 * BYTES / time},
+        },
+    }
+
+
+def read(protocol: dict[str, Any], part: dict[str, Any]) -> Scenario:
+    in_rounds = {"kind": "collab-2", "step": 0.1}
+    algorithm = in_rounds if protocol["kind"] == "rounds" else FEDASYNC
+    return parse(Scenario, naming(3, {"algorithm": algorithm, "protocol": protocol}, part))
+
+
+@together
+@pytest.mark.parametrize(("key", "protocol"), WAITS.values(), ids=WAITS)
+@pytest.mark.parametrize("what", taking(1.0))
+def test_it_is_refused_where_no_answer_can_be_in_time(what, key, protocol):
+    with pytest.raises(SpecError) as refused:
+        read(protocol, taking(1.01)[what])
+    [fault] = refused.value.faults
+    assert (fault.key, fault.given) == (key, "1")
+    assert fault.allowed == "an answer takes at least 1.01, so no update can ever happen"
+    read(protocol, taking(1.0)[what])
+
+
+def test_local_steps_take_as_long_as_their_gradients():
+    impatient, steps = WAITS["a timeout"][1], {**FEDASYNC, "local_steps": 4}
+    parts = {"algorithm": steps, "protocol": impatient, "compute": constant(0.3)}
+    with pytest.raises(SpecError, match=r"given 1; an answer takes at least 1\.2, so no"):
+        parse(Scenario, naming(3, parts))
+
+
+def test_a_delay_is_part_of_it():
+    late = {"answer_at": "after-delay", "delay": constant(1.01)}
+    with pytest.raises(SpecError, match=r"given 1; an answer takes at least 1\.01, so no"):
+        read(WAITS["newer queries"][1] | late, {})

@@ -1,4 +1,4 @@
-"""x"""
+"""Streams by name, and whose numbers come from which."""
 
 import hashlib
 import json

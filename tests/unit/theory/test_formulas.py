@@ -17,8 +17,7 @@ from analysis.exact.gossip_map import gossip_map, gossip_map_of
 from analysis.exact.noise_gain import noise_gain
 from analysis.exact.with_budgets import capped_moments
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.theory.formulas import channels, dcf
-from asyncdp_sim.theory.formulas.arguments import binomial_quantile, t_quantile
+from asyncdp_sim.theory.formulas import binomial_quantile, channels, dcf, t_quantile
 from asyncdp_sim.theory.formulas.channels import (
     RandomAccess,
     aloha,

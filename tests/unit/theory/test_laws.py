@@ -1,6 +1,7 @@
 """Whole laws and predictions: for which networks they hold, against short simulations."""
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,14 +17,18 @@ from asyncdp_sim.network.channels import Aloha, Csma, Ideal, Parallel, SlottedAl
 from asyncdp_sim.network.channels.kind import GilbertElliott
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential, NoTime, Uniform
-from asyncdp_sim.network.protocols import Broadcast, Push, Request
+from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request
 from asyncdp_sim.network.topology import Star
+from asyncdp_sim.scenario import Scenario, parse
+from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.formulas import channels
-from asyncdp_sim.theory.predict.all import predict
+from asyncdp_sim.theory.formulas.exchanges import always_busy_mean, always_busy_mean_of
+from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
 from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
 from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection, shares
 from asyncdp_sim.theory.prediction import Unknown
+from tests import scenes
 from tests.one_in import one_in
 from tests.properties.networks import FIXED, networks
 from tests.together import together
@@ -44,6 +49,8 @@ from tests.unit.theory.spoken import (
     network,
     said,
 )
+
+# Whole laws and predictions: for which networks they hold, against short simulations.
 
 # Whole laws, and for which networks they hold.
 
@@ -322,3 +329,111 @@ def test_theory_has_a_value_or_a_reason_for_any_network(drawn):
         assert isinstance(chosen, Unknown) or sum(chosen) == pytest.approx(1)
     if not isinstance(selection(drawn), Unknown):
         assert selection(drawn) == pytest.approx(shares(drawn)) or drawn.channel.contended
+
+
+# Short runs: means are corrected for what is under way then, or said to be of longer runs.
+
+WORK = Exponential(mean=1.0)
+SHORT = 30
+UNLIKE = tuple(Exponential(mean=mean) for mean in (0.5, 1.0, 2.0, 4.0))
+KNOWN: dict[str, dict[str, Any]] = {
+    "ample owners": {"protocol": Dispatch(tasks=4, queue="none"), "compute": WORK},
+    "more tasks": {"protocol": Dispatch(tasks=9, queue="none"), "compute": WORK},
+    "a task each": {"protocol": Dispatch(tasks=4, to="same"), "compute": UNLIKE},
+    "always busy": {"protocol": Push(), "clock": SaturatedClock(), "compute": UNLIKE},
+}
+UNKNOWN: dict[str, dict[str, Any]] = {
+    "tasks that wait": {"protocol": Dispatch(tasks=4), "compute": WORK},
+    "constant times": {
+        "protocol": Dispatch(tasks=4, queue="none"),
+        "compute": Constant(value=1.0),
+    },
+    "clocks that tick": {"protocol": Push(), "compute": WORK},
+    "every tick": {"protocol": Push(own_tick="overlap"), "compute": WORK},
+    "a run that may end before": {
+        "protocol": Dispatch(tasks=4, queue="none"), "compute": WORK, "until": 8.0,
+    },
+}  # fmt: skip
+
+
+def short(updates: int, parts: dict[str, Any]) -> Network:
+    given = {"answers_allowed": (10**6,) * 4, "updates": updates, "clock": PoissonClock(rate=1.0)}
+    return Network(**(given | parts))
+
+
+def staleness(known: Network, seed: int, runs: int) -> tuple[float, float]:
+    """Return the mean over runs of their mean staleness, and its standard error."""
+    streams = Streams(seed)
+    means = [
+        simulate(known, streams.within("replicate", number)).updates["staleness"].mean()
+        for number in range(runs)
+    ]
+    return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(runs))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("updates", [1, 7, SHORT])
+@pytest.mark.parametrize("parts", KNOWN.values(), ids=KNOWN)
+def test_a_short_run_has_the_mean_that_is_predicted(parts, updates):
+    known = short(updates, parts)
+    expected = predicted(known, "mean_staleness")
+    assert not isinstance(expected, Unknown)
+    found, error = staleness(known, 41, 300)
+    assert abs(found - expected) < 4 * error + 1e-12
+
+
+def test_by_hand():
+    """Of two jobs alike the first update is 0 stale; the second 1 if the other one ends, else 0."""
+    assert always_busy_mean_of((0.5, 0.5), 1) == pytest.approx(0.0)
+    assert always_busy_mean_of((0.5, 0.5), 2) == pytest.approx(0.25)
+    assert always_busy_mean_of((1.0,), 5) == 0
+    assert always_busy_mean_of((0.1, 0.2, 0.7), 10**9) == pytest.approx(always_busy_mean(3))
+
+
+@pytest.mark.parametrize("parts", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_mean_for_ever_says_from_which_length_on(parts):
+    value = predicted(short(10**6, parts), "mean_staleness")
+    assert not isinstance(value, Unknown)
+    first = int(np.ceil(100 * (1 + value)))
+    before = predicted(short(first - 1, parts), "mean_staleness")
+    assert isinstance(before, Unknown)
+    assert f"the long-run mean {value:.3g} is" in before.reason
+    assert f"from {first} updates on; this run has {first - 1}" in before.reason
+    assert predicted(short(first, parts), "mean_staleness") == value
+
+
+@one_in(3, "name", ["tasks that wait", "constant times", "clocks that tick"])
+def test_from_that_length_on_it_is_within_a_few_per_cent(name):
+    value = predicted(short(10**6, UNKNOWN[name]), "mean_staleness")
+    assert not isinstance(value, Unknown)
+    found, error = staleness(short(round(100 * (1 + value)), UNKNOWN[name]), 43, 60)
+    assert abs(found / value - 1) < 0.02 + 4 * error / value
+    found, _ = staleness(short(SHORT, UNKNOWN[name]), 43, 60)
+    assert found < 0.95 * value
+
+
+def test_nothing_that_is_never_stale_depends_on_the_length():
+    for updates in (1, 10**6):
+        [found] = [
+            each
+            for each in predict(short(updates, {"protocol": Push()}))
+            if each.quantity == "mean_staleness"
+        ]
+        assert (found.value, found.reason) == (0.0, "")
+
+
+@pytest.mark.parametrize(("queue", "updates"), [("none", SHORT), ("fifo", 500), ("fifo", 10**5)])
+def test_a_value_that_holds_in_the_long_run_only_is_told_with_its_updates(queue, updates):
+    fields = scenes.fields(
+        id="short",
+        run={"updates": updates},
+        owners={"count": 4, "records": 50},
+        model={"regularisation": 1e-2},
+        compute={"kind": "exponential", "mean": 1.0},
+        protocol={"kind": "dispatch", "tasks": 4, "queue": queue},
+        algorithm={"kind": "fedasync", "step": 0.1, "mixing": 0.5},
+        privacy={"epsilon": 10.0},
+    )
+    scenario = parse(Scenario, fields)
+    [line] = [each for each in describe(scenario) if each.startswith("predicted throughput: ")]
+    assert line.endswith("; within 1 % from 400 updates on)") is (updates < 400)

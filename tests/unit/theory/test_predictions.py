@@ -5,27 +5,48 @@ from functools import cache
 from itertools import product
 from math import exp, factorial, prod
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import asyncdp_sim.theory.predict
+from analysis.exact.assumptions import out_of_order
 from analysis.exact.silence import mean_gap, silent_by
-from asyncdp_sim.core.specification import parse
+from asyncdp_sim.core.errors import SpecError
+from asyncdp_sim.core.kernel import Kernel
+from asyncdp_sim.core.specification import members, parse
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.measures.energy import Energy, energy_predictions, expected
-from asyncdp_sim.network import Latency, Network
-from asyncdp_sim.network.availability import OnOff
-from asyncdp_sim.network.channels import Csma, Ideal
+from asyncdp_sim.network import Latency, Network, simulate
+from asyncdp_sim.network.availability import Bernoulli, OnOff
+from asyncdp_sim.network.channels import Aloha, Channel, Csma, Ideal
+from asyncdp_sim.network.channels.air import Air
+from asyncdp_sim.network.channels.aloha import AlohaMedium
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
-from asyncdp_sim.network.protocols import Broadcast, Dispatch, Push, Request, Rounds
+from asyncdp_sim.network.protocols import Broadcast, Dispatch, Protocol, Push, Request, Rounds
+from asyncdp_sim.scenario import Scenario
+from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.formulas.dcf import exact
 from asyncdp_sim.theory.formulas.queueing import whereabouts
 from asyncdp_sim.theory.predict.all import occupation, predict, predicted
-from asyncdp_sim.theory.predict.protocols import facts_of
-from asyncdp_sim.theory.predict.update_order import Releases, releases, selection, shares
+from asyncdp_sim.theory.predict.channels import (
+    CHANNELS,
+    ChannelTheory,
+    access_curve,
+    endless_curve,
+    theory_of,
+)
+from asyncdp_sim.theory.predict.facts import Facts
+from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
+from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
+from asyncdp_sim.theory.predict.update_order import Releases, gap_law, releases, selection, shares
 from asyncdp_sim.theory.prediction import Unknown, phrases, plain
+from tests import scenes
+from tests.one_in import one_in
 from tests.tables import table
 from tests.together import together
 from tests.unit.theory.spoken import (
@@ -40,6 +61,8 @@ from tests.unit.theory.spoken import (
     network,
     said,
 )
+
+# Predictions of a network: values by hand, reasons why there are none, and their words.
 
 # Each feature of a network once: the value by hand, or why nothing is predicted.
 
@@ -62,7 +85,7 @@ FORMULAS = {"exp": exp, "exact": exact, "SENT": SENT, "SPARED": SPARED, "BEGUN":
 @together
 @pytest.mark.parametrize("case", PREDICTED.values(), ids=PREDICTED)
 def test_what_is_predicted(case):
-    parts = dict(case.get("network", {}))
+    parts = {k: None if x == "null" else x for k, x in case.get("network", {}).items()}
     n_owners = parts.pop("n_owners", 4)
     usual = {"answers_allowed": [10**9] * n_owners, "updates": 1000}
     found = said(parse(Network, usual | parts), case["of"])
@@ -370,3 +393,144 @@ def test_the_mean_gap_is_that_of_the_lock_where_nothing_is_lost():
     regular = network(1, clock=DeterministicClock())
     assert mean_gap(regular) == Unknown("clocks are deterministic, not Poisson")
     assert releases(regular).chosen == 1.0
+
+
+# Kinds from outside inherit what a kind does, and nothing of what is known about it.
+
+N, RATE, AIRTIME, RATIO = 8, 0.5, 0.2, 0.3
+
+
+class Capturing(Aloha):
+    """The stronger of two answers that overlap may survive."""
+
+    kind: Literal["capturing"] = "capturing"  # type: ignore[assignment]
+
+    def open(self, kernel: Kernel, streams: Any, n_owners: int) -> AlohaMedium:  # noqa: ARG002
+        return AlohaMedium(Air(kernel), RATIO, streams)
+
+
+class Stating(Capturing):
+    """The same, with its theory."""
+
+    kind: Literal["stating"] = "stating"  # type: ignore[assignment]
+
+    def predicts(self, network: Network) -> dict[str, float]:
+        found = channels.aloha_capture(network.n_owners, RATE, self.airtime or 0.0, RATIO)
+        return {"throughput": found.success_rate, "p_repeat": 0.2}
+
+
+class Deriving(Stating):
+    """Another one, which may do something else than what it derives from states."""
+
+    kind: Literal["deriving"] = "deriving"  # type: ignore[assignment]
+
+
+class LateClock(PoissonClock):
+    kind: Literal["late"] = "late"  # type: ignore[assignment]
+
+
+class Absent(Bernoulli):
+    kind: Literal["absent"] = "absent"  # type: ignore[assignment]
+
+
+class LongTimes(Exponential):
+    kind: Literal["long"] = "long"  # type: ignore[assignment]
+
+
+class OtherRequest(Request):
+    kind: Literal["other"] = "other"  # type: ignore[assignment]
+
+
+def of_outside(**parts: Any) -> Network:
+    given = {
+        "answers_allowed": (10**6,) * N,
+        "updates": 10_000,
+        "clock": PoissonClock(rate=RATE),
+        "protocol": Push(),
+        "channel": Aloha(airtime=AIRTIME),
+    }
+    return Network(**(given | parts))
+
+
+FOREIGN: dict[str, dict[str, Any]] = {
+    "a channel": {"channel": Capturing(airtime=AIRTIME)},
+    "a clock": {"clock": LateClock(rate=RATE)},
+    "availability": {"availability": Absent(probability=0.5)},
+    "a law": {"compute": LongTimes(mean=1.0)},
+    "a law of each owner": {"compute": tuple(LongTimes(mean=1.0) for _ in range(N))},
+    "a protocol": {"protocol": OtherRequest()},
+}
+
+
+@together
+@pytest.mark.parametrize("parts", FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize("shared", [True, False])
+def test_nothing_is_inherited(parts, shared):
+    known = (
+        of_outside(**parts) if shared else of_outside(**({"channel": {"kind": "ideal"}} | parts))
+    )
+    found = predict(known)
+    assert len(found) > 0
+    assert all(each.value is None and each.between is None for each in found)
+    assert {each.reason for each in found} == {facts_of(known).unknown}
+    assert "is from outside" in facts_of(known).unknown
+    laws = (selection, shares, releases, gap_law, staleness_law, access_curve, endless_curve)
+    assert all(isinstance(law(known), Unknown) for law in (*laws, lateness, occupation))
+    assert never_stale(known) == ""
+
+
+def test_a_class_that_derives_from_one_with_a_row_has_none():
+    assert type(facts_of(of_outside(protocol=OtherRequest()))) is Facts
+    assert type(theory_of(Capturing(airtime=AIRTIME))) is ChannelTheory
+    assert PROTOCOLS.keys() <= set(members(Protocol))
+    assert CHANNELS.keys() <= set(members(Channel))
+
+
+def test_what_a_class_states_itself_counts():
+    stated = of_outside(channel=Stating(airtime=AIRTIME))
+    throughput = predicted(stated, "throughput")
+    assert throughput == channels.aloha_capture(N, RATE, AIRTIME, RATIO).success_rate
+    assert predicted(stated, "p_repeat") == 0.2
+    assert isinstance(predicted(stated, "collision_rate"), Unknown)
+    [one] = [each for each in predict(stated) if each.quantity == "throughput"]
+    assert one.formula == "stated by channel.kind = stating"
+    other = of_outside(channel=Deriving(airtime=AIRTIME))
+    assert all(each.value is None for each in predict(other))
+
+
+@pytest.mark.parametrize("value", ["0.2", None, np.nan, np.inf])
+def test_what_is_stated_is_a_number(value, monkeypatch):
+    monkeypatch.setattr(Stating, "predicts", lambda _self, _network: {"throughput": value})
+    with pytest.raises(SpecError, match=r"channel\.kind: given throughput: .* a finite number"):
+        predict(of_outside(channel=Stating(airtime=AIRTIME)))
+
+
+@pytest.mark.long
+def test_what_is_stated_is_what_is_measured_and_what_was_inherited_is_not():
+    capturing = of_outside(channel=Stating(airtime=AIRTIME), until=2000.0, updates=10**6)
+    rates = [
+        simulate(capturing, Streams(5).within("replicate", number)).n_updates / 2000
+        for number in range(8)
+    ]
+    error = float(np.std(rates, ddof=1)) / np.sqrt(len(rates))
+    stated, inherited = (predicted(each, "throughput") for each in (capturing, of_outside()))
+    assert not isinstance(stated, Unknown)
+    assert not isinstance(inherited, Unknown)
+    assert abs(np.mean(rates) - stated) < 5 * error
+    assert abs(np.mean(rates) - inherited) > 20 * error
+
+
+@one_in(2, "channel", [Capturing(airtime=AIRTIME), Aloha(airtime=AIRTIME)])
+def test_a_forecast_of_a_channel_from_outside_simulates_it(channel):
+    fields = scenes.fields(
+        run={"updates": 40},
+        owners={"count": N, "records": 50},
+        model={"regularisation": 1e-2},
+        clock={"kind": "poisson", "rate": RATE},
+        protocol={"kind": "push"},
+        algorithm={"rho": 50.0},
+        privacy={"epsilon": 10.0, "sensitivity": {"kind": "declared", "bound": 1.0}},
+    )
+    scenario = parse(Scenario, fields).replace(channel=channel)
+    assert any("from outside" in each for each in out_of_order(scenario)) is channel.outside
+    assert np.isfinite(forecast(scenario).psi or np.nan)

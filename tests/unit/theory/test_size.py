@@ -13,10 +13,10 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario, parse
 from asyncdp_sim.sweeps import sweep
-from asyncdp_sim.theory.predict import size
-from asyncdp_sim.theory.predict.size import require_room
+from asyncdp_sim.theory.predict import all as predictions
+from asyncdp_sim.theory.predict.all import require_room
 from tests.cli.scenes import SMALL
-from tests.unit.scenario.test_hopeless import constant
+from tests.unit.scenario.test_cells import constant
 from tests.unit.scenario.test_taking_part import naming as written
 
 # Sizes of runs, told beforehand: what cannot fit is refused at every door, and nothing else.
@@ -63,7 +63,7 @@ def test_memory_grows_as_it_is_told(scenario, events):
         run(each, events=events)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    told = [size.size(each, events=events).growing for each in (scenario, longer)]
+    told = [predictions.size(each, events=events).growing for each in (scenario, longer)]
     assert 1 / 3 < (peaks[1] - peaks[0]) / (told[1] - told[0]) < 3
 
 
@@ -84,14 +84,14 @@ DOORS = {
 
 @pytest.mark.parametrize("door", DOORS)
 def test_what_cannot_fit_is_refused_at_every_door(door, monkeypatch):
-    monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
+    monkeypatch.setattr(predictions, "machine_memory", lambda: 2.1e8)
     with pytest.raises(SpecError) as error:
         DOORS[door](read({"run": {"updates": 50_000}}))
     assert refused(error.value).startswith("50000 in 1 replicates, which takes about ")
 
 
 def test_a_cell_that_cannot_fit_is_refused_before_anything_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(size, "machine_memory", lambda: 2.1e8)
+    monkeypatch.setattr(predictions, "machine_memory", lambda: 2.1e8)
     swept = read({"sweep": {"run.updates": [5, 50_000]}})
     with pytest.raises(SpecError) as error:
         sweep(swept, tmp_path / "out")
@@ -106,16 +106,16 @@ def test_check_refuses_it_too(command):
 
 
 def test_events_and_owners_and_rows_take_room(monkeypatch):
-    monkeypatch.setattr(size, "machine_memory", lambda: 2.5e8)
+    monkeypatch.setattr(predictions, "machine_memory", lambda: 2.5e8)
     scenario = read({"run": {"updates": 10**5}})
-    size.require_room(scenario)
+    predictions.require_room(scenario)
     with pytest.raises(SpecError, match="and keep no events"):
-        size.require_room(scenario, events=True)
+        predictions.require_room(scenario, events=True)
     with pytest.raises(SpecError) as error:
-        size.require_room(parse(Scenario, written(20_000)))
+        predictions.require_room(parse(Scenario, written(20_000)))
     assert refused(error.value, "owners.count").startswith("20000, which takes about ")
     crowd = {"clock": {"kind": "poisson", "rate": 1.0, "population": "superposed"}}
-    size.require_room(parse(Scenario, written(20_000, crowd)))
+    predictions.require_room(parse(Scenario, written(20_000, crowd)))
 
 
 ENDED: dict[str, dict[str, Any]] = {
@@ -131,31 +131,37 @@ ENDED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("part", ENDED.values(), ids=ENDED)
 def test_what_ends_earlier_is_not_refused(part, monkeypatch):
-    monkeypatch.setattr(size, "machine_memory", lambda: 3.0e8)
-    size.require_room(read(ENDLESS, part))
+    monkeypatch.setattr(predictions, "machine_memory", lambda: 3.0e8)
+    predictions.require_room(read(ENDLESS, part))
 
 
 def test_what_takes_long_is_told(monkeypatch):
-    monkeypatch.setattr(size, "machine_memory", lambda: 64 * 2.0**30)
-    assert size.size_notes(read({"run": {"updates": 10**6}})) == []
-    assert size.size_notes(read({"run": {"updates": 4 * 10**7}})) == [
+    monkeypatch.setattr(predictions, "machine_memory", lambda: 64 * 2.0**30)
+    assert predictions.size_notes(read({"run": {"updates": 10**6}})) == []
+    assert predictions.size_notes(read({"run": {"updates": 4 * 10**7}})) == [
         "a run takes about 25 min of one processor, and 12.6 GiB; of fewer run.updates or "
         "run.replicates it takes less"
     ]
     rare = {"availability": {"kind": "bernoulli", "probability": 1e-6}}
-    [said] = size.size_notes(read({"run": {"updates": 1000}}, rare))
+    [said] = predictions.size_notes(read({"run": {"updates": 1000}}, rare))
     assert said.startswith("a run takes about 17 min")
-    monkeypatch.setattr(size, "machine_memory", lambda: 12 * 2.0**30)
-    [said] = size.size_notes(read({"run": {"updates": 2 * 10**7}}))
+    monkeypatch.setattr(predictions, "machine_memory", lambda: 12 * 2.0**30)
+    [said] = predictions.size_notes(read({"run": {"updates": 2 * 10**7}}))
     assert "6.41 GiB" in said
 
 
 def test_the_page_says_the_constants():
     page = " ".join(Path("docs/how-long.md").read_text(encoding="utf-8").split())
-    assert f"{size.ANSWER} B · A + {size.EVENT} B · E + ({size.POINT} + {size.NUMBER} p) B" in page
-    assert f"{size.OF_ANSWER * 1e6:g} µs · A + {size.OF_TICK * 1e6:g} µs for each other" in page
-    assert f"{size.OF_EVENT * 1e6:g} µs · E) + {size.OF_UPDATE * 1e6:g} µs · U" in page
-    assert f"{size.OWNER // 1000} kB · N ({size.OF_CROWD / 1000:g} kB where" in page
+    point = f"{predictions.POINT} + {predictions.NUMBER} p"
+    assert f"{predictions.ANSWER} B · A + {predictions.EVENT} B · E + ({point}) B" in page
+    assert (
+        f"{predictions.OF_ANSWER * 1e6:g} µs · A + {predictions.OF_TICK * 1e6:g} µs for each other"
+        in page
+    )
+    assert (
+        f"{predictions.OF_EVENT * 1e6:g} µs · E) + {predictions.OF_UPDATE * 1e6:g} µs · U" in page
+    )
+    assert f"{predictions.OWNER // 1000} kB · N ({predictions.OF_CROWD / 1000:g} kB where" in page
 
 
 # A run whose updates take longer than time can be counted is refused before it starts.

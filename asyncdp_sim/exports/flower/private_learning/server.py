@@ -102,8 +102,8 @@ class AsyncStrategy:
         if self.rounds:
             self.learner.gather_anew()  # the answers of a round that was not ended are lost
         self.parties = [
-            Party(each["name"], each["answers"], self._saved["answers"].get(each["name"], 0))
-            for each in plan["owners"]
+            Party(owner["name"], owner["answers"], self._saved["answers"].get(owner["name"], 0))
+            for owner in plan["owners"]
         ]
         # Queries under way, by the id of their message.
         self._sent: dict[str, Sent] = {}
@@ -176,8 +176,11 @@ class AsyncStrategy:
 
     def _able(self) -> list[int]:
         """Return the owners that are there, have budget, and do not refuse, once all may begin."""
-        there = self.link.nodes() if self.begun is not None else set()
-        able = (each.node in there and not each.refused and not each.spent for each in self.parties)
+        connected = self.link.nodes() if self.begun is not None else set()
+        able = (
+            party.node in connected and not party.refused and not party.spent
+            for party in self.parties
+        )
         return [owner for owner, is_able in enumerate(able) if is_able]
 
     def _asked(self) -> set[int]:
@@ -186,11 +189,11 @@ class AsyncStrategy:
 
     def _strangers(self) -> list[int]:
         """Return nodes to be asked whose they are, what they have left, and when they tick."""
-        known = {sent.node for sent in self._sent.values()}
+        expected = {sent.node for sent in self._sent.values()}
         for owner, party in enumerate(self.parties):
             if party.ticks or party.spent or owner in self._queue:
-                known.add(party.node)
-        return sorted(self.link.nodes() - known)
+                expected.add(party.node)
+        return sorted(self.link.nodes() - expected)
 
     def _tick(self) -> None:
         """Queue the owners whose clocks have ticked; over request, a busy server may refuse."""

@@ -61,19 +61,6 @@ def told_of_ratio(ratio: Array) -> str:
     return f", measured over it {middle} ({number(ratio.min())} to {number(ratio.max())})"
 
 
-FINAL_PSI: dict[str, Mapping[float, float]] = {
-    # Async, figure 3: where the medians end, read off the plot. The law of figure 5, published
-    # beside it, gives 3.4, 0.034 and 0.00034 at the same settings: the two disagree.
-    "lending-convergence": {0.1: 0.4, 1.0: 0.04, 10.0: 0.008},
-}
-"""By entry: the published ψ(θ_L,T) for each value of the first swept path."""
-ELSEWHERE = {
-    "lending-convergence": (
-        "read off the paper's figure 3. The law in its figure 5 gives 3.4, 0.034 and 0.00034 "
-        "instead. The curves for ε = 0.1 and 1 end at this law; for ε = 10 the run is too short"
-    ),
-}
-"""By entry: why the published points lie elsewhere than our curves."""
 CONSTANT = 2.1536e9
 """c in the bound c/(ε n_i)² that figures 5 and 6 of Async draw, n_i records of each of 3 banks."""
 
