@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.data.column_profile import looked_at
-from asyncdp_sim.data.tables.column_type import Beside
-from asyncdp_sim.data.tables.dates import forms_of, other_times
+from asyncdp_sim.data.tables.column_type import Beside, forms_of, other_times
 from asyncdp_sim.data.tables.quantities import Date, Number
 from tests.together import together
 
