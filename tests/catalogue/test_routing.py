@@ -59,7 +59,7 @@ def test_joules_are_watts_times_the_times_of_the_table(verified):
 
 
 @pytest.mark.long
-def test_the_interval_of_a_time_holds_it_and_is_that_of_replicates_drawn_again(verified):
+def test_the_interval_of_a_time_holds_it(verified):
     result = routing.usual(verified[1]).result
     time, low, high = time_estimate(result)
     assert time == time_to(result)
