@@ -1,10 +1,11 @@
 """``asyncdp``, which is the same as ``python -m asyncdp_sim``."""
 
-from asyncdp_sim.core.starting import loading
+from asyncdp_sim.core.starting import loading, start_with_one_thread
 
 
 def main() -> None:
     """Run the command line."""
+    start_with_one_thread()
     with loading():
         from asyncdp_sim import cli
 

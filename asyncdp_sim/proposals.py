@@ -1,6 +1,6 @@
 """A scenario around a table: blocks, owners, clip bound, step and length, each with its reason.
 
-Step and length come of :func:`~asyncdp_sim.forecasts.advice.tune.tune` on rows drawn from the
+Step and length come of a :class:`~asyncdp_sim.forecasts.advice.tune.Search` on rows drawn from the
 public ones (:mod:`~asyncdp_sim.data.surrogates`): every owner has as many as it has.
 """
 
@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -18,7 +18,7 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
-from asyncdp_sim.core.progress import Progress
+from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.units import ROUNDS, SECONDS, in_unit
 from asyncdp_sim.core.words import agreed, key_of, percent, toml_of
 from asyncdp_sim.data.column_profile import ColumnLook
@@ -26,8 +26,9 @@ from asyncdp_sim.data.table_profile import HELD_OUT, TableLook
 from asyncdp_sim.data.tables.encoded_columns import encoded
 from asyncdp_sim.data.tables.encodings import Encoding
 from asyncdp_sim.data.tables.file_form import MISSING
-from asyncdp_sim.forecasts.advice.tune import tune
+from asyncdp_sim.forecasts.advice.tune import Search, StepLengthCap
 from asyncdp_sim.forecasts.population import population
+from asyncdp_sim.runs.replicates import processes
 from asyncdp_sim.scenario import SCHEMA_LINE, Scenario, load
 
 MOST_FEATURES = 10
@@ -139,6 +140,7 @@ def _told(each: ColumnLook, said: Sequence[str]) -> str:
     return "; ".join([*said, f"{each.distinct} distinct", *each.suspicious])
 
 
+@lru_cache(maxsize=1)
 def n_features(look: TableLook) -> tuple[int, int]:
     """Return how many features are proposed, and how many columns are independent."""
     matrix = matrix_of(look)
@@ -436,6 +438,9 @@ def _chosen(
             )
         bound = float(np.median(np.concatenate(lengths)))
         start = replace(start, bound=float(f"{bound:.3g}"))
-        options: Any = {"replicates": RUNS, "progress": progress, "dataset": known.dataset}
-        best = tune(written(start), **options).best.setting
+        known = population(written(start), private=False, dataset=known.dataset, like=known.problem)
+        beginning(progress, "trying steps, lengths and caps")
+        with processes(1) as mapped:
+            given = StepLengthCap(start.step, start.updates, start.answers)
+            best = Search(known, RUNS, 1, mapped).best(given)
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)

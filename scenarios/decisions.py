@@ -303,7 +303,8 @@ class Case:
             model = self.scenarios[epsilon].model
             linear = linear_models(model, data.projection, thetas)
             joint = JointModels(joint_scores(model, design, thetas), linear, margins=margins(model))
-            yield epsilon, judge.judge(joint, joint_scores(model, there, thetas)).gain.value
+            [gain] = judge.judge(joint, joint_scores(model, there, thetas))
+            yield epsilon, gain.gain.value
 
     def _with(self, scenario: Scenario, rows: dict[str, Ints], name: str) -> Scenario:
         path = self.cut.write(rows, self.folder / name)

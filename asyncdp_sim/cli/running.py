@@ -50,8 +50,7 @@ def run_command(
     judging = as_judging(material, own_best)
     extra = [f"run.seed={seed}"] * (seed is not None)
     extra += [f"run.replicates={replicates}"] * (replicates is not None)
-    everybody = [*settings, *extra]
-    settings = [*everybody, *who(only, without)]
+    settings = [*settings, *extra, *who(only, without)]
     scenario, text = load_scenario(file, settings, allow_code)
     text += base_notes(file, scenario)
     swept = len(scenario.sweep) > 0
@@ -73,28 +72,7 @@ def run_command(
     further = [] if plotting else [("to draw it", ["plot", directory])]
     if swept:
         further.append(("to run its sweep", ["sweep", file, *as_options(settings)]))
-    gaining = _gaining(directory)
-    if len(gaining) > 1:
-        judge = [] if material is None else ["--material", material]
-        judge += ["--allow-code"] * allow_code
-        judge += [] if own_best == "any" else ["--own-best", own_best]
-        among = [word for owner in gaining for word in ("--only", owner)]
-        further.append(("if others left", ["run", file, *as_options(everybody), *judge, *among]))
     next_steps(*further, *of_a_result(directory))
-
-
-def _gaining(directory: Path) -> list[str]:
-    """Return the numbers of owners that gain; none where all do, or gains were not judged."""
-    from asyncdp_sim.results.read import Result
-
-    result = Result.read(directory)
-    if not result.has("gains"):
-        return []
-    owners, verdicts = result.columns("gains", "owner", "verdict")
-    gaining = [
-        str(owner) for owner, verdict in zip(owners, verdicts, strict=True) if verdict == "gains"
-    ]
-    return gaining if len(gaining) < len(owners) else []
 
 
 def _kept(directory: Path) -> str:

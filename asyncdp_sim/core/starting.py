@@ -26,14 +26,26 @@ With less OpenBLAS asks again and again for ever, ends the program, or interrupt
 def one_thread() -> AbstractContextManager[object]:
     """Compute with one BLAS thread from now on, or, in a ``with`` statement, inside of it.
 
-    So bits do not depend on the number of cores. SciPy's BLAS is loaded first: it would come with
-    threads of its own.
+    So bits do not depend on the number of cores. SciPy's BLAS is loaded first, unless it will have
+    one thread (:func:`start_with_one_thread`): it would come with threads of its own.
     """
-    import_module("scipy.special")
+    if os.environ.get(_THREADS) != "1":
+        import_module("scipy.special")
     limits: AbstractContextManager[object] = _libraries(len(sys.modules)).limit(
         limits=1, user_api="blas"
     )
     return limits
+
+
+_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+def start_with_one_thread() -> None:
+    """Let OpenBLAS begin with one thread in this program, unless its user has said another number.
+
+    A command that needs no SciPy then does not load it, which takes a quarter of a second.
+    """
+    os.environ.setdefault(_THREADS, "1")
 
 
 @lru_cache(maxsize=1)

@@ -86,19 +86,16 @@ class GaussianData(DataKind):
     def fresh(
         self, n_owners: int, count: int, streams: Streams | Scope
     ) -> Iterator[tuple[Array, Array]]:
-        """Yield fresh rows of each owner's law; owners have the same x and noise.
+        """Yield fresh rows of each owner's law, drawn for each owner anew.
 
-        They come from ``("data", "fresh")``: whatever else is drawn stays as it is.
+        They come from ``("data", "fresh", i)``: whatever else is drawn stays as it is. Rows that
+        owners had in common would not be averaged away in a mean over owners.
         """
         root = self._covariance_root(streams)
         truth = streams.generator("data", "truth").standard_normal(self.features)
-        generator = streams.generator("data", "fresh")
-        x = generator.standard_normal((count, self.features))
-        x = np.asfortranarray(x if root is None else x @ root)
-        noise = self.noise * generator.standard_normal(count)
         for owner in range(1, n_owners + 1):
-            y = x @ self._own(truth, owner, streams) + noise
-            yield x, np.where(y < 0, -1.0, 1.0) if self.labels else y
+            generator = streams.generator("data", "fresh", owner)
+            yield self._rows(generator, count, root, self._own(truth, owner, streams))
 
     def _own(self, truth: Array, owner: int, streams: Streams | Scope) -> Array:
         """Return an owner's true model."""
@@ -114,13 +111,17 @@ class GaussianData(DataKind):
         drawn = []
         for owner, n in enumerate(counts, start=1):
             generator = streams.generator("data", "owner", owner)
-            x = generator.standard_normal((n, self.features))
-            if root is not None:
-                x = x @ root
-            y = x @ self._own(truth, owner, streams) + self.noise * generator.standard_normal(n)
-            y = np.where(y < 0, -1.0, 1.0) if self.labels else y
-            drawn.append((np.asfortranarray(x), y))
+            drawn.append(self._rows(generator, n, root, self._own(truth, owner, streams)))
         return drawn
+
+    def _rows(
+        self, generator: np.random.Generator, count: int, root: Array | None, own: Array
+    ) -> tuple[Array, Array]:
+        """Draw features, in Fortran order, and targets by an owner's true model."""
+        x = generator.standard_normal((count, self.features))
+        x = x if root is None else x @ root
+        y = x @ own + self.noise * generator.standard_normal(count)
+        return np.asfortranarray(x), np.where(y < 0, -1.0, 1.0) if self.labels else y
 
     def _covariance_root(self, streams: Streams | Scope) -> Array | None:
         """Return Λ^{1/2} Rᵀ, or None for the identity covariance."""

@@ -1,4 +1,4 @@
-"""Figures that differ between settings of a sweep: against a number, side by side, or crossed."""
+"""Figures that differ between settings of a sweep: against a number, or side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import (
-    BETTER,
     Declaration,
     Layer,
     Panel,
@@ -26,7 +25,6 @@ from asyncdp_sim.figures.sweep_figure import (
     ends,
     is_number,
     least,
-    psi_at_end,
 )
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
@@ -183,7 +181,7 @@ AGAINST = SweepFigure(
 
 
 SIDE_BY_SIDE = 3
-MOST = 16  # rows
+MOST = 24  # rows
 NAME = 34  # letters of a setting in one line
 CLOSE = 0.05
 """Values that lie within this share of the largest are not drawn."""
@@ -258,109 +256,5 @@ SETTINGS = SweepFigure(
 )  # fmt: skip
 
 
-MOST_CROSSED = {"rows": 16, "panels": 4, "markers": 6}
-APART = 0.56  # from the first marker of a row to its last, in rows
-SHORT = 30  # letters of a row's or a panel's name in one line
-
-
-@dataclass(frozen=True)
-class Marked(Series):
-    """The cells of one panel that share a marker, each at the place of its row.
-
-    Attributes
-    ----------
-    panel : str
-        In words; empty where two settings are crossed.
-    rows_of_all : tuple of str
-        The rows in words, from the uppermost.
-    crossed : dict of str
-        By path: whether it has the rows, the panels or the markers.
-    """
-
-    panel: str
-    rows_of_all: tuple[str, ...]
-    crossed: dict[str, str]
-
-
-def _select_crossed(sweep: Sweep) -> list[Marked] | str:
-    """Return a series for each panel and marker, or in words why there are none."""
-    values = sweep.varying
-    if not 2 <= len(values) <= 3 or SEED in values:
-        return f"{len(values)} settings are swept, and 2 or 3 can be crossed"
-    # The most values have rows, the fewest panels; of two that have as many a number has markers.
-    row, *rest = sorted(values, key=lambda path: -len(values[path]))
-    *panel, marker = sorted(
-        rest, key=lambda path: (len(values[path]), all(map(is_number, values[path])))
-    )
-    crossed = {row: "rows", **dict.fromkeys(panel, "panels"), marker: "markers"}
-    for path, place in crossed.items():
-        if len(values[path]) > MOST_CROSSED[place]:
-            return f"{path} has {len(values[path])} values, more than {MOST_CROSSED[place]} {place}"
-    rows = tuple(dict.fromkeys(cell.label([row]) for cell in sweep.cells))
-    return [
-        series
-        for name in dict.fromkeys(cell.label(panel) for cell in sweep.cells)
-        for series in Marked.grouped(
-            [cell for cell in sweep.cells if cell.label(panel) == name],
-            lambda cell: cell.label([marker]),
-            lambda cell: rows.index(cell.label([row])),
-            panel=name,
-            rows_of_all=rows,
-            crossed=crossed,
-        )
-    ]
-
-
-def _rows_crossed(each: Marked) -> Columns:
-    row, *panel, marker = each.crossed
-    table: Columns = {row: np.array([each.rows_of_all[place] for place in each.at])}
-    table |= {path: np.repeat([each.panel], len(each.at)) for path in panel}
-    numbers = each.rows(marker, "place", **{PSI: psi_at_end})
-    del numbers["place"]
-    return table | numbers
-
-
-def _crossed(found: Sequence[Marked], rows: Sequence[Columns]) -> Declaration:
-    """Say the median of ψ at the end in all rows, with its interval, on one scale."""
-    names = list(dict.fromkeys(series.panel for series in found))
-    marks = list(dict.fromkeys(series.name for series in found))
-    lines = found[0].rows_of_all
-    shift = np.linspace(-APART / 2, APART / 2, len(marks)) if len(marks) > 1 else np.zeros(1)
-    look = looks(len(marks), markersize=3.8, linestyle="none")
-    between: list[Layer] = [
-        Layer("level", y=place + 0.5, look={"color": "#dddddd", "linewidth": 0.6, "zorder": 0})
-        for place in range(len(lines) - 1)
-    ]
-    drawn: dict[str, list[Layer]] = {name: list(between) for name in names}
-    for series, table in zip(found, rows, strict=True):
-        place = marks.index(series.name)
-        values = ends(table, PSI)
-        values = np.where(values > 0, values, np.nan)  # a logarithmic axis has no others
-        at = np.array(series.at) + shift[place]
-        drawn[series.panel].append(Layer("rows", values[0], at, values[1], values[2], series.name,
-                                        look=look[place]))  # fmt: skip
-    across = Side(f"$\\psi$ at the end, median\n{BETTER}", log=True, grid=True)
-    side = Side(limits=(len(lines) - 0.5, -0.5), ticks=list(range(len(lines))),
-                labels=[wrapped(line, SHORT) for line in lines])  # fmt: skip
-    several = [Panel(drawn[name], across, side, wrapped(name, SHORT)) for name in names]
-    title = least(rows, PSI, MEDIAN, *found[0].crossed)
-    size = (7.6, 0.34 * len(lines) + 1.5)
-    return Declaration(several, size, title, len(names), shared="x")
-
-
-def _caption_crossed(found: Sequence[Marked], rows: Sequence[Columns]) -> str:
-    places = [f"{path} ({place})" for path, place in found[0].crossed.items()]
-    psi = np.concatenate([table[PSI] for table in rows])
-    text = (
-        f"Median of ψ at the end, for each {', '.join(places[:-1])} and {places[-1]}; "
-        f"{INTERVALS.format('')}"
-    )
-    left = int(np.count_nonzero(~(psi > 0)))
-    if left > 0:
-        text += f"; {left} of {len(psi)} cells without a positive one are left out"
-    return text + "."
-
-
-CROSSED = SweepFigure("crossed", _select_crossed, _rows_crossed, _crossed, _caption_crossed)
-ALL: tuple[SweepFigure[Any], ...] = (AGAINST, SETTINGS, CROSSED)
+ALL: tuple[SweepFigure[Any], ...] = (AGAINST, SETTINGS)
 """The first that applies is drawn."""

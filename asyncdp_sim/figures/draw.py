@@ -22,7 +22,6 @@ from asyncdp_sim.figures import (
 )
 from asyncdp_sim.figures.break_even import decisions
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.figures.picture import (
     SCREEN,
     FileFormat,
@@ -89,15 +88,15 @@ def plan(
     """
     if isinstance(opened, Sweep):
         lines, fixed, notes = _of_sweep(opened)
-        shown = networks.networks(opened)
     else:
         epsilon = opened.scenario["privacy"].get("epsilon")
         lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
-        shown = [DrawnNetwork(opened)] if opened.summary["updates"] > 0 else []
     name = str(first(opened).scenario["id"])
     compared = _curves(lines, name, notes)
-    compared += beyond_psi([line for _, line in lines], notes)
+    compared += _held_out([line for _, line in lines], notes)
     entries: list[LazyFigure] = []
+    if isinstance(opened, Result) and opened.has("gains"):
+        entries.append(LazyFigure(partial(gains.by_owner, opened), [opened]))
     if isinstance(opened, Sweep):
         results = [cell.result for cell in opened.cells]
         for figures in OF_SWEEPS:
@@ -108,12 +107,8 @@ def plan(
         if None not in reasons:
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
         entries += of_entry(opened, name, notes, studies or {})
-    if shown:
-        entries += networks.pictures(traces.ALL, shown, notes)
-    else:
-        names = ", ".join(figure.name for figure in traces.ALL).replace("-", " ")
-        notes.append(f"{names}: nothing was updated")
-    drawn = shown[0].result if shown else first(opened)
+    entries += networks.pictures(traces.ALL, opened, notes)
+    drawn = first(opened)
     if drawn.has_events:
         entries.append(LazyFigure(partial(spacetime.diagram, drawn), [drawn]))
     planned = [picture.of(name, fixed) for picture in compared]
@@ -204,47 +199,15 @@ def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
     return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
 
 
-def beyond_psi(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]:
-    """Return pictures of what ψ alone hides; say in ``notes`` which are left out.
-
-    Parameters
-    ----------
-    lines : sequence of CurveLine
-    notes : list of str
-        Grows.
-
-    Raises
-    ------
-    ResultError
-        If a table is absent or damaged.
-    """
-    moved = [line for line in lines if line.result.summary["updates"] > 0]
-    scored = [
-        line
-        for line in moved
-        if line.result.mean_psi < np.inf and "profits_psi" in line.result.summary
-    ]
-    alone = [line.result.of_owners("psi_alone")[0] for line in scored]
-    same = [  # two owners or more, and those of the first line
-        line
-        for line, psi in zip(scored, alone, strict=True)
-        if len(psi) > 1 and np.array_equal(psi, alone[0])
-    ]
-    planned = []
-    for name, key, figure, able, why in (
-        ("held-out", "held_out_final", convergence.held_out, moved, "nothing was updated"),
-        ("profit", "profits_psi", gains.by_owner, same, "one owner, other owners, or ψ infinite"),
-    ):
-        asked = [line for line in lines if key in line.result.summary]
-        drawable = [line for line in able if key in line.result.summary]
-        if len(drawable) > 0:
-            planned.append(
-                LazyFigure(partial(figure, drawable), [line.result for line in drawable])
-            )
-        if len(drawable) < len(asked):
-            left = len(asked) - len(drawable)
-            notes.append(f"{left} of {len(asked)} results in {name}: {why}")
-    return planned
+def _held_out(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]:
+    """Return the picture of held-out rows, where there are any; note what it leaves out."""
+    asked = [line for line in lines if "held_out_final" in line.result.summary]
+    moved = [line for line in asked if line.result.summary["updates"] > 0]
+    if len(moved) < len(asked):
+        left = len(asked) - len(moved)
+        notes.append(f"{left} of {len(asked)} results in held-out: nothing was updated")
+    results = [line.result for line in moved]
+    return [LazyFigure(partial(convergence.held_out, moved), results)] if moved else []
 
 
 @dataclass(frozen=True)

@@ -308,12 +308,6 @@ def legible(colour: str) -> str:
     return str(mpl.colors.to_hex(rgb))
 
 
-def is_small(axes: Axes) -> bool:
-    """Return whether axes are next to others."""
-    place = axes.get_subplotspec()
-    return place is not None and place.get_gridspec().ncols > 1
-
-
 def plain_text(text: str) -> str:
     """Return a text as it is drawn where it is of others, who may mean a dollar by ``$``."""
     return text.replace("$", r"\$")
@@ -329,10 +323,8 @@ AT_END = "beyond-axis"
 WIDE = 20.0
 """Values that span more than this ratio are on a logarithmic axis."""
 FEW_OWNERS = 12  # so many have a tick each on an owners' axis
-FEW_IN_PANEL = 8  # so many beside a panel among others, which is low
 TILT = 30  # degrees, of names below an axis
 TIME_AXIS = "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
-TIME_BESIDE = "simulated time $t$ (units)"  # below one of several panels side by side
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _POWER = re.compile(r"\$\\mathdefault\{10\^\{(-?\d+)\}\}\$")
 
@@ -430,8 +422,7 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
     """Put owners on their axis: names, or numbers, of a few; of many 1 and round numbers."""
     axis = axis_of.yaxis if side == "y" else axis_of.xaxis
     n_owners = len(owners.numbers)
-    low = side == "y" and is_small(axis_of) and len(owners.names) == 0
-    if n_owners <= (FEW_IN_PANEL if low else FEW_OWNERS):
+    if n_owners <= FEW_OWNERS:
         axis.set_ticks(range(1, n_owners + 1), [plain_text(name) for name in owners.labels])
         if side == "x" and len(owners.names) > 0:
             axis.set_tick_params(labelrotation=TILT)
@@ -440,9 +431,9 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
     axis.set_ticks([1, *(int(owner) for owner in round_ones if 1 < owner <= n_owners)])
 
 
-def time_axis(unit: str | None, *, small: bool = False) -> str:
-    """Return the name of an axis of time in a named unit or none, shorter where axes are small."""
-    return in_unit(TIME_BESIDE, unit) if unit is not None or small else TIME_AXIS
+def time_axis(unit: str | None) -> str:
+    """Return the name of an axis of time in a named unit or none."""
+    return TIME_AXIS if unit is None else in_unit("simulated time $t$ (units)", unit)
 
 
 def per_cent(share: float, _: object = None) -> str:

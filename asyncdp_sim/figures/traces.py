@@ -25,8 +25,13 @@ from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas import binomial_quantile
-from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
-from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection
+from asyncdp_sim.theory.predict.update_order import (
+    GapLaw,
+    StalenessLaw,
+    gap_law,
+    selection,
+    staleness_law,
+)
 from asyncdp_sim.theory.prediction import Unknown, plain
 
 SHOWN = 100  # updates
@@ -49,9 +54,8 @@ def the_same_always(result: Result) -> bool:
     return result.n_owners > 1 and len(rows.T) == updates * len(np.unique(owner))
 
 
-def _by_update(result: Result, *, small: bool) -> Drawn:
+def _by_update(result: Result) -> Drawn:
     """Say i_k against k: dots, as owners are no numbers that have a height."""
-    del small
     rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
     dots = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": 3.5, "clip_on": False}
@@ -71,7 +75,7 @@ def most_often(rows: Columns, result: Result) -> str:
     return f"{text}; owner {name} made most, {count[most]}" if count.max() > 1 else text
 
 
-def _by_time(result: Result, *, small: bool) -> Drawn:
+def _by_time(result: Result) -> Drawn:
     """Say the instants of the updates, owner by owner."""
     rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
@@ -87,7 +91,7 @@ def _by_time(result: Result, *, small: bool) -> Drawn:
     pause = float(np.diff(np.unique(rows["time"]), prepend=0.0).max())
     title = f"The first {len(np.unique(rows['k']))} updates took {number(end)} units, "
     title += f"with pauses of at most {number(pause)}"
-    across = Side(time_axis(unit, small=small), limits=(0, end * 1.01 if end > 0 else 1.0))
+    across = Side(time_axis(unit), limits=(0, end * 1.01 if end > 0 else 1.0))
     limits = (0.7 - HALF, result.n_owners + 0.3 + HALF)
     people = Side("owner $i$", limits=limits, owners=result.participants, grid=True)
     return rows, Panel([mark], across, people, in_unit(title, unit)), f"updates {text}"
@@ -153,7 +157,7 @@ POINTS = 400
 TOP = 1.5  # of the axis of shares; its bottom is half a gap
 
 
-def _survival(result: Result, *, small: bool) -> Drawn:
+def _survival(result: Result) -> Drawn:
     """Say the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
 
     The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
@@ -185,7 +189,7 @@ def _survival(result: Result, *, small: bool) -> Drawn:
     positive = table["survival"] > 0
     marks.append(Layer("steps", t[positive], table["survival"][positive], name="measured",
                       look={"color": BLUE}))  # fmt: skip
-    named = time_axis(unit_of([result.manifest["scenario"]]), small=small)
+    named = time_axis(unit_of([result.manifest["scenario"]]))
     across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))
     side = Side("share of gaps longer than $t$", True, (0.5 / len(observed), TOP))
     return table, Panel(marks, across, side, off_law(table)), text
@@ -255,7 +259,6 @@ def _vary(result: Result) -> str | None:
 
 GAPS = NetworkFigure(
     "gaps", "Share of the times between consecutive updates that exceed t", _survival, _vary,
-    one_scale="xy",
 )  # fmt: skip
 
 
@@ -265,9 +268,8 @@ FEW = 30  # so many values have a stroke each
 RARE = 5e-3  # the axis ends where at most this share of the updates is left
 
 
-def _histogram(result: Result, *, small: bool) -> Drawn:
+def _histogram(result: Result) -> Drawn:
     """Say the share of the updates of each staleness, pooled over replicates, with its law."""
-    del small
     replicate, stale = result.columns("updates", "replicate", "staleness")
     if len(stale) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
@@ -364,7 +366,7 @@ STALENESS = NetworkFigure(
     "staleness",
     "Share of the updates of all replicates by staleness, the number of other updates applied "
     "between read and use (error bars: 95 % intervals from the spread over several replicates)",
-    _histogram, _stale, height=lambda _: 3.0, one_scale="y",
+    _histogram, _stale, height=lambda _: 3.0,
 )  # fmt: skip
 
 
@@ -376,14 +378,13 @@ def _counts(result: Result) -> Array:
     return np.asarray(count, dtype=float)
 
 
-def _shares(result: Result, *, small: bool) -> Drawn:
+def _shares(result: Result) -> Drawn:
     """Say each owner's share of the updates of all replicates, with 1/N and the law's 99 % band.
 
     The band holds 99 % of the counts Bin(number of updates, share), where theory knows the shares:
     1/N where clocks are alike, on which Theorem 2 of Async rests. Elsewhere, as where budgets cap
     every owner's answers, chance has another law, and no band is drawn.
     """
-    del small
     count, n_owners = _counts(result), result.n_owners
     total = int(count.sum())
     if total == 0:
@@ -450,7 +451,7 @@ def _unequal(result: Result) -> str | None:
 SHARES = NetworkFigure(
     "shares",
     "Share of the updates of each owner, all replicates; dashed: equal shares, 1/N",
-    _shares, _unequal, height=lambda _: 3.0, one_scale="y",
+    _shares, _unequal, height=lambda _: 3.0,
 )  # fmt: skip
 ALL = (BY_UPDATE, BY_TIME, GAPS, STALENESS, SHARES)
 """Pictures of a run's network, alone or in a sweep; a new one joins by its line here."""

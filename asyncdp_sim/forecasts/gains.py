@@ -59,6 +59,8 @@ RUNS, FEW_RUNS = 8, 6
 DIVISIONS, FEW_DIVISIONS = 4, 2
 """How often all owners' rows are divided into folds, each time with its share of the runs, and how
 often of classes and where boosting is among own models: these fits take their time."""
+MANY_BOOSTED = 100
+"""Owners with boosting among own models beyond which all rows are divided once."""
 FRESH = 4_000
 """Fresh rows of a known law that judge an owner."""
 JUDGED = 12
@@ -178,14 +180,16 @@ def _divided(known: Population, options: Asked) -> dict[int, CrossValidation]:
     scenario, streams = known.scenario, Streams(known.scenario.run.seed)
     numbers = scenario.owners.participants
     rows = [_rows_of(scenario, known.dataset, owner)[0] for owner in range(len(numbers))]
-    slow = scenario.model.classifies or any(boosts(each, options.own_best) for each in rows)
+    boosted = sum(boosts(each, options.own_best) for each in rows)
+    repeats = FEW_DIVISIONS if boosted > 0 or scenario.model.classifies else DIVISIONS
+    repeats = repeats if boosted <= MANY_BOOSTED else 1
     return {
         number: CrossValidation.divided(
             each,
             scenario.model.sigma,
             streams.generator("decision", "owner", number),
             own_best=options.own_best,
-            repeats=FEW_DIVISIONS if slow else DIVISIONS,
+            repeats=repeats,
         )
         for each, number in zip(rows, numbers, strict=True)
     }

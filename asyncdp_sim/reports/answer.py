@@ -32,6 +32,7 @@ from asyncdp_sim.sentences.result import (
     decision,
     how_good,
     how_sure,
+    if_others_left,
     theory,
     verdicts,
 )
@@ -72,11 +73,15 @@ def of_result(result: Result) -> Answer:
     if result.has("gains"):
         frame = result.frame("gains")
         means = {name: float(frame[name].mean()) for name in _ERRORS}
+    left = manifest.get("remaining")
+    if left is not None:
+        left = if_others_left(left["verdicts"], left, manifest.get("unit"))
     name, good = how_good(manifest, means)
     rounds = counts_rounds(unit_of([manifest["scenario"]]), manifest["scenario"].get("clock", {}))
     psi_note = f"median; {f'95 %: {ends}; ' if ends else ''}{PSI}"
     facts = {
         "owners": None if gain is None else KeyFigure(ROWS["owners"], verdicts(manifest)),
+        "remaining": None if left is None else KeyFigure(ROWS["remaining"], left),
         "errors": KeyFigure(f"{name[0].upper()}{name[1:]}", good),
         "psi": KeyFigure("ψ at the end", number(psi.value), psi_note),
         "soon": KeyFigure(

@@ -187,6 +187,7 @@ class KeptOfRun(Kept):
     unit: NotRequired[str | None]
     judging: NotRequired[HowJudged]
     consortium: NotRequired[OfAll]
+    remaining: NotRequired[OfAll]
 
 
 class Part(TypedDict):

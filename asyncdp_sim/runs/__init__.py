@@ -14,7 +14,8 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
-from asyncdp_sim.runs.gains import judged, judging_of
+from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS
+from asyncdp_sim.runs.gains import Gains, judged, judging_of
 from asyncdp_sim.runs.outcome import (
     Ready,
     RunResult,
@@ -26,7 +27,14 @@ from asyncdp_sim.runs.outcome import (
 )
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
-from asyncdp_sim.runs.replicates import Map, learn_all, live_all, processes, simulate_all
+from asyncdp_sim.runs.replicates import (
+    Learned,
+    Map,
+    learn_all,
+    live_all,
+    processes,
+    simulate_all,
+)
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.all import require_room
 from asyncdp_sim.trace import Trace
@@ -77,7 +85,6 @@ def run(
     """
     scenario = scenario.base()
     require_room(scenario, events=events)
-    seed = scenario.run.seed
     chosen = tuple(numbers) if numbers is not None else all_numbers(scenario)
     with (
         one_thread(),
@@ -85,23 +92,51 @@ def run(
     ):
         beginning(progress, "preparing records")
         dataset = build_dataset(scenario) if dataset is None else dataset
-        ready, network = Ready.from_scenario(scenario, dataset), scenario.network
-        task = ready.problem.task
+        ready = Ready.from_scenario(scenario, dataset)
         pool: dict[str, Any] = {"workers": workers, "run_map": mapped}
         shown = pool | {"progress": progress}
-        if scenario.run.learning == "live":
-            traces, learned = live_all(network, task, seed, chosen, events=events, **shown)
-        else:
-            if traces is None:
-                traces = simulate_all(network, seed, chosen, events=events, **shown)
-            [learned] = learn_all([task], seed, chosen, traces, **shown)
+        traces, learned = _learned(ready, chosen, traces, events=events, **shown)
         beginning(progress, "judging what was learned")
-        behaved = summarise(traces, network.airtime)
+        behaved = summarise(traces, scenario.network.airtime)
         outcome = ready.outcome(chosen, traces, behaved, learned, **pool)
         if gains is None:
             return outcome
         beginning(progress, "judging what owners gain")
-        return replace(outcome, gains=judged(scenario, ready.dataset, learned.models, gains))
+        found = judged(scenario, ready.dataset, learned.models, gains)
+        if found is not None and len(found.gaining) > 0:
+            left = _if_others_left(scenario, ready.dataset, found, chosen[:JUDGED_RUNS], shown)
+            found = replace(found, remaining=left)
+        return replace(outcome, gains=found)
+
+
+def _learned(
+    ready: Ready,
+    numbers: Sequence[int],
+    traces: Sequence[Trace] | None = None,
+    *,
+    events: bool = False,
+    **options: Any,
+) -> tuple[Sequence[Trace], Learned]:
+    """Return the networks of replicates, and what is learned over them."""
+    scenario, task = ready.scenario, ready.problem.task
+    seed, network = scenario.run.seed, scenario.network
+    if scenario.run.learning == "live":
+        return live_all(network, task, seed, numbers, events=events, **options)
+    if traces is None:
+        traces = simulate_all(network, seed, numbers, events=events, **options)
+    [learned] = learn_all([task], seed, numbers, traces, **options)
+    return traces, learned
+
+
+def _if_others_left(
+    scenario: Scenario, dataset: Dataset, found: Gains, numbers: Sequence[int], options: Any
+) -> Gains | None:
+    """Judge the owners that gain once more, in a simulation of them alone."""
+    gaining = [scenario.owners.participants[place] for place in found.gaining]
+    alone = scenario.replace(owners={"only": gaining}).base()
+    ready = Ready.from_scenario(alone, dataset.of_owners(found.gaining))
+    _, learned = _learned(ready, numbers, **options)
+    return judged(alone, ready.dataset, learned.models, found.judging)
 
 
 def run_together(

@@ -21,6 +21,7 @@ from asyncdp_sim.decision import (
     Judging,
     LinearModels,
     OwnRows,
+    Verdict,
     consortium,
     judge_fresh,
     scored_by,
@@ -37,7 +38,8 @@ MOST = 2_000
 """Training rows that own models are fitted to, and held-out rows that judge, of one owner: the
 first. With more, an own model hardly improves, and a run would wait for it."""
 ASSUMES = "all {count} owners join, with these ε"
-"""What a mean gain is of."""
+IF_OTHERS_LEFT = "the {count} owners that gain join alone, with these ε"
+"""What mean gains are of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +59,9 @@ class Gains:
     judged_on : str
         "held-out rows", or "fresh rows".
     judging : Judging
+    remaining : Gains or None
+        The same of the owners that gain, in a simulation without the others; None where all gain,
+        or fewer than two.
     """
 
     owners: tuple[Gain, ...]
@@ -65,6 +70,13 @@ class Gains:
     runs: int
     judged_on: str
     judging: Judging
+    remaining: "Gains | None" = None
+
+    @property
+    def gaining(self) -> list[int]:
+        """Places of the owners that gain; none where all do, or fewer than two."""
+        places = [i for i, gain in enumerate(self.owners) if gain.verdict is Verdict.GAINS]
+        return places if 1 < len(places) < len(self.owners) else []
 
     def columns(self, names: Sequence[str]) -> dict[str, Any]:
         """Return ``gains``: one row per owner; absent is null, of an owner without rows."""
@@ -96,31 +108,31 @@ class Gains:
         }
 
     def content(self, unit: str | None) -> dict[str, Any]:
-        """Return what the manifest says: score, unit, and the gain of all."""
-        together = self.together
+        """Return what the manifest says: score, unit, the gain of all, and if others left."""
         judging = asdict(self.judging)
         result: dict[str, Any] = {"score": self.score, "unit": unit, "judging": judging}
-        if together is None:
-            return result
+        if self.together is not None:
+            result["consortium"] = self._of_all(self.together, ASSUMES)
+        if self.remaining is not None and self.remaining.together is not None:
+            result["remaining"] = self.remaining._of_all(self.remaining.together, IF_OTHERS_LEFT)
+        return result
+
+    def _of_all(self, together: Consortium, assumes: str) -> dict[str, Any]:
         verdicts = [str(gain.verdict) for gain in self.owners]
         own = np.array([gain.own for gain in self.owners])
-        return result | {
-            "consortium": {
-                **_ends(together.gain),
-                "by_records": _ends(together.by_records) | {"verdict": together.verdict_by_records},
-                "verdict": str(together.verdict),
-                "assumes": ASSUMES.format(count=len(self.owners)),
-                "owners": together.owners,
-                "own": float(np.nanmean(own)),
-                "verdicts": {name: verdicts.count(name) for name in sorted(set(verdicts))},
-                "no_better_than_guessing": sum(
-                    not gain.better_than_guessing
-                    for gain in self.owners
-                    if np.isfinite(gain.guessing)
-                ),
-                "runs": self.runs,
-                "judged_on": self.judged_on,
-            }
+        return {
+            **_ends(together.gain),
+            "by_records": _ends(together.by_records) | {"verdict": together.verdict_by_records},
+            "verdict": str(together.verdict),
+            "assumes": assumes.format(count=len(self.owners)),
+            "owners": together.owners,
+            "own": float(np.nanmean(own)),
+            "verdicts": {name: verdicts.count(name) for name in sorted(set(verdicts))},
+            "no_better_than_guessing": sum(
+                not gain.better_than_guessing for gain in self.owners if np.isfinite(gain.guessing)
+            ),
+            "runs": self.runs,
+            "judged_on": self.judged_on,
         }
 
 

@@ -3,28 +3,26 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.units import ROUNDS, in_unit
-from asyncdp_sim.core.words import (
-    aligned,
-    estimate,
-    figure,
-    known,
-    number,
-    numbers,
-    plus_minus,
-    to_digits,
-)
+from asyncdp_sim.core.words import aligned, figure, known, number, numbers, plus_minus, to_digits
 from asyncdp_sim.decision import BreakEven, Consortium, Estimate, Gain
 from asyncdp_sim.decision.forecast import Alike, Forecast, GainForecast, OwnerGain, as_rows
 from asyncdp_sim.privacy.guarantee import UNTIMED
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.owners import shown
-from asyncdp_sim.sentences.result import AVERAGE, counted, errors, joining, with_ends
+from asyncdp_sim.sentences.result import (
+    AVERAGE,
+    counted,
+    errors,
+    if_others_left,
+    joining,
+    with_ends,
+)
 from asyncdp_sim.theory.prediction import plain
 
 RELEASE = "uses private data, not for release"
@@ -167,11 +165,8 @@ def _single_owners(gains: GainForecast) -> str:
 
 def _remaining(gains: GainForecast) -> str:
     """Return what owners gain if they alone join."""
-    alone = counted(gains.counts(), f"{gains.count} that gain, if they alone join")
-    if gains.together is None:
-        return alone
-    mean = gains.together.gain
-    return f"{alone}; mean gain {estimate(mean.value, mean.low, mean.high, gains.unit or '')}"
+    mean = Estimate(nan) if gains.together is None else gains.together.gain
+    return if_others_left(gains.counts(), _ends(mean), gains.unit)
 
 
 def _break_even_line(gains: GainForecast) -> str:

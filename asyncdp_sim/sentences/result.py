@@ -353,6 +353,21 @@ def verdicts(manifest: Mapping[str, Any]) -> str:
     return counted(together["verdicts"], f"of {sum(together['verdicts'].values())} owners")
 
 
+def if_others_left(verdicts: Mapping[str, int], mean: Mapping[str, Any], unit: str | None) -> str:
+    """Return what the owners that gain would gain without the others.
+
+    Parameters
+    ----------
+    verdicts : mapping
+        How many of them would have each verdict.
+    mean : mapping
+        ``gain``, ``low`` and ``high`` of the mean over them.
+    unit : str or None
+    """
+    alone = counted(verdicts, f"{sum(verdicts.values())} that gain, if they alone join")
+    return f"{alone}; mean gain {with_ends(mean, unit)}"
+
+
 def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield rows on what owners gain on new cases of their own, or that nobody has judged it."""
     mean = decision(manifest)
@@ -362,6 +377,9 @@ def _gains(manifest: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     together = manifest["consortium"]
     yield "mean gain", mean
     yield "verdicts", f"{verdicts(manifest)} (gains.parquet)"
+    left = manifest.get("remaining")
+    if left is not None:
+        yield "if others left", if_others_left(left["verdicts"], left, manifest.get("unit"))
     if together["no_better_than_guessing"] > 0:
         yield (
             "worse than guessing",

@@ -35,10 +35,18 @@ class NoFormulaError(Exception):
     """No formula is known: raised where a value is worked out, with the reason in plain words."""
 
 
-def no_formula_if(reason: str) -> None:
-    """Raise where there is a reason why no formula holds."""
-    if reason:
-        raise NoFormulaError(reason)
+def no_formula_if(doubt: object, reason: str = "") -> None:
+    """Raise where there is a doubt that a formula holds: a reason, or a condition with its reason.
+
+    Parameters
+    ----------
+    doubt : object
+        A text, empty where there is none; or a condition.
+    reason : str
+        Why no formula holds, where the condition is met.
+    """
+    if doubt:
+        raise NoFormulaError(reason or str(doubt))
 
 
 def known(of: Callable[_P, _T], *given: _P.args, **named: _P.kwargs) -> _T | Unknown:

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from asyncdp_sim.cli.terminal import who
+from asyncdp_sim.reports.answer import of_result
+from asyncdp_sim.results import open_directory
 from tests.directories import manifest
 from tests.scenes import text
 
@@ -168,14 +170,18 @@ def test_where_nothing_can_be_saved_nothing_is_sought(command, arguments, said):
     assert said in command.refused("forecast", "banks.toml", *arguments)
 
 
-def test_a_run_ends_with_the_command_that_judges_the_owners_that_gain_alone(command):
+def test_a_run_judges_the_owners_that_gain_once_more_as_if_the_others_left(command):
     said = command.done("run", "unequal.toml", "--own-best", "linear", "--out", "all").out
     judged = pd.read_parquet("all/gains.parquet")
-    gaining = judged["owner"][judged["verdict"] == "gains"].tolist()
-    assert gaining == [1, 3]
-    [line] = [line for line in said.splitlines() if line.startswith("if others left:")]
-    words = line.partition("asyncdp ")[2].split()
-    assert words == ["run", "unequal.toml", "--own-best", "linear", "--only", "1", "--only", "3"]
-    alone = command.done(*words, "--out", "some").out
-    assert pd.read_parquet("some/gains.parquet")["owner"].tolist() == [1, 3]
-    assert "if others left:" not in alone  # of two, both gain or fewer than two do
+    assert judged["owner"][judged["verdict"] == "gains"].tolist() == [1, 3]
+    remaining = manifest("all")["remaining"]
+    assert remaining["assumes"] == "the 2 owners that gain join alone, with these ε"
+    [line] = [line for line in said.splitlines() if line.startswith("if others left")]
+    assert line.partition("  ")[2].strip().startswith("2 that gain, if they alone join: ")
+    only = ["--only", "1", "--only", "3"]
+    alone = command.done("run", "unequal.toml", "--own-best", "linear", *only, "--out", "some").out
+    assert {**manifest("some")["consortium"], "assumes": remaining["assumes"]} == remaining
+    assert "remaining" not in manifest("some")  # of two, both gain or fewer than two do
+    assert "if others left" not in alone
+    fact = of_result(open_directory(Path("all"))).facts[1]
+    assert "2 that gain, if they alone join" in fact.value

@@ -9,7 +9,7 @@ from math import exp, lgamma, pi, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, chi2
 
 from asyncdp_sim.core.starting import one_thread
 from asyncdp_sim.decision import (
@@ -20,6 +20,7 @@ from asyncdp_sim.decision import (
     cross_validation,
     gain,
     judge_by_cross_validation,
+    judge_fresh,
 )
 from asyncdp_sim.decision.adapted import pulled
 from tests.verification.decision_laws import SIGMA, Law, met, on_fresh_rows, true_gain
@@ -113,6 +114,46 @@ def test_the_mean_gain_of_owners_that_differ_has_the_right_sign():
     found = consortium(gains)
     assert found.verdict is Verdict.GAINS
     assert found.gain.low - 2 * error <= true <= found.gain.high + 2 * error
+
+
+def mean_over_owners(seed: int, owners: int = 16):
+    """Return the mean gain of owners of Gaussian rows on few fresh ones, and on many of theirs."""
+    from asyncdp_sim.core.streams import Streams
+    from asyncdp_sim.data.gaussian import GaussianData
+    from asyncdp_sim.decision import consortium
+
+    data, judged = GaussianData(features=3), 40
+    drawn = data.build(owners, (60,) * owners, Streams(seed))
+    truth = Streams(seed).generator("data", "truth").standard_normal(3)
+    generator = np.random.default_rng([seed, 6])
+    noise = 0.3 * generator.standard_normal((4, 1, 3))
+    joint, gains, many = LinearModels(truth + noise, np.zeros((4, 1))), [], []
+    fresh = data.fresh(owners, 2_000, Streams(seed))
+    for x, y, (new, of_new) in zip(drawn.features, drawn.targets, fresh, strict=True):
+        rows = OwnRows(x, y, 0, np.arange(len(y)))
+        others = OwnRows(new, of_new, 0, np.arange(len(of_new)))
+        for found, apart in ((gains, others.take(np.arange(judged))), (many, others)):
+            as_is = joint.scores(apart.columns)
+            options = {"own_best": "linear"}
+            found.append(
+                judge_fresh(rows, met(rows, joint), apart, as_is, SIGMA, generator, **options)
+            )
+    of_models = 1 + judged / 60
+    variances = [gain.of_rows / of_models for gain in gains]
+    stated = sqrt(sum(variances)) / owners
+    away = consortium(gains).gain.value - consortium(many).gain.value
+    return away, stated
+
+
+def test_the_mean_over_owners_of_drawn_records_errs_as_it_states():
+    """On 40 fresh rows an owner against 2,000: independent rows, whose variances add up.
+
+    Of J distances in units of their standard deviation, the sum of squares is χ² of J degrees,
+    but for 40 of the 2,000 rows that both means have: 1/50 less.
+    """
+    pairs = np.array([mean_over_owners(seed) for seed in range(40)])
+    total = float(np.sum((pairs[:, 0] / pairs[:, 1]) ** 2)) / (1 - 40 / 2_000)
+    assert chi2.ppf(5e-4, 40) <= total <= chi2.ppf(1 - 5e-4, 40)
 
 
 def shared_by_persons(seed: int, *, known: bool):

@@ -12,8 +12,9 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, counted
 from asyncdp_sim.core.words import plus_minus
@@ -24,11 +25,11 @@ from asyncdp_sim.forecasts.population import (
     Population,
     QuickRuns,
     choosing,
-    final_psi,
     half_width,
+    overflowed,
     work,
 )
-from asyncdp_sim.runs.problem import prepare
+from asyncdp_sim.runs.problem import Problem, prepare
 from asyncdp_sim.runs.replicates import Map
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import RELEASE, escaped, fields_of, plain_values
@@ -187,33 +188,60 @@ def ends(
 
     ``runs`` are those of the scenario's network, where some are simulated already.
     """
-    options: Any = {"dataset": dataset, "workers": workers, "run_map": run_map, "runs": runs}
-    return ends_together([scenario], numbers, **options)[0]
+    every = scenario.run.updates
+    options: Any = {"workers": workers, "run_map": run_map, "runs": runs}
+    return along([scenario], numbers, every, dataset, **options)[1][0][:, -1]
 
 
-def ends_together(
+def along(
     scenarios: Sequence[Scenario],
     numbers: Sequence[int],
-    *,
+    every: int,
     dataset: Dataset,
+    *,
+    like: Problem | None = None,
     workers: int = 1,
     run_map: Map | None = None,
     runs: QuickRuns | None = None,
-) -> list[Array]:
-    """Return :func:`ends` of scenarios whose networks differ in T alone, the first the longest.
+) -> tuple[Ints, list[Array]]:
+    """Return lengths (J,) of runs, and ψ (R, J) there of scenarios with one network.
 
-    A shorter run is the beginning of the longest one, so that all learn over the networks of that.
+    A shorter run is the beginning of a longer one. A run that has ended stays where it ended.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+    numbers : sequence of int
+        Of the replicates, rising.
+    every : int
+        Distance between lengths, the last of which is T.
+    dataset : Dataset
+    like : Problem, optional
+        One that may be about the same records.
+    workers, run_map, runs
+        As of :meth:`QuickRuns.learned`, and :func:`ends`.
     """
+    updates = scenarios[0].run.updates
+    lengths = np.minimum(np.arange(every, updates + every, every), updates)
     if len(numbers) == 0:
-        return [np.zeros(0) for _ in scenarios]
+        return lengths, [np.zeros((0, len(lengths))) for _ in scenarios]
     runs = QuickRuns.from_scenario(scenarios[0]) if runs is None else runs
-    first = prepare(scenarios[0], dataset)
-    tasks = [first.task, *(prepare(each, dataset, first).task for each in scenarios[1:])]
-    lengths = [each.run.updates for each in scenarios]
-    at_ends = [replace(task, record_every=T) for task, T in zip(tasks, lengths, strict=True)]
-    _, learned = runs.learned(at_ends, numbers, whole=True, workers=workers, run_map=run_map)
-    curves = [each.curve for each in learned]
-    return [final_psi(curve[curve["k"] <= T]) for curve, T in zip(curves, lengths, strict=True)]
+    tasks = []
+    for scenario in scenarios:
+        like = prepare(scenario, dataset, like)
+        tasks.append(replace(like.task, record_every=every))
+    _, learned = runs.learned(tasks, numbers, whole=True, workers=workers, run_map=run_map)
+    return lengths, [_at(outcome.curve, lengths) for outcome in learned]
+
+
+def _at(curve: npt.NDArray[np.void], lengths: Ints) -> Array:
+    """Return ψ (R, J) of replicates after so many updates; infinite where it has overflowed."""
+    firsts = np.flatnonzero(np.diff(curve["replicate"], prepend=-1) != 0)
+    parts = np.split(overflowed(curve["relative_fitness"]), firsts[1:])
+    ks = np.split(curve["k"], firsts[1:])
+    return np.stack(
+        [psi[np.searchsorted(k, lengths, "right") - 1] for psi, k in zip(parts, ks, strict=True)]
+    )
 
 
 def ratio_of_psi(known: tuple[float, float], other: str, this: str) -> str:

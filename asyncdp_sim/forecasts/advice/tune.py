@@ -1,15 +1,12 @@
-"""The best step, length and cap on answers of a run: each is changed until no change pays."""
+"""The best step, length and cap on answers of a run, by simulated runs of many steps at once."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import product
-from math import ceil, isfinite
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from math import ceil, inf, isfinite, log
 from typing import Any
 
-import numpy as np
-
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.progress import Progress, beginning
 from asyncdp_sim.core.words import number
@@ -21,24 +18,26 @@ from asyncdp_sim.forecasts.advice.contest import (
     Played,
     advice_on,
     afresh,
-    ends_together,
+    along,
     longest,
     ratio_of_psi,
 )
-from asyncdp_sim.forecasts.population import QuickRuns, affordable, population
+from asyncdp_sim.forecasts.population import Population, affordable, population
 from asyncdp_sim.learning.objectives.records import ABREAST
-from asyncdp_sim.runs.replicates import processes
+from asyncdp_sim.runs.replicates import Map, processes
 from asyncdp_sim.scenario import Scenario
 
-CHANGES = (((4.0,), 10), ((2.0,), 20), ((1.4,), 40), ((1.2, 1.08), 100))
-"""Factors of changes to the step, T and K, the largest first, and simulated runs with each."""
-MOST, LEAST = CHANGES[0][0][0], CHANGES[-1][0][-1]
-PAYS = 0.01
-"""A change pays that lowers the mean ψ by more than this share."""
-AT_ONCE = 4
-"""Choices of which all runs together are light work."""
-KEPT = 4
-"""Pairs of T and K whose simulated networks are kept."""
+POWERS = range(-3, ABREAST - 3)
+"""Powers of a factor between steps that are compared: as many as fill a product of gradients up."""
+FAR, NEAR, CLOSE = 4.0, 2.0, 1.25
+"""Factors between steps: first; while K is doubled and halved; with the best K."""
+COARSE, LAST = 6, 20
+"""Simulated runs of a choice while K is sought, and with the best K."""
+LENGTHS = 16
+"""Lengths of a run that are compared, about."""
+PAYS, PAYS_DOUBLED = 0.01, 0.05
+"""A choice pays that lowers the mean ψ by more than this share; also one of twice or half the K,
+beyond which longer runs with shorter steps hardly differ."""
 SMALLEST = 1e-30
 """The step below which none is sought that converges; none is sought above 1 over it."""
 
@@ -64,11 +63,6 @@ class StepLengthCap:
     def __str__(self) -> str:
         """Return the choice."""
         return f"step = {number(self.step)}, T = {self.updates}, K = {self.answers}"
-
-    def over_its_network(self, others: Iterable["StepLengthCap"]) -> list["StepLengthCap"]:
-        """Return this choice, and those of others that end no later over the same network."""
-        fits = (o for o in others if o.answers == self.answers and o.updates <= self.updates)
-        return list(dict.fromkeys([self, *fits]))
 
     def into(self, scenario: Scenario) -> Scenario:
         """Return the scenario with this choice."""
@@ -101,31 +95,15 @@ class Choices:
     capped: bool
     longest: int
 
-    def allowed(self, step: float, updates: int, answers: int) -> StepLengthCap:
-        """Return the nearest choice with which all T updates can be made."""
-        length = min(max(updates, 1), self.longest)
-        least = ceil(length / self.owners) if self.capped else length
-        return StepLengthCap(step, length, min(max(answers, least), length))
+    def nearest(self, answers: float) -> int:
+        """Return the nearest K."""
+        most = ceil(self.longest / self.owners) if self.capped else self.longest
+        return min(max(round(answers), 1), most)
 
-    def changed(self, at: StepLengthCap, factor: float) -> tuple[StepLengthCap, ...]:
-        """Return a choice with another step, another T (and T times the step the same), T and K, K.
-
-        Of T and K, the one that is not changed stays unless the other needs it to change.
-        """
-        length, answers = _times(at.updates, factor), _times(at.answers, factor)
-        step = at.updates / max(1, min(length, self.longest)) * at.step
-        return (
-            replace(at, step=factor * at.step),
-            self.allowed(step, length, at.answers),
-            self.allowed(step, length, answers),
-            self.allowed(at.step, at.updates, answers),
-        )
-
-
-def _times(number: int, factor: float) -> int:
-    """Return a whole number about so many times as large, and another one."""
-    scaled = round(factor * number)
-    return max(scaled, number + 1) if factor > 1 else min(scaled, number - 1)
+    def longest_with(self, answers: int, step: float) -> StepLengthCap:
+        """Return the choice with this K and step of which all updates can be made, and no more."""
+        length = min(answers * self.owners, self.longest) if self.capped else answers
+        return StepLengthCap(step, length, answers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,29 +167,141 @@ class Design(Advice):
             *lines,
             f"runs      {runs} of each choice, with the same networks and noise; ± is the longer "
             "half of a 95 % interval",
-            f"search    {self.tried} choices of the step, T and K compared by other simulated "
-            f"runs; it ends where no change of one by {LEAST:g} times lowers ψ by {PAYS:.0%}",
+            f"search    {self.tried} choices of the step and K, each at its best T, compared by "
+            "other simulated runs",
             *([limit] if self.at_limit else []),
             *self.source(f"{file} --tune"),
         ]
 
 
-class Networks:
-    """Simulated runs of the choices that were tried last: a step leaves the network as it is."""
+Compared = tuple[float, StepLengthCap]
+"""The mean ψ of a choice, and the choice."""
 
-    def __init__(self) -> None:
-        self._runs: dict[tuple[int, int], QuickRuns] = {}
 
-    def of(self, setting: StepLengthCap, scenario: Scenario) -> QuickRuns:
-        """Return the runs of a choice's T and K, which keep what they have simulated."""
-        key = setting.updates, setting.answers
-        runs = self._runs.pop(key, None)
-        if runs is None:
-            runs = QuickRuns.from_scenario(scenario)
-        self._runs[key] = runs
-        if len(self._runs) > KEPT:
-            del self._runs[next(iter(self._runs))]
-        return runs
+@dataclass(frozen=True, eq=False)
+class Search:
+    """A search for the step, T and K of least expected ψ.
+
+    Choices with one K share simulated networks and noise: their steps are rows of one fold, whose
+    curves have all lengths. The number of steps fills the products of gradients up.
+
+    Attributes
+    ----------
+    known : Population
+        The data of the runs.
+    replicates : int
+        Runs of a choice at most.
+    workers : int
+    run_map : callable
+        A ``map`` over so many processes.
+    tried : set of StepLengthCap
+        Choices of the step and K that were compared, each with the largest T.
+    """
+
+    known: Population
+    replicates: int
+    workers: int
+    run_map: Map
+    tried: set[StepLengthCap] = field(default_factory=set)
+
+    @cached_property
+    def choices(self) -> Choices:
+        """The choices that the scenario may have."""
+        own = self.known.scenario
+        capped = not own.privacy.budget.follows_updates
+        return Choices(own.owners.count, capped, longest(own, self.known.dataset))
+
+    def runs(self, updates: int, most: int) -> int:
+        """Return how many runs, up to ``most``, of so many updates of all choices are light."""
+        most = min(most, self.replicates)
+        return affordable(self.known.scenario, self.known.dataset, updates, most)
+
+    def best(self, given: StepLengthCap) -> StepLengthCap:
+        """Return the best choice of a search that starts from the given one."""
+        start = given.updates / self.choices.owners if self.choices.capped else given.updates
+        answers = self.choices.nearest(ceil(start))
+        row = self._with_steps(answers, given.step, FAR, COARSE)
+        while (step := _beyond(row)) is not None:
+            row = self._with_steps(answers, step, FAR, COARSE)
+        psi, at = min(row, key=_psi)
+        by_answers = dict[int, float]()
+        for factor in (1.0, NEAR, 1 / NEAR):
+            while (answers := self.choices.nearest(factor * at.answers)) not in by_answers:
+                least, other = min(self._with_steps(answers, at.step, NEAR, COARSE), key=_psi)
+                by_answers[answers] = least
+                if least < (1 - PAYS_DOUBLED) * psi or factor == 1.0:
+                    psi, at = least, other
+        less, more = (by_answers[self.choices.nearest(by * at.answers)] for by in (1 / NEAR, NEAR))
+        shift = NEAR ** _vertex(less, psi, more)
+        answers = self.choices.nearest(shift * at.answers)
+        return min(self._with_steps(answers, at.step / shift, CLOSE, LAST), key=_psi)[1]
+
+    def _with_steps(self, answers: int, step: float, factor: float, most: int) -> list[Compared]:
+        """Return choices with this K and steps around this one, each at its best T."""
+        settings = [self.choices.longest_with(answers, factor**power * step) for power in POWERS]
+        self.tried.update(settings)
+        length = settings[0].updates
+        every = ceil(length / LENGTHS) if self.choices.capped else length
+        numbers = range(CHOOSING, CHOOSING + self.runs(len(settings) * length, most))
+        row = list[Compared]()
+        lengths, curves = self.played(settings, numbers, every)
+        for setting, curve in zip(settings, curves, strict=True):
+            psi = curve.mean(axis=0)
+            at = int(psi.argmin())
+            row.append((float(psi[at]), replace(setting, updates=int(lengths[at]))))
+        return row
+
+    def played(
+        self, settings: Sequence[StepLengthCap], numbers: Sequence[int], every: int
+    ) -> tuple[Ints, list[Array]]:
+        """Return lengths (J,), and ψ (R, J) of these runs of choices with one K and one T."""
+        scenarios = [setting.into(self.known.scenario) for setting in settings]
+        options: Any = {"workers": self.workers, "run_map": self.run_map}
+        return along(
+            scenarios, numbers, every, self.known.dataset, like=self.known.problem, **options
+        )
+
+    def ends(self, setting: StepLengthCap, numbers: Sequence[int]) -> Array:
+        """Return ψ at the end of these runs of a choice."""
+        return self.played([setting], numbers, setting.updates)[1][0][:, -1]
+
+
+def _psi(compared: Compared) -> float:
+    return compared[0]
+
+
+def _beyond(row: Sequence[Compared]) -> float | None:
+    """Return a step to go on from if the best step of a row is at an end of it.
+
+    That is the largest of about the best: where steps are so short that nothing is learned, all are
+    alike. Where learning diverges with all steps, it is shorter than any.
+
+    Raises
+    ------
+    SpecError
+        If no step is found with which learning converges.
+    """
+    steps = [setting.step for _, setting in row]
+    if not isfinite(min(row, key=_psi)[0]):
+        if steps[0] < SMALLEST:
+            why = "no step with which learning converges was found"
+            raise SpecError([Fault("algorithm.step", "any of those tried", why)])
+        return steps[0] / FAR**POWERS.stop
+    most = (1 + PAYS) * min(row, key=_psi)[0]
+    place = max(place for place, (psi, _) in enumerate(row) if psi <= most)
+    ends = 0 < place < len(row) - 1 or not SMALLEST < steps[place] < 1 / SMALLEST
+    return None if ends else steps[place]
+
+
+def _vertex(before: float, at: float, after: float) -> float:
+    """Return where a parabola through the logarithms of these, at -1, 0 and 1, is least.
+
+    0 where the middle is not less than both.
+    """
+    if not (0 < at < min(before, after) and max(before, after) < inf):
+        return 0.0
+    before, after = log(before / at), log(after / at)
+    return (before - after) / (2 * (before + after))
 
 
 def tune(
@@ -225,10 +315,8 @@ def tune(
 ) -> Design:
     """Find the step, T and K of least expected ψ, of asynchronous gossip.
 
-    From the scenario's own choice on, each is changed by smaller and smaller factors as long as
-    that pays, however far. K, where a cap names it, is at least T/N: all T updates can be made. The
-    cost is the mean ψ of simulated runs, with the same networks and noise for all choices.
-    Everything else stays.
+    The cost is the mean ψ of simulated runs (:class:`Search`). K, where a cap names it, is at least
+    T/N: all T updates can be made. Everything else stays.
 
     Parameters
     ----------
@@ -255,7 +343,7 @@ def tune(
     asked = scenario.base()
     data = population(asked, private=private, dataset=dataset)
     own = data.scenario
-    updates, capped = own.run.updates, not own.privacy.budget.follows_updates
+    updates = own.run.updates
     step = own.algorithm.step_of(own.owners.count, updates, own.model.sigma)
     if own.privacy.participation is not None:
         scope = "the best step, T and K are sought without limits on participation"
@@ -263,111 +351,22 @@ def tune(
     if step is None or own.algorithm.one_on_one is None:
         scope = "the best step, T and K are sought for async-gossip alone"
         raise SpecError([Fault("algorithm.kind", repr(own.algorithm.kind), scope)])
+    given = StepLengthCap(step, updates, max(own.network.answers_allowed))
     beginning(progress, "trying steps, lengths and caps")
-    choices = Choices(own.owners.count, capped, longest(own, data.dataset))
-    own_choice = StepLengthCap(step, updates, max(own.network.answers_allowed))
     with processes(workers) as mapped:
-        networks = Networks()
-        known: dict[StepLengthCap, Array] = {}
-
-        def play(settings: Sequence[StepLengthCap], numbers: Sequence[int]) -> list[Array]:
-            options: Any = {"dataset": data.dataset, "workers": workers, "run_map": mapped}
-            chosen = [setting.into(own) for setting in settings]
-            return ends_together(
-                chosen, numbers, **options, runs=networks.of(settings[0], chosen[0])
-            )
-
-        def alone(setting: StepLengthCap, numbers: Sequence[int]) -> Array:
-            return play([setting], numbers)[0]
-
-        def cost(setting: StepLengthCap, runs: int, soon: Iterable[StepLengthCap]) -> float:
-            done = len(known.get(setting, ()))
-            if done < runs:
-                most = max(1, ABREAST * own.owners.count // (runs - done))
-                alike = (other for other in soon if len(known.get(other, ())) == done)
-                settings = setting.over_its_network(alike)[:most]
-                played = play(settings, range(CHOOSING + done, CHOOSING + runs))
-                for each, psi in zip(settings, played, strict=True):
-                    known[each] = np.concatenate([known.get(each, np.zeros(0)), psi])
-            return float(known[setting][:runs].mean())
-
-        def runs_of(updates: int, most: int) -> int:
-            return affordable(own, data.dataset, updates, min(most, replicates))
-
-        best, tried = _least(cost, own_choice, choices, runs_of)
-        shown = [best] if best == own_choice else [best, own_choice]
-        runs = runs_of(sum(choice.updates for choice in shown), replicates)
-        played = afresh([partial(alone, choice) for choice in shown], runs, progress)
+        search = Search(data, replicates, workers, mapped)
+        best = search.best(given)
+        both, first = best.updates + given.updates, CHOOSING + LAST
+        others = range(first, first + search.runs(both, LAST))
+        psi, psi_given = (search.ends(choice, others).mean() for choice in (best, given))
+        shown = [best, given] if psi < (1 - PAYS) * psi_given else [given]
+        runs = search.runs(sum(choice.updates for choice in shown), replicates)
+        played = afresh([partial(search.ends, choice) for choice in shown], runs, progress)
     results = [SimulatedChoice(*choice) for choice in zip(shown, played, strict=True)]
     return Design(
         given=results[-1],
         best=results[0],
-        tried=tried,
-        at_limit=best.updates == choices.longest,
-        **advice_on(data, asked, asked if best == own_choice else best.into(asked)),
+        tried=len(search.tried | {given}),
+        at_limit=shown[0].updates == search.choices.longest,
+        **advice_on(data, asked, asked if len(shown) == 1 else best.into(asked)),
     )
-
-
-def _least(
-    cost: Callable[[StepLengthCap, int, Iterable[StepLengthCap]], float],
-    given: StepLengthCap,
-    choices: Choices,
-    runs_of: Callable[[int, int], int],
-) -> tuple[StepLengthCap, int]:
-    """Return the best choice that is found from the given one on, and how many were compared.
-
-    ``cost`` receives a choice, its number of runs, and choices whose cost may be asked for next.
-    """
-    start = choices.allowed(given.step, given.updates, given.answers)
-    runs = runs_of(AT_ONCE * start.updates, CHANGES[0][1])
-    best, seen = _first(lambda setting: cost(setting, runs, _bolder(setting)), start)
-    for factors, most in CHANGES:
-        runs = runs_of(AT_ONCE * best.updates, most)
-        tried, least, pays = {best}, cost(best, runs, ()), True
-        changes = [*product([*factors, *(1 / factor for factor in factors)], range(4))]
-        while pays:
-            pays = False
-            for by, which in changes:
-                while (other := choices.changed(best, by)[which]) not in tried:
-                    tried.add(other)
-                    soon = (choices.changed(best, factor)[at] for factor, at in changes)
-                    psi = cost(other, runs, (each for each in soon if each not in tried))
-                    if not _pays(psi, least):
-                        break
-                    best, least, pays = other, psi, True
-        seen |= tried
-    seen.add(given)
-    as_good = not _pays(least, cost(given, runs, ()))
-    return (given if as_good else best), len(seen)
-
-
-def _bolder(setting: StepLengthCap) -> list[StepLengthCap]:
-    """Return the next choices with larger steps, which nearly all searches come to."""
-    return [replace(setting, step=MOST**power * setting.step) for power in (1, 2, 3)]
-
-
-def _first(
-    cost: Callable[[StepLengthCap], float], start: StepLengthCap
-) -> tuple[StepLengthCap, set[StepLengthCap]]:
-    """Return a choice that differs in the step and is about the best of those, and what was tried.
-
-    Where learning diverges the step is lowered until it does not. Then it is raised as long as that
-    does not make the model worse: where steps are so short that nothing is learned, no change pays.
-    """
-    tried = {start: cost(start)}
-    while not isfinite(tried[start]):
-        start = replace(start, step=start.step / MOST)
-        if start.step < SMALLEST:
-            why = "no step with which learning converges was found"
-            raise SpecError([Fault("algorithm.step", "any of those tried", why)])
-        tried[start] = cost(start)
-    best = bolder = start
-    while tried[bolder] <= (1 + PAYS) * tried[best] and bolder.step < 1 / SMALLEST:
-        best = min(best, bolder, key=tried.__getitem__)
-        bolder = replace(bolder, step=MOST * bolder.step)
-        tried[bolder] = cost(bolder)
-    return best, set(tried)
-
-
-def _pays(found: float, before: float) -> bool:
-    return found < (1 - PAYS) * before

@@ -507,7 +507,7 @@ class ParallelTheory(ChannelTheory):
 
     @override
     def on_air(self, load: Load, rate: float) -> float:
-        no_formula_if("answers wait for each other" if self.channel.each.queues else "")
+        no_formula_if(self.channel.each.queues, "answers wait for each other")
         return super().on_air(load, rate)
 
     def _parts(self, load: Load) -> dict[Load, int]:
@@ -515,7 +515,7 @@ class ParallelTheory(ChannelTheory):
         channels = self.channel.channels
         if self.channel.choice == "random" and channels > 1:
             alone = "owners choose among channels at random, which is known for overlapping jobs"
-            no_formula_if("" if load.overlap else alone)
+            no_formula_if(not load.overlap, alone)
             return {replace(load, choices=channels): channels}
         return Counter(
             replace(
@@ -665,9 +665,9 @@ def _curve(network: Network, n_owners: int | None) -> AccessCurve:
     shared, airtime = network.channel.contended, network.airtime
     if shared is None or airtime is None:
         raise NoFormulaError(NOT_SHARED)
-    no_formula_if("in turn, whatever is sent survives" if shared.in_turn else "")
-    no_formula_if("whatever is sent survives" if shared.queues else "")
-    no_formula_if(BROKEN_OFF if shared.breaks_off else "")
+    no_formula_if(shared.in_turn, "in turn, whatever is sent survives")
+    no_formula_if(shared.queues, "whatever is sent survives")
+    no_formula_if(shared.breaks_off, BROKEN_OFF)
     channel = network.channel if n_owners is not None else theory_of(network.channel).spread_alike()
     # For its error alone: a channel without a formula at one load has no curve.
     theory_of(channel).access(_load(n_owners or 1, airtime, n_owners))

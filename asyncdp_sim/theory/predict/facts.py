@@ -13,7 +13,7 @@ from asyncdp_sim.network import Network
 from asyncdp_sim.network.latency import STAGES, acknowledged
 from asyncdp_sim.network.laws import Law
 from asyncdp_sim.theory.formulas.channels import delivered
-from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction
+from asyncdp_sim.theory.prediction import SPREADS, NoFormulaError, Prediction, no_formula_if
 
 RESENT = "answers that arrived are sent again where acknowledgements are lost"
 RESTING = "no formula is known for answers of an owner that are at least"
@@ -256,13 +256,11 @@ class Facts:
         """
         channel, protocol = self.network.channel, self.network.protocol
         again, lasting = channel.retransmissions > 0, not self.instant
-        if again and self.loses("_acknowledgement"):
-            raise NoFormulaError(RESENT)
+        no_formula_if(again and self.loses("_acknowledgement"), RESENT)
         if lasting and not protocol.one_on_one:
             if again and self.loses(""):
                 raise NoFormulaError("answers that are sent again keep their owners busy")
-            if self.loses("_query"):
-                raise NoFormulaError("queries that are lost leave their owners free")
+            no_formula_if(self.loses("_query"), "queries that are lost leave their owners free")
         shares = [1.0] * self.n_owners
         for message in ("", "_query", *(["_request"] * protocol.sends_requests)):
             loss = channel.packet_loss(message)

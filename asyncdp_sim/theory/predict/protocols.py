@@ -86,11 +86,10 @@ class BroadcastFacts(Facts):
         plain = shared is channel and shared.sends_at_once and channel.exclusive
         if not plain or channel.retransmissions > 0:
             raise NoFormulaError("the channel is not pure ALOHA without capture and retransmission")
-        no_formula_if("links fail" if self.wires_fail else "")
+        no_formula_if(self.wires_fail, "links fail")
         if not network.availability.keeps_poisson or online is None:
             raise NoFormulaError(f"availability is {network.availability.kind}")
-        if max(online) > min(online):
-            raise NoFormulaError("owners listen differently often")
+        no_formula_if(max(online) > min(online), "owners listen differently often")
         if window + airtime > interval or airtime > window / 2:
             raise NoFormulaError("W + airtime > interval, or airtime > W/2")
         result = broadcast(self.n_owners, online[0], airtime, window)
@@ -148,7 +147,7 @@ class DispatchFacts(Facts):
         if self.protocol.to != "same":
             return self._chances
         flows = self._of_same()
-        no_formula_if("some owners have no task" if min(flows) == 0 else "")
+        no_formula_if(min(flows) == 0, "some owners have no task")
         return tuple(flow / fsum(flows) for flow in flows)
 
     @override
@@ -400,7 +399,7 @@ class GossipFacts(Facts):
         edges = self.protocol.graph.edges(self.n_owners)
         loss = network.channel.packet_loss()
         bursts = "answers are lost in bursts, and meetings where both are make no update"
-        no_formula_if(bursts if self.loses("") and loss.bursty else "")
+        no_formula_if(self.loses("") and loss.bursty, bursts)
         available = network.availability
         online = available.online_share(self.n_owners)
         ticks = clock.rates(len(edges))
@@ -654,23 +653,21 @@ def _round_rate(facts: RoundsFacts) -> float:
     if network.aggregation is not None and any(facts.services):
         raise NoFormulaError("a sum is opened by a trip of its own")
     no_formula_if(facts.can_lose_messages or facts.shared)
-    no_formula_if("links fail" if facts.wires_fail else "")
+    no_formula_if(facts.wires_fail, "links fail")
     least = min(network.answers_allowed)
     if least * (network.apart or 1) < network.updates:  # nothing is lost: a round takes one of each
         raise NoFormulaError(f"a budget of {least} answers may be spent before the run ends")
     service = facts.services[0]
     if max(facts.services) - min(facts.services) > 1e-12 * max(facts.services):
         raise NoFormulaError("owners are not equally fast")
-    if max(facts.services) == 0:
-        raise NoFormulaError("rounds take no time")
+    no_formula_if(max(facts.services) == 0, "rounds take no time")
     random = [
         [law for law in own if not law.constant]
         for own in zip(*map(facts.laws, STAGES), strict=True)
     ]
     if facts.asked == 1 or all(len(own) == 0 for own in random):
         return 1 / service
-    if any(own != random[0] for own in random):
-        raise NoFormulaError("owners' times have different laws")
+    no_formula_if(any(own != random[0] for own in random), "owners' times have different laws")
     if len(random[0]) > 1 or not random[0][0].memoryless:
         raise NoFormulaError("response times are no constant and one exponential time")
     slow: float = random[0][0].mean
@@ -703,7 +700,7 @@ def _steps(facts: ServersFacts) -> float:
         raise NoFormulaError("servers without neighbours in some agreement are ahead of the others")
     exchanges = sum(2 if near is None else 1 for near in turns) / len(turns)
     window: float = protocol.window * (times[0] + 2 * slow) + exchanges * protocol.exchange.mean
-    no_formula_if("" if window > 0 else "steps take no time")
+    no_formula_if(window <= 0, "steps take no time")
     return protocol.window / window
 
 

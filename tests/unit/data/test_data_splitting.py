@@ -1,4 +1,4 @@
-"""Which rows are whose: splits, simulated partitions, and rows that are kept apart."""
+"""Rows and whose they are: splits, simulated partitions, and rows that are kept apart."""
 
 from pathlib import Path
 

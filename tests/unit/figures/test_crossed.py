@@ -1,16 +1,14 @@
-"""Sweeps of crossed settings, and labels of figures that show several cells."""
+"""Sweeps of settings side by side, and labels of figures that show several cells."""
 
 import csv
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from analysis.studies import studies
 from asyncdp_sim.figures import changes, draw_all
-from asyncdp_sim.figures.changes import ALL as CHANGES
 from asyncdp_sim.figures.draw import ELSEWHERE, FINAL_PSI, IN_CLONE, of_entry
 from asyncdp_sim.figures.drawer import Declaration
 from asyncdp_sim.figures.picture import Picture
@@ -22,112 +20,7 @@ from asyncdp_sim.sentences.label import label
 from asyncdp_sim.sweeps import sweep
 from scenarios import entry
 from tests.reproducibility.runs import scenario
-from tests.unit.figures.made import curve, finished, keys, made
-
-# Settings that are crossed, such as every algorithm over α and availability.
-
-ALPHA = (0.3, 1e6)
-ONLINE = ('{"kind": "always"}', '{"kind": "bernoulli", "probability": 0.2}')
-VARIANTS = ("fedbuff", "collab-1", "fedasync")
-
-
-def swept(folder: Path, psi):
-    """Return a sweep of α, availability and variant, with ψ by their places."""
-    places = list(np.ndindex(len(ALPHA), len(ONLINE), len(VARIANTS)))
-    for number, place in enumerate(places):
-        curve(made(folder / f"cell-{number:04d}"), psi(place))
-    columns = {
-        "data.split.dirichlet": [ALPHA[a] for a, _, _ in places],
-        "availability": [ONLINE[b] for _, b, _ in places],
-        "variant": [VARIANTS[c] for _, _, c in places],
-    }
-    return finished(folder, columns)
-
-
-def at(place):
-    a, b, c = place
-    return 10.0 ** (a - 2 * b + 3 * c)
-
-
-def test_every_variant_has_a_row_every_network_a_panel_and_alpha_a_marker(tmp_path):
-    found = swept(tmp_path, lambda place: [0.5 * at(place), at(place), 4 * at(place)])
-    picture = changes.CROSSED.picture(found)
-    panels = picture.figure.axes
-    assert [axes.get_title(loc="left") for axes in panels] == [
-        "always online",
-        "online 20 % of the time",
-    ]
-    assert [each.get_text() for each in panels[0].get_yticklabels()] == list(VARIANTS)
-    names = keys(picture)
-    assert names == ["Dirichlet α = 0.3", "Dirichlet α = 1,000,000"]
-    for b, axes in enumerate(panels):
-        assert axes.get_xscale() == "log"
-        for a, drawn in enumerate(axes.containers):
-            psi, rows = drawn.lines[0].get_data()
-            assert psi.tolist() == [at((a, b, c)) for c in range(3)]
-            assert np.rint(rows).tolist() == [0, 1, 2]
-            [ends] = drawn.lines[2]
-            assert [each[:, 0].tolist() for each in ends.get_segments()] == [
-                [0.5 * middle, 4 * middle] for middle in psi
-            ]
-    assert len(picture.table["psi_final_median"]) == 12
-    rows = zip(*(picture.table[each] for each in (*found.paths, "psi_final_median")), strict=True)
-    told = {(alpha, online, variant): psi for alpha, online, variant, psi in rows}
-    assert told[names[1], "always online", "collab-1"] == at((1, 0, 1))
-    assert (
-        "each variant (rows), availability (panels) and data.split.dirichlet (markers)"
-        in picture.caption
-    )
-
-
-def test_what_diverged_is_an_arrow_at_the_end_and_told(tmp_path):
-    found = swept(tmp_path, lambda place: [np.inf if place == (0, 1, 2) else at(place)])
-    always, sometimes = changes.CROSSED.picture(found).figure.axes
-    assert "beyond-axis" not in [line.get_gid() for line in always.lines]
-    [arrow] = [line for line in sometimes.lines if line.get_gid() == "beyond-axis"]
-    assert np.rint(arrow.get_ydata()).tolist() == [2]
-    assert "of 12 cells" not in changes.CROSSED.picture(found).caption
-
-
-def test_of_two_settings_one_has_rows_and_one_markers(tmp_path):
-    places = [(owners, name) for owners in (3, 16, 64) for name in map(str, range(14))]
-    for number, _ in enumerate(places):
-        curve(made(tmp_path / f"cell-{number:04d}"), [1.0 + number])
-    owners, names = zip(*places, strict=True)
-    found = finished(tmp_path, {"owners.count": owners, "variant": names})
-    assert [each.name for each in CHANGES if each.why_not(found) is None] == ["crossed"]
-    picture = changes.CROSSED.picture(found)
-    [axes] = picture.figure.axes
-    assert axes.get_title() == ""
-    assert len(axes.get_yticklabels()) == 14
-    assert [len(drawn.lines[0].get_xdata()) for drawn in axes.containers] == [14] * 3
-    assert picture.table["psi_final_median"].tolist() == [1.0 + n for n in range(42)]
-    assert "each variant (rows) and owners.count (markers)" in picture.caption
-
-
-def test_other_sweeps_say_why_they_are_not_crossed(tmp_path):
-    curve(made(tmp_path / "two" / "cell-0000"), [1.0])
-    two = finished(tmp_path / "two", {"privacy.epsilon": [1.0]})
-    assert changes.CROSSED.why_not(two) == "0 settings are swept, and 2 or 3 can be crossed"
-    for number in range(75):
-        curve(made(tmp_path / "many" / f"cell-{number:04d}"), [1.0])
-    columns = {
-        "variant": [f"v{n % 5}" for n in range(75)],
-        "protocol": [f"p{n // 5 % 5}" for n in range(75)],
-        "channel": [f"c{n % 5}" for n in range(75)],
-    }
-    why = changes.CROSSED.why_not(finished(tmp_path / "many", columns))
-    assert why == "protocol has 5 values, more than 4 panels"
-
-
-@pytest.mark.parametrize("name", ["unlike-owners", "statistics-or-gradients"])
-def test_entries_that_cross_settings_have_room(name):
-    swept_paths = entry(name).scenario().sweep
-    rows, *rest = sorted(map(len, swept_paths.values()), reverse=True)
-    most = changes.MOST_CROSSED
-    assert rows <= most["rows"]
-    assert all(n <= m for n, m in zip(rest, (most["markers"], most["panels"]), strict=False))
-
+from tests.unit.figures.made import curve, finished, made
 
 # Sweeps of settings that are no numbers, and the pictures of single entries.
 

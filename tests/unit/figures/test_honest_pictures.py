@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.container import ErrorbarContainer
 
 from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import convergence, draw, gains
+from asyncdp_sim.figures import convergence, draw
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.one_in import one_in
@@ -64,61 +63,14 @@ def test_the_curves_are_those_of_the_tables(lines):
             assert set(table[name][rows]) == {line.result.summary[name]}
 
 
-def test_profits_are_those_of_the_summary(lines):
-    picture = gains.by_owner(lines)
-    table = picture.table
-    counts = []
-    for line in lines:
-        rows = table["line"] == line.name
-        fits = np.count_nonzero(table["psi_alone"][rows] > table["psi_final_mean"][rows])
-        assert fits == line.result.summary["profits_psi"]
-        alone, private = (table[f"held_out_rmse{end}"][rows] for end in ("_alone", ""))
-        better = np.count_nonzero(alone > private)
-        assert better == line.result.summary["profits_held_out"]
-        counts.append(str(fits))
-    assert f"own models of {', '.join(counts)} of 3 owners" in picture.caption
-    assert table["records"].tolist() == [15, 30, 60] * 2
-
-
-def test_errors_are_in_the_targets_unit(lines):
-    named = []
-    for line in lines:
-        known = line.result.manifest | {"target_unit": "days"}
-        named.append(CurveLine(type(line.result)(line.result.directory, known), line.name))
-    picture = gains.by_owner(named)
-    assert "RMSE: better by (days)" in texts(picture)
-    assert "RMSE: better by" in texts(gains.by_owner(lines))
-    table = picture.table
-    for line in lines:
-        owners = read_table(line.result.directory, "owners").groupby("owner")
-        for name in ("held_out_rmse", "held_out_rmse_alone", "held_out_rmse_optimum"):
-            drawn = table[name][table["line"] == line.name]
-            np.testing.assert_allclose(drawn, owners[name].mean(), rtol=1e-12)
-    better = table["held_out_rmse_alone"] - table["held_out_rmse"]
-    first = better[table["line"] == lines[0].name]
-    panels = picture.figure.axes
-    assert len(panels) == len(lines)
-    points = {}
-    for bars in panels[0].containers:
-        assert isinstance(bars, ErrorbarContainer)
-        x, y = bars.lines[0].get_data()
-        for place, middle, ends in zip(x, y, bars.lines[2][0].get_segments(), strict=True):
-            assert ends[0, 1] < middle < ends[1, 1]
-            points[place] = middle
-    np.testing.assert_allclose([points[place] for place in sorted(points)], np.sort(first)[::-1])
-
-
 def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
     notes: list[str] = []
-    spread = lines[0].result.summary["psi_final"]
-    lost = changed(lines[0], psi_final={**spread, "mean": "inf"})
-    drawn = [each.shown() for each in draw.beyond_psi([lost, lines[1]], notes)]
-    assert [picture.name for picture, _ in drawn] == ["held-out", "profit"]
-    assert [len(results) for _, results in drawn] == [2, 1]
-    assert [note.partition(":")[0] for note in notes] == ["1 of 2 results in profit"]
-    notes.clear()
-    assert draw.beyond_psi([changed(lines[0], updates=0)], notes) == []
-    assert len(notes) == 2
+    still = changed(lines[0], updates=0)
+    [(picture, results)] = [each.shown() for each in draw._held_out([still, lines[1]], notes)]
+    assert picture.name == "held-out"
+    assert len(results) == 1
+    assert notes == ["1 of 2 results in held-out: nothing was updated"]
+    assert draw._held_out([still], notes) == []
 
 
 # ψ of owners alone against their sizes: which are above which line, and under which name.

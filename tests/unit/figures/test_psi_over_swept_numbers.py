@@ -16,7 +16,6 @@ from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import networks, sweep_figure, traces
 from asyncdp_sim.figures.changes import AGAINST as FIGURE
 from asyncdp_sim.figures.changes import select
-from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.figures.sweep_figure import psi_at_end, time_to_end
 from asyncdp_sim.results import Cell, Result, Sweep
 from asyncdp_sim.sentences.label import COLUMNS
@@ -193,7 +192,7 @@ def test_a_surface_over_records_and_budget_has_the_fitted_law(tmp_path):
     np.testing.assert_allclose(ratios(grid(swept, RECORDS, BUDGET), law), 1.0)
 
 
-# A panel for each network of a sweep; what is constant or too much is left out, and said.
+# The network that all cells of a sweep share; where there are several, none is drawn.
 
 
 def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) -> Result:
@@ -210,57 +209,19 @@ def updated(directory: Path, owner: Sequence[int], n_owners: int, network: str) 
     return Result.read(directory)
 
 
-def of_networks(directory: Path, shares_online: Sequence[float]) -> Sweep:
-    """Two ways to learn over each network; owner 1 makes all updates but one."""
-    rows = [(share, step) for share in shares_online for step in ("uniform", "inverse-rate")]
-    for number, (share, _) in enumerate(rows):
-        owner = [1, 2, 3] if share == 1 else [1, 1, 2, 1]
-        updated(directory / f"cell-{number:04d}", owner, 3, f"net-{share}")
-    online, steps = zip(*rows, strict=True)
-    return finished(directory, {"availability.probability": online, "algorithm.selection": steps})
-
-
-def test_each_network_has_a_panel_named_by_what_sets_it_apart(tmp_path):
-    found = networks.networks(of_networks(tmp_path, [1.0, 0.2]))
-    assert [each.name for each in found] == [f"online {share} % of the time" for share in (100, 20)]
-    assert [each.result.directory.name for each in found] == ["cell-0000", "cell-0002"]
-    picture = traces.BY_UPDATE.picture(found)
-    titles = [axes.get_title(loc="left").replace("\n", " ") for axes in picture.figure.axes]
-    answers = ("3 of 3 owners made the first 3 updates", "2 of 3 owners made the first 4 updates")
-    for title, each, answer in zip(titles, found, answers, strict=True):
-        assert title.startswith(f"{each.name}: {answer}")
-    drawn = picture.table["network"] == found[1].name
-    assert picture.table["owner"][drawn].tolist() == [1, 1, 2, 1]
-    assert "a panel for each network" in picture.caption
-    assert f"{found[1].name}: k = 1 to 4 of replicate 1" in picture.caption
-
-
-def test_constant_panels_and_too_many_are_left_out_and_said(tmp_path):
-    found = networks.networks(of_networks(tmp_path, [1.0, *np.arange(1, 8) / 10]))
-    kept, left_out = networks.spread(found)
-    assert len(kept) == networks.MOST
-    assert found[0] in kept
-    assert found[-1] in kept
-    assert {*left_out, *(each.name for each in kept)} == {each.name for each in found}
+def test_several_networks_are_not_drawn_and_what_is_constant_neither(tmp_path):
+    for number, owner in enumerate(([1, 2, 2], [1, 2, 3])):
+        updated(tmp_path / f"cell-{number:04d}", owner, 3, f"net-{number}")
     notes: list[str] = []
-    planned = networks.pictures(traces.ALL, found, notes)
-    drawn = {picture.name: picture for picture, _ in (each.shown() for each in planned)}
-    assert set(drawn) == {"timing-by-update", "timing-by-time", "shares"}
-    assert [len(drawn[name].figure.axes) for name in drawn] == [6, 6, 6]
-    assert {*drawn["shares"].table["network"]}.isdisjoint({found[0].name})
-    assert notes[:2] == [
-        f"timing by update, timing by time: 6 of 8 networks are drawn, without "
-        f"{left_out[0]}; {left_out[1]} (a cell's own directory has its pictures)",
-        "gaps: all times between updates are equal in any network",
-    ]
-    assert "shares: all owners have equally many updates (online 100 % of the time)" in notes
-
-
-def test_seeds_are_one_network(tmp_path):
-    for number in range(2):
-        updated(tmp_path / f"cell-{number:04d}", [1, 2], 3, f"net-{number}")
-    sweep = finished(tmp_path, {"run.seed": [1, 2]})
-    assert [each.result.directory.name for each in networks.networks(sweep)] == ["cell-0000"]
+    sweep = finished(tmp_path, {"availability.probability": [1.0, 0.2]})
+    assert networks.pictures(traces.ALL, sweep, notes) == []
+    [note] = notes
+    assert note.endswith(": cells have several networks; asyncdp plot DIR/cell-0000 draws one")
+    notes.clear()
+    planned = networks.pictures(traces.ALL, sweep.cells[1].result, notes)
+    drawn = [each.shown()[0].name for each in planned]
+    assert drawn == ["timing-by-update", "timing-by-time"]
+    assert "shares: all owners have equally many updates" in notes
 
 
 def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
@@ -271,33 +232,6 @@ def test_many_owners_are_marks_on_a_tall_page_and_are_counted(tmp_path):
         assert len(axes.collections) == 0  # no stems, which would be a hatching
         assert picture.figure.get_figheight() > 5
         assert f"in which {len(set(owner.tolist()))} of 169 owners spoke" in picture.caption
-
-
-def test_one_network_alone_has_the_picture_that_it_always_had(tmp_path):
-    result = updated(tmp_path / "one", [1, 2, 2], 3, "net")
-    left = traces.SHARES.picture(
-        [DrawnNetwork(result, "the one that differs")]
-    )  # others are constant
-    answer = "the one that differs: 0 of 3 owners are outside the law's 99 % band (0.03 expected)"
-    assert left.said.title == answer
-    assert "1/N: the one that differs: 3 updates;" in left.caption
-    for figure in (traces.GAPS, traces.SHARES):
-        alone, among = figure.of(result), figure.picture([DrawnNetwork(result)])
-        assert alone.caption == among.caption
-        assert "network" not in alone.table
-
-
-def test_panels_have_one_scale_unless_one_would_be_too_small(tmp_path):
-    few, some = (updated(tmp_path / f"{n}", [1, 2, 1], n, f"{n}") for n in (2, 3))
-    many = updated(tmp_path / "many", list(range(1, 401)), 400, "many")
-    first, second = traces.SHARES.picture(
-        [DrawnNetwork(few, "a"), DrawnNetwork(some, "b")]
-    ).figure.axes
-    assert first.get_ylim() == second.get_ylim()
-    first, second = traces.SHARES.picture(
-        [DrawnNetwork(few, "a"), DrawnNetwork(many, "b")]
-    ).figure.axes
-    assert first.get_ylim()[1] > 20 * second.get_ylim()[1]
 
 
 # Gaps, and spreads over replicates and seeds that pictures draw, worked out by hand.

@@ -17,7 +17,6 @@ from asyncdp_sim.figures import Result, convergence, traces
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import draw_named
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
-from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.figures.picture import UNDATED, Paper, Picture, as_csv, inline, save
 from asyncdp_sim.figures.style import VERMILION, colours, laid_out, lifted, spread, style
 from asyncdp_sim.runs import write
@@ -85,10 +84,12 @@ LEAST, COLUMN = 7.0, 3.4
 def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_path):
     write(outcome, tmp_path / "cell-0000")
     result = Result.read(tmp_path / "cell-0000")
-    panels = [DrawnNetwork(result, "one"), DrawnNetwork(result, "another network, of a long name")]
+    marks = [Layer("level", y=1.0, name="equal shares")]
+    panel = Panel(marks, Side("owner"), Side("share of the updates"), "a network of a long name")
+    panels = replace(traces.SHARES.of(result), said=Declaration([panel, panel], (7.2, 3.0)))
     for picture in (
         convergence.by_update([CurveLine(result, f"line {n}") for n in range(2)]),
-        traces.SHARES.picture(panels),
+        panels,
         traces.BY_TIME.of(result),
     ):
         figure = replace(picture, width=COLUMN).figure
@@ -100,9 +101,9 @@ def test_for_print_letters_are_large_enough_and_nothing_overlaps(outcome, tmp_pa
         ]
         assert min(sizes) >= LEAST
         assert figure.get_figwidth() == COLUMN
-    first, second = traces.SHARES.picture(panels).figure.axes
+    first, second = panels.figure.axes
     assert first.get_position().y0 == second.get_position().y0
-    stacked = replace(traces.SHARES.picture(panels), width=COLUMN)
+    stacked = replace(panels, width=COLUMN)
     stacked.figure.draw_without_rendering()
     first, second = stacked.figure.axes
     assert first.get_position().y0 > second.get_position().y1

@@ -19,7 +19,6 @@ from asyncdp_sim.figures import (
 )
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.draw import pictures
-from asyncdp_sim.figures.networks import DrawnNetwork
 from asyncdp_sim.results.columns import SPREAD
 from tests.manifests import changed
 from tests.unit.figures.made import curve, finished, keys, made, scenario, texts, write_table
@@ -80,31 +79,14 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
         cell = updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, "net").directory
         with changed(cell) as manifest:
             manifest["scenario"]["privacy"]["epsilon"] = epsilon
-    [panel] = networks.networks(finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]}))
-    assert [each.directory.name for each in panel.results] == ["cell-0000", "cell-0001"]
     notes: list[str] = []
-    drawn = [each.shown() for each in networks.pictures(traces.ALL, [panel], notes)]
+    sweep = finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]})
+    drawn = [each.shown() for each in networks.pictures(traces.ALL, sweep, notes)]
     for picture, shown in drawn:
         assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
-        assert "Cells with the same network have one panel." in picture.caption
-        assert len(shown) == 2
-    assert "staleness: no answer was stale" in notes  # of all cells, so that none is named
-
-
-def test_networks_are_named_by_what_is_not_the_same_in_all(tmp_path):
-    rows = [("a", 0.5, "one"), ("b", 0.5, "two"), ("c", 0.5, "two"), ("a", 1.0, "three")]
-    for number, (_, _, network) in enumerate([row for row in rows for _ in range(2)]):
-        updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, network)
-    said = [row for row in rows for _ in range(2)]
-    columns: dict[str, list[object]] = {
-        "variant": [v for v, _, _ in said],
-        "availability.probability": [p for _, p, _ in said],
-    }
-    sweep = finished(tmp_path, {**columns, "model.theta_max": [1.0, 2.0] * 4})
-    assert [each.name for each in networks.networks(sweep)] == [
-        "a, online 50 % of the time", "b or c, online 50 % of the time",
-        "a, online 100 % of the time",
-    ]  # fmt: skip
+        assert "2 cells have this network." in picture.caption
+        assert [each.directory.name for each in shown] == ["cell-0000", "cell-0001"]
+    assert "staleness: no answer was stale" in notes
 
 
 def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(tmp_path):
@@ -130,40 +112,31 @@ def _together(result: Result, owners: int) -> None:
     write_table(result.directory, "updates", frame)
 
 
-def test_low_panels_have_room_for_their_owners_numbers(tmp_path):
-    result = updated(tmp_path / "twelve", list(range(1, 13)), 12, "net")
-    [alone] = traces.BY_UPDATE.of(result).figure.axes
-    first, _ = traces.BY_UPDATE.picture(
-        [DrawnNetwork(result, "a"), DrawnNetwork(result, "b")]
-    ).figure.axes
-    assert len(alone.get_yticks()) == 12
-    assert first.get_yticks().tolist() == [1, 2, 4, 6, 8, 10, 12]
-
-
 @pytest.mark.parametrize(
     ("n_owners", "axis"),
     [
         (3, "owner $i$, with $n_i$ training rows"),
-        (20, "owners, the largest difference first"),
+        (20, "owners, the largest gain first"),
     ],
 )
 def test_gains_are_in_their_order_and_the_axis_names_what_is_there(n_owners, axis, tmp_path):
-    cell = made(tmp_path / "one", said=scenario(n_owners), psi_final={"mean": 0.5})
+    cell = made(tmp_path / "one", said=scenario(n_owners))
+    gain = np.linspace(-1, 2, n_owners)
     columns = {"owner": np.arange(1, n_owners + 1), "records": np.full(n_owners, 10)}
-    columns |= {"psi_alone": np.linspace(0.1, 1, n_owners)}
-    write_table(cell, "owners", columns)
-    curve(cell, [0.4, 0.6])
-    picture = gains.by_owner([CurveLine(Result.read(cell))])
+    columns |= {"gain": gain, "low": gain - 0.4, "high": gain + 0.4}
+    verdicts = np.where(gain > 0.4, "gains", np.where(gain < -0.4, "does worse", "undecided"))
+    write_table(cell, "gains", columns | {"verdict": verdicts})
+    with changed(cell) as manifest:
+        manifest |= {"score": "absolute error", "unit": "days"}
+    picture = gains.by_owner(Result.read(cell))
     [axes] = picture.figure.axes
     assert axes.get_xlabel() == axis
-    assert keys(picture) == ["interval holds both"]
-    [bars] = axes.containers
-    ratio = np.linspace(2, 0.2, n_owners)  # the largest first
-    np.testing.assert_allclose(bars.lines[0].get_ydata(), ratio)  # type: ignore[attr-defined]
-    assert picture.said.title == (
-        f"ψ of all records: the joint model is better for 0 of {n_owners} owners, "
-        f"worse for 0, undecided for {n_owners}"
-    )
+    assert axes.get_ylabel() == "gain: smaller absolute error (days)"
+    assert picture.table["gain"].tolist() == gain[::-1].tolist()
+    drawn = [points.lines[0].get_ydata().tolist() for points in axes.containers]  # type: ignore[attr-defined]
+    assert sorted(np.concatenate(drawn).tolist(), reverse=True) == gain[::-1].tolist()
+    assert keys(picture) == [name for name in gains.LOOKS if name in verdicts]
+    assert picture.said.title == gains.counted(verdicts)
 
 
 @pytest.mark.long
@@ -197,5 +170,4 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
 def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept):
     draw_all(swept)
     assert "cell-0000" not in (swept / "figures" / "captions.md").read_text()
-    [panel] = networks.networks(Sweep.read(swept))
-    assert len(panel.results) == 3
+    assert len(networks.of_one_network(Sweep.read(swept))) == 3
