@@ -46,6 +46,7 @@ OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
 """Pictures of sweeps, of each group the first that applies; a new one joins by its line here."""
 
 
+# What the catalogue's papers report, and where the pictures of their own questions are.
 Studies = Mapping[str, SweepFigure[Any]]
 """By the name of an entry of the catalogue: the picture of its own question."""
 FINAL_PSI: dict[str, Mapping[float, float]] = {
@@ -79,7 +80,7 @@ def plan(
     ----------
     opened : Result or Sweep
     studies : mapping, optional
-        Pictures of single entries.
+        Pictures of entries of the catalogue, by their names.
 
     Raises
     ------
@@ -94,25 +95,25 @@ def plan(
     name = str(first(opened).scenario["id"])
     compared = _curves(lines, name, notes)
     compared += _held_out([line for _, line in lines], notes)
-    entries: list[LazyFigure] = []
+    figures: list[LazyFigure] = []
     if isinstance(opened, Result) and opened.has("gains"):
-        entries.append(LazyFigure(partial(gains.by_owner, opened), [opened]))
+        figures.append(LazyFigure(partial(gains.by_owner, opened), [opened]))
     if isinstance(opened, Sweep):
         results = [cell.result for cell in opened.cells]
-        for figures in OF_SWEEPS:
-            able = (figure for figure in figures if figure.why_not(opened) is None)
+        for group in OF_SWEEPS:
+            able = (figure for figure in group if figure.why_not(opened) is None)
             if (chosen := next(able, None)) is not None:
-                entries.append(LazyFigure(partial(chosen.picture, opened), results))
+                figures.append(LazyFigure(partial(chosen.picture, opened), results))
         reasons = [figure.why_not(opened) for figure in changes.ALL]
         if None not in reasons:
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        entries += of_entry(opened, name, notes, studies or {})
-    entries += networks.pictures(traces.ALL, opened, notes)
-    drawn = first(opened)
-    if drawn.has_events:
-        entries.append(LazyFigure(partial(spacetime.diagram, drawn), [drawn]))
+        figures += of_entry(opened, name, notes, studies or {})
+    figures += networks.pictures(traces.ALL, opened, notes)
+    event_result = first(opened)
+    if event_result.has_events:
+        figures.append(LazyFigure(partial(spacetime.diagram, event_result), [event_result]))
     planned = [picture.of(name, fixed) for picture in compared]
-    return planned + [picture.of(name) for picture in entries], notes
+    return planned + [picture.of(name) for picture in figures], notes
 
 
 def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[LazyFigure]:
@@ -124,7 +125,7 @@ def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> lis
     name : str
         The entry's.
     notes : list of str
-        Grows.
+        Appended to.
     studies : mapping
         Where to look for it.
     """
@@ -134,7 +135,7 @@ def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> lis
             notes.append(f"the study of {name}: in a clone `python -m scenarios {name}` draws it")
         return []
     try:
-        picture = figure.picture(sweep)
+        picture = figure.picture(sweep)  # now, not when it is shown: a refusal becomes a note
     except InputError as error:
         notes.extend(f"the study of {name}: {line}" for line in error.lines())
         return []
@@ -177,7 +178,7 @@ def _curves(
 
 
 def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, CurveLine]], str, list[str]]:
-    """Return a sweep's lines by swept value, what all of them have while others vary, and notes."""
+    """Return a sweep's lines by swept value, the swept settings that they share, and notes."""
     cells, paths, notes = _compared(sweep)
     if sweep.missing:
         notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
@@ -255,7 +256,7 @@ def draw_all(
     """
     opened = open_directory(directory)
     planned, notes = plan(opened, studies)
-    drawn = [entry.shown() for entry in planned]
+    drawn = [figure.shown() for figure in planned]
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]
     write(folder / "captions.md", captions_page(drawn, notes, paper.format).encode())
@@ -285,7 +286,7 @@ def pictures(opened: Result | Sweep) -> tuple[list[Shown], list[str]]:
         If a table is damaged.
     """
     planned, notes = plan(opened)
-    return [entry.shown() for entry in planned], notes
+    return [figure.shown() for figure in planned], notes
 
 
 def draw_named(
