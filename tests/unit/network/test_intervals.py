@@ -1,49 +1,23 @@
 """Files of intervals and of measured durations: exact times, and what is refused."""
 
 from io import StringIO
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.kernel import Priority
 from asyncdp_sim.network.availability import Intervals
 from asyncdp_sim.network.laws import Empirical
+from tests.unit.network.stand_ins import UNIT, Notes
 
 # Owners online in the intervals of a file: exact times, and what is said of a wrong file.
 
-UNIT = 10**9
 HEADER = "owner,start,end\n"
 TIME = "allowed is a number from 0 to 1e9 (time units)"
 LONGER = "allowed is an end after its start, by 1e-9 or more"
 KIND = "allowed is a CSV (UTF-8) or .parquet with the columns owner,start,end"
-
-
-class Notes:
-    """Stands for the learner: notes who came, went and left, and when."""
-
-    def __init__(self):
-        self.kernel = Kernel()
-        self.told = []
-
-    def note(self, what, owner):
-        self.told.append((self.kernel.now / UNIT, owner, what))
-
-    def leave(self, owner):
-        self.note("leaves", owner)
-
-    def give_up(self, owner):
-        self.note("gives up", owner)
-
-
-def owner(number):
-    return SimpleNamespace(
-        number=number,
-        go_offline=lambda learner: learner.note("off", number),
-        go_online=lambda learner: learner.note("on", number),
-    )
 
 
 @pytest.fixture
@@ -56,8 +30,8 @@ def written(tmp_path):
 
 
 def followed(spec, n_owners):
-    notes = Notes()
-    spec.start_processes([owner(number) for number in range(1, n_owners + 1)], notes, None)
+    notes = Notes(n_owners)
+    spec.start_processes(notes.owners, notes, None)
     notes.kernel.run_before()
     return notes.told
 
@@ -92,14 +66,14 @@ def test_what_touches_is_one_period_whatever_the_order_of_rows(written):
 
 
 def test_presence_changes_before_clocks_tick_and_after_arrivals(written):
-    spec, notes = written(HEADER + "1,1,2\n"), Notes()
+    spec, notes = written(HEADER + "1,1,2\n"), Notes(1)
 
     def other(name, priority):
         yield notes.kernel.at(UNIT, priority)
         notes.note(name, 0)
 
     notes.kernel.start(other("tick", Priority.CLOCK_TICK))
-    spec.start_processes([owner(1)], notes, None)
+    spec.start_processes(notes.owners, notes, None)
     notes.kernel.start(other("arrival", Priority.REQUEST_ARRIVES))
     notes.kernel.run_before(UNIT + 1)
     assert [what for _, _, what in notes.told] == ["off", "arrival", "on", "tick"]
@@ -136,8 +110,8 @@ def test_no_such_file_and_a_directory(tmp_path):
 
 def test_a_period_comes_again_for_ever_and_touches_itself(written):
     spec = written(HEADER + "1,0,1\n1,3,4\n2,1,2\n3,0,4\n").model_copy(update={"period": 4.0})
-    notes = Notes()
-    spec.start_processes([owner(number) for number in (1, 2, 3)], notes, None)
+    notes = Notes(3)
+    spec.start_processes(notes.owners, notes, None)
     notes.kernel.run_before(9 * UNIT + 1)
     assert [each for each in notes.told if each[1] == 1] == [
         (1.0, 1, "off"), (3.0, 1, "on"), (5.0, 1, "off"), (7.0, 1, "on"), (9.0, 1, "off"),

@@ -6,13 +6,12 @@ import random
 from functools import partial
 from math import dist, exp, inf, sqrt
 from pathlib import Path
-from types import SimpleNamespace
 
 import networkx as nx
 import pytest
 
 from asyncdp_sim.core.errors import SpecError
-from asyncdp_sim.core.kernel import Kernel, Priority
+from asyncdp_sim.core.kernel import Priority
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network.graphs import EdgeFile
@@ -26,12 +25,12 @@ from asyncdp_sim.network.topology import (
     Topology,
     Waxman,
 )
+from tests.unit.network.stand_ins import UNIT, Notes
 
 DISTANCES = pytest.mark.oracle("distances of owners over links")
 RANDOM_GRAPHS = pytest.mark.oracle("links of random graphs")
 
 HERE = Path(__file__).parent
-UNIT = 10**9
 RANDOM = [
     Waxman(alpha=0.5, beta=1.0, latency_per_distance=2.0),
     Geometric(radius=0.9, latency_per_distance=2.0),
@@ -40,30 +39,6 @@ EACH_RANDOM = pytest.mark.parametrize("spec", RANDOM, ids=lambda spec: spec.kind
 KINDS = "allowed is GraphML (.graphml) or a CSV (.csv) with the columns source,target,latency"
 SQUARE = "source,target,latency\nlearner,1,1\n1,2,1\n2,hub,2\nhub,learner,2\n"
 """Learner and owner 2 at opposite corners; the way over owner 1 is the shorter."""
-
-
-class Notes:
-    """Stands for the learner and the recorder."""
-
-    def __init__(self, n_owners):
-        self.kernel = Kernel()
-        self.told = []
-        self.owners = [owner(number) for number in range(1, n_owners + 1)]
-
-    def note(self, what, number):
-        self.told.append((self.kernel.now / UNIT, number, what))
-
-    def distances(self):
-        return [found.distance / UNIT for found in self.owners]
-
-
-def owner(number):
-    return SimpleNamespace(
-        number=number,
-        distance=-1,
-        go_offline=lambda learner: learner.note("off", number),
-        go_online=lambda learner: learner.note("on", number),
-    )
 
 
 @pytest.fixture

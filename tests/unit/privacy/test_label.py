@@ -227,14 +227,14 @@ def live(parts: Parts) -> Scenario:
     return scenario(**{**parts, "run": run})
 
 
-def first_answer(asked: Scenario, replicate: int = 1) -> tuple[np.ndarray, np.ndarray, float]:
-    """Owner 1's first noisy answer at θ = 0, the exact gradient there, and the noise's scale."""
+def first_answer(asked: Scenario, owner: int = 1) -> tuple[np.ndarray, np.ndarray, float]:
+    """An owner's first noisy answer at θ = 0, the exact gradient there, and the noise's scale."""
     task = prepare(asked, build_dataset(asked)).task
-    scope = Streams(asked.run.seed).within("replicate", replicate)
-    turn, point = AnswerBatch(np.array([0])), np.zeros((1, 2))
+    scope = Streams(asked.run.seed).within("replicate", 1)
+    turn, point = AnswerBatch(np.array([owner - 1])), np.zeros((1, 2))
     exact = task.reply.gradients.gradient(turn.owners, point.copy())
     noisy = Answers(task.reply, [scope], 2).noisy_gradients(turn, point)
-    return noisy[0], exact[0], float(task.reply.noise.scale[0])
+    return noisy[0], exact[0], float(task.reply.noise.scale[owner - 1])
 
 
 def without_noise(one: tuple[Any, ...], two: tuple[Any, ...]) -> np.ndarray:
@@ -299,15 +299,8 @@ def test_copies_with_other_learners_have_noise_of_their_own(
     cells: tuple[Scenario, ...], said: str, tmp_path: Path
 ) -> None:
     """Whoever answers exactly in a copy, the others' noise there is that of the copy."""
-    rows = []
-    for cell in cells:
-        task = prepare(cell, build_dataset(cell)).task
-        scope = Streams(cell.run.seed).within("replicate", 1)
-        turn, point = AnswerBatch(np.array([1])), np.zeros((1, 2))
-        exact = task.reply.gradients.gradient(turn.owners, point.copy())
-        noisy = Answers(task.reply, [scope], 2).noisy_gradients(turn, point)
-        scale = float(task.reply.noise.scale[1])  # owner 2's
-        rows += [(noisy - exact) / scale] if scale > 0 else []
+    answers = [first_answer(cell, owner=2) for cell in cells]
+    rows = [(noisy - exact) / scale for noisy, exact, scale in answers if scale > 0]
     alike = any(np.allclose(a, b) for i, a in enumerate(rows) for b in rows[:i])
     assert alike is (said == SHARED)
     assert composition([manifest(run(cell)) for cell in cells]) == said
@@ -431,10 +424,10 @@ def of_chosen(chosen: str | None, mechanism: str = "laplace") -> Scenario:
     return parse(Scenario, {**CHOSEN, "privacy": privacy, **more})
 
 
-@pytest.mark.parametrize(("chosen", "private"), [(None, True), ("public rows", True)])
-def test_settings_of_public_rows_cost_nothing(chosen: str | None, private: bool) -> None:
+@pytest.mark.parametrize("chosen", [None, "public rows"])
+def test_settings_of_public_rows_cost_nothing(chosen: str | None) -> None:
     found = run(of_chosen(chosen))
-    assert found.summary["private"] is private
+    assert found.summary["private"] is True
     assert not any(WHY in said for said in found.warnings)
     assert not any(WHY in line for line in describe(of_chosen(chosen)))
 

@@ -55,11 +55,11 @@ from tests.together import together
 
 _SCENARIO = """# Fields of scenario files
 
-Tables, their kinds and fields. Behind a field stand its kinds in brackets (none: all kinds) and
-its default. A field without default is required if **bold**, else optional. *Or list*: one value
-for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A time unit
-is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME` prints more,
-with an example; `asyncdp schema` lets editors complete a file.
+Tables, their kinds and fields. A field's default stands behind it, then the kinds that have it, in
+brackets, unless all do. A field without default is required if **bold**, else optional. *Or list*:
+one value for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A
+time unit is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME`
+prints more, with an example; `asyncdp schema` lets editors complete a file.
 
 A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
 public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
@@ -215,9 +215,9 @@ def _named() -> frozenset[str]:
 
 def _field(table: TableEntry, field: Field) -> str:
     name, default = field.name, ""
-    if field.default == "required":
+    if field.default == "required" and "Absent" not in field.meaning:
         name = f"**`{name}`**"
-    elif field.default == "absent":
+    elif field.default in ("absent", "required"):
         name = f"`{name}`"
     else:
         default = f"`{field.default}`"
