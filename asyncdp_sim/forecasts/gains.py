@@ -49,7 +49,7 @@ from asyncdp_sim.decision.gain import HALVES
 from asyncdp_sim.decision.predictors import boosts
 from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
 from asyncdp_sim.runs.gains import (
-    Part,
+    EncodedRows,
     joint_scores,
     known_rows,
     linear_models,
@@ -319,7 +319,9 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     for owner, (x, y) in enumerate(numbered):
         if owner not in chosen:
             continue
-        fresh, fresh_design, _ = known_rows(scenario, Part(x, x, y, np.arange(len(y))), FRESH)
+        fresh, fresh_design, _ = known_rows(
+            scenario, EncodedRows(x, x, y, np.arange(len(y))), FRESH
+        )
         models = [each.models for each in learned]
         judge = partial(_judged, known, options, (fresh, fresh_design), models)
         number = known.participants.numbers[owner]

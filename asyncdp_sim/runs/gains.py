@@ -208,7 +208,7 @@ def judge_gains(
     )
 
 
-class Part(NamedTuple):
+class EncodedRows(NamedTuple):
     """Rows of one owner: encoded columns, features, targets, and which person each row is of."""
 
     columns: Array
@@ -217,21 +217,23 @@ class Part(NamedTuple):
     persons: Ints
 
 
-def training_rows(dataset: Dataset, owner: int) -> Part:
+def training_rows(dataset: Dataset, owner: int) -> EncodedRows:
     """Return the rows that an owner (from 0) trains on."""
     persons = dataset.persons_of(dataset.rows[owner])
-    return Part(dataset.encoded_of(owner), dataset.features[owner], dataset.targets[owner], persons)
+    return EncodedRows(
+        dataset.encoded_of(owner), dataset.features[owner], dataset.targets[owner], persons
+    )
 
 
-def _judging_rows(dataset: Dataset, owner: int, fresh: tuple[Array, Array] | None) -> Part:
+def _judging_rows(dataset: Dataset, owner: int, fresh: tuple[Array, Array] | None) -> EncodedRows:
     """Return the fresh rows (x, y), or else the held-out rows of an owner (from 0)."""
     if fresh is not None:
         x, y = fresh
-        return Part(x, x, y, np.arange(len(y)))
+        return EncodedRows(x, x, y, np.arange(len(y)))
     rows = dataset.held_out_rows
     x, y = dataset.held_out_features[owner], dataset.held_out_targets[owner]
     persons = np.arange(len(y)) if len(rows) == 0 else dataset.persons_of(rows[owner])
-    return Part(dataset.encoded_of(owner, held_out=True), x, y, persons)
+    return EncodedRows(dataset.encoded_of(owner, held_out=True), x, y, persons)
 
 
 def _of_participants(
@@ -243,14 +245,16 @@ def _of_participants(
 
 
 def _known(
-    scenario: Scenario, models: Array, part: Part, model: Model, *, is_fresh: bool
+    scenario: Scenario, models: Array, part: EncodedRows, model: Model, *, is_fresh: bool
 ) -> tuple[OwnRows, Array]:
     """Return rows that have a target, and predictions (J, n, S) of these by joint models."""
     rows, design, _ = known_rows(scenario, part, FRESH if is_fresh else MOST)
     return rows, joint_scores(model, design, models)
 
 
-def known_rows(scenario: Scenario, part: Part, most: int = MOST) -> tuple[OwnRows, Array, Ints]:
+def known_rows(
+    scenario: Scenario, part: EncodedRows, most: int = MOST
+) -> tuple[OwnRows, Array, Ints]:
     """Return the first rows that have a target, as models multiply them, and their places."""
     model, (columns, features, targets, persons) = scenario.model, part
     if model.classifies:
