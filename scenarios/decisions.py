@@ -27,7 +27,7 @@ from asyncdp_sim.forecasts.gains import Asked, gains
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.proposals import whole
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
+from asyncdp_sim.runs.gains import joint_scores, known_rows, linear_models, margins, training_rows
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 
@@ -294,8 +294,8 @@ class Case:
     ) -> Iterator[tuple[float, float]]:
         """Yield the gain of one owner at each budget."""
         first = self.scenarios[BUDGETS[0]]
-        rows, design, _ = known_rows(first, kept(data, owner))
-        unseen, there, _ = known_rows(first, kept(apart, owner))
+        rows, design, _ = known_rows(first, training_rows(data, owner))
+        unseen, there, _ = known_rows(first, training_rows(apart, owner))
         judge = FreshRows.apart(
             rows, unseen, first.model.sigma, generator, own_best=JUDGED.own_best
         )

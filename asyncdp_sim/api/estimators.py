@@ -97,7 +97,7 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
         As :func:`pipeline`, and if rows lack a column.
     """
     from asyncdp_sim.decision import JointModels, OwnRows, adapted_model
-    from asyncdp_sim.runs.gains import joint_scores, linear_models, margins, places
+    from asyncdp_sim.runs.gains import class_places, joint_scores, linear_models, margins
 
     model = scenario.model
     joint = pipeline(scenario, theta)
@@ -110,7 +110,7 @@ def adapted(scenario: Scenario, theta: Array, owner: int, rows: Any) -> Any:
     persons = np.arange(len(rows)) if person is None else codes_of(rows[person])
     own = OwnRows(
         features.columns(rows)[labelled],
-        places(targets[labelled], model),
+        class_places(targets[labelled], model),
         len(model.labels),
         persons[labelled],
     )

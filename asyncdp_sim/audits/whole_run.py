@@ -98,7 +98,7 @@ def audit_run(
     advance : callable, optional
         Told how many more runs are done.
     """
-    # what is seen of timing that depends on records is no function of Gaussian answers
+    # timing that depends on records is no function of Gaussian answers: the claim is plain then
     claim = owed(scenario)[pair.owner].of_all(gaussian=scenario.timing_unaccounted is None)
     numbers = range(1, runs + 1)
     calls = [numbers[block] for block in blocks(runs, -(-runs // _RUNS_PER_CALL))]
@@ -229,7 +229,7 @@ def _of_sums(
         return 0.0, fewest
     records = pair.first.task.objective.records.astype(float)  # (N,)
     owners = view.owners[:n_used]
-    n = records[owners][:, None]
+    n = records[owners][:, None]  # rows below are those of used answers: (used, p)
     answer_minus_first = n * (view.answers - first)[:n_used]
     second_minus_first = n * (second - first)[:n_used]
     ends = np.flatnonzero(np.diff(update_of_answer, append=-1)) + 1

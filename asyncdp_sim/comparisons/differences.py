@@ -170,7 +170,7 @@ def _files(file: str, first: Path, second: Path) -> Iterator[Difference]:
         if second.suffix == ".parquet":
             result = list(_tables(file, read_parquet(first), read_parquet(second)))
         elif second.suffix == ".toml":
-            scenarios = [from_toml(file_bytes(path).decode()) for path in (first, second)]
+            scenarios = (from_toml(file_bytes(path).decode()) for path in (first, second))
             one, other = map(without_places, scenarios)
             result = list(between(file, one, other))
         else:

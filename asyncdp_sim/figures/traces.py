@@ -62,11 +62,11 @@ def _by_update(result: Result) -> Drawn:
     across = Side("update $k$", False, (rows["k"][0] - 1, rows["k"][-1] + 1), manner="whole")
     top = result.n_owners + 0.5 if few else 1.04 * result.n_owners
     people = Side("owner $i_k$", limits=(0.5, top), owners=result.participants, grid=True)
-    marks, title = [Layer("line", rows["k"], at, look=dots)], most_often(rows, result)
+    marks, title = [Layer("line", rows["k"], at, look=dots)], title_by_update(rows, result)
     return rows, Panel(marks, across, people, title), text
 
 
-def most_often(rows: Columns, result: Result) -> str:
+def title_by_update(rows: Columns, result: Result) -> str:
     """Return how many owners made the updates of a window, and which of them most."""
     owner, count = np.unique(rows["owner"], return_counts=True)
     most, updates = int(np.argmax(count)), len(np.unique(rows["k"]))
@@ -118,8 +118,8 @@ def window(result: Result, replicate: int, first: int, last: int) -> Columns:
     ResultError
         If there are none.
     """
-    number, k, time, owner = result.columns("updates", "replicate", "k", "time", "owner")
-    rows = (number == replicate) & (k >= first) & (k <= last)
+    replicates, k, time, owner = result.columns("updates", "replicate", "k", "time", "owner")
+    rows = (replicates == replicate) & (k >= first) & (k <= last)
     if not rows.any():
         reason = f"no updates k = {first} to {last} of replicate {replicate}"
         raise not_a_result(result.directory, reason)
@@ -137,7 +137,8 @@ def _height(n_owners: int) -> float:
     return 2.6 if n_owners <= FEW_OWNERS else float(np.clip(0.032 * n_owners, 3.6, 6.5))
 
 
-def _differ(result: Result) -> str | None:
+def _why_not_by_update(result: Result) -> str | None:
+    """Return why there is no such picture, or None; so do the others of this name."""
     reason = no_updates(result)
     if reason is None and the_same_always(result):
         return "every update has answers of the same owners"
@@ -145,8 +146,9 @@ def _differ(result: Result) -> str | None:
 
 
 BY_UPDATE = NetworkFigure(
-    "timing-by-update", "Owner i_k that update k came from", _by_update, _differ, height=_height
-)
+    "timing-by-update", "Owner i_k that update k came from", _by_update, _why_not_by_update,
+    height=_height,
+)  # fmt: skip
 BY_TIME = NetworkFigure(
     "timing-by-time", "Instants at which answers were applied, owner by owner", _by_time, untimed,
     height=_height,
@@ -173,10 +175,8 @@ def _survival(result: Result) -> Drawn:
     if isinstance(law, GapLaw):
         table |= expected(law, t, len(observed))
         floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
-        low, counts = (
-            np.maximum(table["law_low"], floor),
-            "99 % of counts under the law, at each $t$",
-        )
+        low = np.maximum(table["law_low"], floor)
+        counts = "99 % of counts under the law, at each $t$"
         marks.append(Layer("band", t, None, low, table["law_high"], counts, look=GRAY_BAND))
         named = "law of merged Poisson clocks"
         marks.append(Layer("line", t, table["law"], name=named, look=DASHED))
@@ -192,10 +192,10 @@ def _survival(result: Result) -> Drawn:
     named = time_axis(unit_of([result.manifest["scenario"]]))
     across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))
     side = Side("share of gaps longer than $t$", True, (0.5 / len(observed), TOP))
-    return table, Panel(marks, across, side, off_law(table)), text
+    return table, Panel(marks, across, side, title_gaps(table)), text
 
 
-def off_law(table: Columns) -> str:
+def title_gaps(table: Columns) -> str:
     """Return how far the measured shares of longer gaps are from the law beside them."""
     measured, name = table["survival"], "law" if "law" in table else "memoryless"
     off = float(np.abs(measured - table[name]).max())
@@ -240,7 +240,7 @@ def distance(observed: Array, law: GapLaw) -> float:
 
 
 def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
-    is_partial = law.n_gaps < result.updates
+    is_partial = law.n_gaps < result.updates  # of T, in one replicate; `observed` is of all
     which = f" (the first {law.n_gaps:,} of every replicate)" if is_partial else ""
     limit = np.sqrt(np.log(2 / (1 - LEVEL)) / (2 * len(observed)))
     return (
@@ -250,7 +250,7 @@ def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
     )
 
 
-def _vary(result: Result) -> str | None:
+def _why_not_gaps(result: Result) -> str | None:
     reason = untimed(result)
     if reason is None and len(observed := gaps(result)) > 1 and np.ptp(observed) == 0:
         return "all times between updates are equal"
@@ -258,7 +258,8 @@ def _vary(result: Result) -> str | None:
 
 
 GAPS = NetworkFigure(
-    "gaps", "Share of the times between consecutive updates that exceed t", _survival, _vary,
+    "gaps", "Share of the times between consecutive updates that exceed t",
+    _survival, _why_not_gaps,
 )  # fmt: skip
 
 
@@ -300,11 +301,11 @@ def _histogram(result: Result) -> Drawn:
     name = "staleness: other updates\nbetween read and use"
     across = Side(name, limits=(-0.6, last + 0.6), manner="whole")
     side = Side("updates", limits=(0, top), manner="share", grid=True)
-    title = mean_staleness(table)
+    title = title_staleness(table)
     return table, Panel(marks, across, side, title), _said(stale, law) + _beyond(stale, last)
 
 
-def mean_staleness(table: Columns) -> str:
+def title_staleness(table: Columns) -> str:
     """Return the mean staleness and how far nearly all updates go, and what theory expects."""
     stale, share = table["staleness"], table["share"]
     most = int(stale[np.searchsorted(np.cumsum(share), 0.95)])
@@ -317,9 +318,9 @@ def mean_staleness(table: Columns) -> str:
 def _beyond(stale: Ints, last: int) -> str:
     """Return how many updates are staler than the axis is long."""
     count = int(np.count_nonzero(stale > last))
-    return f"; {count:,} updates of staleness {last + 1} to {stale.max()} are in the CSV alone" * (
-        count > 0
-    )
+    if count == 0:
+        return ""
+    return f"; {count:,} updates of staleness {last + 1} to {stale.max()} are in the CSV alone"
 
 
 def between_replicates(replicate: Ints, stale: Ints, reach: int) -> tuple[Array, Array]:
@@ -355,7 +356,7 @@ def _said(stale: Ints, law: StalenessLaw | Unknown) -> str:
     return f"{text}; the long-run law is {law.name} (a run begins at staleness 0)"
 
 
-def _stale(result: Result) -> str | None:
+def _why_not_staleness(result: Result) -> str | None:
     reason = no_updates(result)
     if reason is None and not result.columns("updates", "staleness")[0].any():
         return "no answer was stale"
@@ -366,7 +367,7 @@ STALENESS = NetworkFigure(
     "staleness",
     "Share of the updates of all replicates by staleness, the number of other updates applied "
     "between read and use (error bars: 95 % intervals from the spread over several replicates)",
-    _histogram, _stale, height=lambda _: 3.0,
+    _histogram, _why_not_staleness, height=lambda _: 3.0,
 )  # fmt: skip
 
 
@@ -420,7 +421,7 @@ def _shares(result: Result) -> Drawn:
     across = Side("owner $i$", limits=(0.5, n_owners + 0.5), owners=result.participants)
     side = Side("share of the updates", limits=limits, grid=True)
     text = f"{total:,} updates; {standing}"
-    return table, Panel(marks, across, side, who_speaks(table)), text
+    return table, Panel(marks, across, side, title_shares(table)), text
 
 
 def _band(total: int, share: Array) -> tuple[Array, Array]:
@@ -432,7 +433,7 @@ def _band(total: int, share: Array) -> tuple[Array, Array]:
     return low, high
 
 
-def who_speaks(table: Columns) -> str:
+def title_shares(table: Columns) -> str:
     """Return how many owners' shares lie off the law; without one, the least and the largest."""
     share, n_owners = table["share"], len(table["share"])
     if np.isnan(table["law"]).any():
@@ -443,7 +444,7 @@ def who_speaks(table: Columns) -> str:
     return f"{outside} of {n_owners:,} owners are outside the law's 99 % band ({expected} expected)"
 
 
-def _unequal(result: Result) -> str | None:
+def _why_not_shares(result: Result) -> str | None:
     equal = bool(np.ptp(_counts(result)) == 0)
     return "all owners have equally many updates" if equal else None
 
@@ -451,7 +452,7 @@ def _unequal(result: Result) -> str | None:
 SHARES = NetworkFigure(
     "shares",
     "Share of the updates of each owner, all replicates; dashed: equal shares, 1/N",
-    _shares, _unequal, height=lambda _: 3.0,
+    _shares, _why_not_shares, height=lambda _: 3.0,
 )  # fmt: skip
 ALL = (BY_UPDATE, BY_TIME, GAPS, STALENESS, SHARES)
 """Pictures of a run's network, alone or in a sweep; a new one joins by its line here."""

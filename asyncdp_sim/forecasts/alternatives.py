@@ -18,7 +18,7 @@ from asyncdp_sim.decision.alternatives import Alternative, difference
 from asyncdp_sim.decision.forecast import Asked, GainForecast
 from asyncdp_sim.forecasts.gains import gains
 from asyncdp_sim.forecasts.population import Population, population
-from asyncdp_sim.runs.gains import joint_scores, kept, known_rows
+from asyncdp_sim.runs.gains import joint_scores, known_rows, training_rows
 from asyncdp_sim.runs.scored import prepared
 
 ROUNDS, STEPS = (4, 8, 16, 32), (0.25, 0.5, 1.0, 2.0)
@@ -91,7 +91,7 @@ def _error(known: Population, models: Array) -> float:
     """Return the mean error of joint models as they are; infinite where one has diverged."""
     means = list[float]()
     for owner in range(known.scenario.owners.count):
-        rows, design, _ = known_rows(known.scenario, kept(known.dataset, owner))
+        rows, design, _ = known_rows(known.scenario, training_rows(known.dataset, owner))
         with np.errstate(invalid="ignore", over="ignore"):
             means.append(
                 float(rows.errors(joint_scores(known.scenario.model, design, models)).mean())

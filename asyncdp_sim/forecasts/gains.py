@@ -48,7 +48,14 @@ from asyncdp_sim.decision.forecast import (
 from asyncdp_sim.decision.gain import HALVES
 from asyncdp_sim.decision.predictors import boosts
 from asyncdp_sim.forecasts.population import Population, affordable, population, task_at
-from asyncdp_sim.runs.gains import joint_scores, kept, known_rows, linear_models, margins
+from asyncdp_sim.runs.gains import (
+    EncodedRows,
+    joint_scores,
+    known_rows,
+    linear_models,
+    margins,
+    training_rows,
+)
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 
@@ -216,7 +223,7 @@ def _if_others_left(
 
 def _rows_of(scenario: Scenario, dataset: Dataset, owner: int) -> tuple[OwnRows, Array, Ints]:
     """Return an owner's rows, what models multiply, and places among its records."""
-    rows, design, there = known_rows(scenario, kept(dataset, owner))
+    rows, design, there = known_rows(scenario, training_rows(dataset, owner))
     if dataset.order is not None and len(dataset.rows) > 0:
         rows = replace(rows, order=dataset.order[dataset.rows[owner][there]])
     return rows, design, there
@@ -312,7 +319,9 @@ def on_fresh_rows(known: Population, options: Asked) -> GainForecast:
     for owner, (x, y) in enumerate(numbered):
         if owner not in chosen:
             continue
-        fresh, fresh_design, _ = known_rows(scenario, (x, x, y, np.arange(len(y))), FRESH)
+        fresh, fresh_design, _ = known_rows(
+            scenario, EncodedRows(x, x, y, np.arange(len(y))), FRESH
+        )
         models = [each.models for each in learned]
         judge = partial(_judged, known, options, (fresh, fresh_design), models)
         number = known.participants.numbers[owner]

@@ -15,7 +15,7 @@ from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS
-from asyncdp_sim.runs.gains import Gains, judged, judging_of
+from asyncdp_sim.runs.gains import Gains, judge_gains, judging_of
 from asyncdp_sim.runs.outcome import (
     Ready,
     RunResult,
@@ -102,7 +102,7 @@ def run(
         if gains is None:
             return outcome
         beginning(progress, "judging what owners gain")
-        found = judged(scenario, ready.dataset, learned.models, gains)
+        found = judge_gains(scenario, ready.dataset, learned.models, gains)
         if found is not None and len(found.gaining) > 0:
             left = _if_others_left(scenario, ready.dataset, found, chosen[:JUDGED_RUNS], shown)
             found = replace(found, remaining=left)
@@ -136,7 +136,7 @@ def _if_others_left(
     alone = scenario.replace(owners={"only": gaining}).base()
     ready = Ready.from_scenario(alone, dataset.of_owners(found.gaining))
     _, learned = _learned(ready, numbers, **options)
-    return judged(alone, ready.dataset, learned.models, found.judging)
+    return judge_gains(alone, ready.dataset, learned.models, found.judging)
 
 
 def run_together(

@@ -1,9 +1,12 @@
-"""Gains of a run's owners, judged on its held-out rows, or on fresh ones of its law."""
+"""Gains of a run's owners, judged on its held-out rows, or on fresh ones of its law.
+
+Predictions have the shape (J, n, S): of J models, n rows, and S scores of a row.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -155,7 +158,9 @@ def asked_for(scenario: Scenario) -> bool:
     return scenario.data.holds_out or (scenario.run.alone and scenario.data.draws_fresh)
 
 
-def judged(scenario: Scenario, dataset: Dataset, models: Array, judging: Judging) -> Gains | None:
+def judge_gains(
+    scenario: Scenario, dataset: Dataset, models: Array, judging: Judging
+) -> Gains | None:
     """Return what owners gain; None where no row is apart from training.
 
     Parameters
@@ -173,23 +178,24 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array, judging: Judging
     from threadpoolctl import threadpool_limits
 
     model, chosen = scenario.model, models[:RUNS]
-    fresh = None
+    fresh_by_owner = None
     if not scenario.data.holds_out:
         drawn = scenario.data.fresh(scenario.owners.whole, FRESH, Streams(scenario.run.seed))
-        fresh = None if drawn is None else _of_participants(scenario, drawn)
+        fresh_by_owner = None if drawn is None else _of_participants(scenario, drawn)
     linear = linear_models(model, dataset.projection, chosen)
     streams, gains = Streams(scenario.run.seed), list[Gain]()
     import_module("sklearn.ensemble")  # whose threads would wait for each other
     with one_thread(), threadpool_limits(limits=1):
         for owner, number in enumerate(scenario.owners.participants):
-            sets = [kept(dataset, owner), _apart(dataset, owner, fresh)]
-            (rows, z), (other_rows, as_is) = (
-                _known(scenario, chosen, part, model, fresh=fresh is not None) for part in sets
+            fresh = None if fresh_by_owner is None else next(fresh_by_owner)
+            sets = [training_rows(dataset, owner), _judging_rows(dataset, owner, fresh)]
+            (rows, own_scores), (other_rows, judged_scores) = (
+                _known(scenario, chosen, part, model, is_fresh=fresh is not None) for part in sets
             )
-            joint = JointModels(z, linear, margins=margins(model))
+            joint = JointModels(own_scores, linear, margins=margins(model))
             generator = streams.generator("decision", "owner", number)
             gain = judge_fresh(
-                rows, joint, other_rows, as_is, model.sigma, generator, **asdict(judging)
+                rows, joint, other_rows, judged_scores, model.sigma, generator, **asdict(judging)
             )
             gains.append(replace(gain, records=dataset.records[owner]))
     return Gains(
@@ -202,24 +208,32 @@ def judged(scenario: Scenario, dataset: Dataset, models: Array, judging: Judging
     )
 
 
-Part = tuple[Array, Array, Array, Ints]
-"""Encoded columns, features, targets, and whose each row is."""
+class EncodedRows(NamedTuple):
+    """Rows of one owner: encoded columns, features, targets, and which person each row is of."""
+
+    columns: Array
+    features: Array
+    targets: Array
+    persons: Ints
 
 
-def kept(dataset: Dataset, owner: int) -> Part:
+def training_rows(dataset: Dataset, owner: int) -> EncodedRows:
     """Return the rows that an owner (from 0) trains on."""
     persons = dataset.persons_of(dataset.rows[owner])
-    return dataset.encoded_of(owner), dataset.features[owner], dataset.targets[owner], persons
+    return EncodedRows(
+        dataset.encoded_of(owner), dataset.features[owner], dataset.targets[owner], persons
+    )
 
 
-def _apart(dataset: Dataset, owner: int, fresh: Iterator[tuple[Array, Array]] | None) -> Part:
+def _judging_rows(dataset: Dataset, owner: int, fresh: tuple[Array, Array] | None) -> EncodedRows:
+    """Return the fresh rows (x, y), or else the held-out rows of an owner (from 0)."""
     if fresh is not None:
-        x, y = next(fresh)
-        return x, x, y, np.arange(len(y))
+        x, y = fresh
+        return EncodedRows(x, x, y, np.arange(len(y)))
     rows = dataset.held_out_rows
-    y = dataset.held_out_targets[owner]
+    x, y = dataset.held_out_features[owner], dataset.held_out_targets[owner]
     persons = np.arange(len(y)) if len(rows) == 0 else dataset.persons_of(rows[owner])
-    return dataset.encoded_of(owner, held_out=True), dataset.held_out_features[owner], y, persons
+    return EncodedRows(dataset.encoded_of(owner, held_out=True), x, y, persons)
 
 
 def _of_participants(
@@ -231,14 +245,16 @@ def _of_participants(
 
 
 def _known(
-    scenario: Scenario, models: Array, part: Part, model: Model, *, fresh: bool
+    scenario: Scenario, models: Array, part: EncodedRows, model: Model, *, is_fresh: bool
 ) -> tuple[OwnRows, Array]:
     """Return rows that have a target, and predictions (J, n, S) of these by joint models."""
-    rows, design, _ = known_rows(scenario, part, FRESH if fresh else MOST)
+    rows, design, _ = known_rows(scenario, part, FRESH if is_fresh else MOST)
     return rows, joint_scores(model, design, models)
 
 
-def known_rows(scenario: Scenario, part: Part, most: int = MOST) -> tuple[OwnRows, Array, Ints]:
+def known_rows(
+    scenario: Scenario, part: EncodedRows, most: int = MOST
+) -> tuple[OwnRows, Array, Ints]:
     """Return the first rows that have a target, as models multiply them, and their places."""
     model, (columns, features, targets, persons) = scenario.model, part
     if model.classifies:
@@ -246,7 +262,7 @@ def known_rows(scenario: Scenario, part: Part, most: int = MOST) -> tuple[OwnRow
     present = np.flatnonzero(~np.isnan(targets))[:most]
     rows = OwnRows(
         np.asarray(columns[present]),
-        places(targets[present], model),
+        class_places(targets[present], model),
         len(model.labels),
         persons[present],
     )
@@ -257,7 +273,7 @@ def known_rows(scenario: Scenario, part: Part, most: int = MOST) -> tuple[OwnRow
     return rows, model.design(inputs)[0], present
 
 
-def places(targets: Array, model: Model) -> Array:
+def class_places(targets: Array, model: Model) -> Array:
     """Return targets as they are, or the places of their labels from 0."""
     if not model.classifies:
         return targets
@@ -277,7 +293,10 @@ def joint_scores(model: Model, rows: Array, models: Array) -> Array:
 
 
 def _to_last(model: Model, z: Array) -> Array:
-    """Return log-odds of label 1 as the score of label −1, whose reference label 1 is."""
+    """Return scores as log-odds against the last class.
+
+    Models of labels −1 and 1 give those of label 1, which is the last: the sign flips.
+    """
     return -z if model.classifies and not model.first_of_two else z
 
 

@@ -35,7 +35,7 @@ def test_second_moments_without_noise_gain_what_least_squares_of_all_rows_gain()
     streams = Streams(scenario.run.seed)
     drawn = scenario.data.fresh(scenario.owners.whole, FRESH, streams)
     for owner, (fresh_x, fresh_y) in enumerate(drawn):
-        rows = protocols.known_rows(scenario, protocols.kept(data, owner))[0]
+        rows = protocols.known_rows(scenario, protocols.training_rows(data, owner))[0]
         part = (fresh_x, fresh_x, fresh_y, np.arange(FRESH))
         fresh = protocols.known_rows(scenario, part, FRESH)[0]
         linear = linear_models(scenario.model, data.projection, theta[None])

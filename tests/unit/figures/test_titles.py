@@ -65,17 +65,21 @@ def test_gaps_staleness_and_shares_are_held_against_their_law():
     t = {"survival": np.array([1.0, 0.5]), "law": np.array([1.0, 0.4])}
     t |= {"law_low": np.array([0.9, 0.3]), "law_high": np.array([1.0, 0.45])}
     said = "Shares of gaps are at most 10 % off the law of merged Poisson clocks, outside its "
-    assert traces.off_law(t) == f"{said}99 % band at 50 % of times"
+    assert traces.title_gaps(t) == f"{said}99 % band at 50 % of times"
     free = {"survival": t["survival"], "memoryless": np.array([1.0, 0.3])}
-    assert traces.off_law(free).startswith("Shares of gaps are up to 20 % off an exponential law")
+    assert traces.title_gaps(free).startswith(
+        "Shares of gaps are up to 20 % off an exponential law"
+    )
     stale = {"staleness": np.arange(3), "share": np.array([0.5, 0.25, 0.25])}
     said = "An answer is 0.75 updates old on average, and 95 % are at most 2"
-    assert traces.mean_staleness(stale) == said
+    assert traces.title_staleness(stale) == said
     shares = {"share": np.array([0.2, 0.8]), "law": np.full(2, np.nan)}
-    assert traces.who_speaks(shares) == "Each owner made 20 % to 80 % of the updates; 50 % is equal"
+    assert (
+        traces.title_shares(shares) == "Each owner made 20 % to 80 % of the updates; 50 % is equal"
+    )
     shares |= {"law": np.full(2, 0.5), "law_low": np.full(2, 0.3), "law_high": np.full(2, 0.7)}
     said = "2 of 2 owners are outside the law's 99 % band (0.02 expected)"
-    assert traces.who_speaks(shares) == said
+    assert traces.title_shares(shares) == said
 
 
 def test_sweeps_and_messages_are_told():
