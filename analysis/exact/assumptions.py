@@ -6,7 +6,7 @@ from analysis.exact.sample_spread import LARGEST, fourth_moments
 from analysis.exact.silence import answering, surely_until
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.predict.protocols import facts_of
-from asyncdp_sim.theory.predict.staleness import never_stale
+from asyncdp_sim.theory.predict.update_order import never_stale
 from asyncdp_sim.theory.prediction import Unknown
 
 ENDS_EARLY = "the run may end at run.until, before T"

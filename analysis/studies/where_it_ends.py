@@ -21,7 +21,7 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.theory.predict.staleness import lateness
+from asyncdp_sim.theory.predict.update_order import lateness
 from asyncdp_sim.theory.predict.update_order import shares as shares_of_updates
 from asyncdp_sim.theory.prediction import Unknown
 

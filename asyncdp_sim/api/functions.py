@@ -220,7 +220,7 @@ def run(
 
     base = as_scenario(scenario).base()
     place = KeptDirectory(None if out is None else as_path(out, "out", FOLDER))
-    if not place.kept or not runs.finished(base, place.path, events=events):
+    if not place.kept or not runs.finished_or_free(base, place.path, events=events):
         warn(size_notes(base, events=events))
         with told(progress) as receiver:
             outcome = runs.run(
@@ -289,6 +289,7 @@ def forecast(
     private: bool = False,
     target: float | None = None,
     whose: str | None = None,
+    alternatives: bool = False,
     workers: int = 1,
     progress: Progress | bool | None = None,
 ) -> Forecast:
@@ -304,6 +305,9 @@ def forecast(
         ψ > 0 to reach.
     whose : str, optional
         The owner on whose machine it is, by name or number: its rows judge.
+    alternatives : bool
+        Whether to judge other protocols at the same ε, too: second moments that are released once,
+        and sums of answers. That takes several times as long.
 
     Raises
     ------
@@ -317,18 +321,20 @@ def forecast(
     ['target_time', 'target_probability']
     """
     from asyncdp_sim import forecasts
+    from asyncdp_sim.forecasts.alternatives import alternatives as judge_alternatives
+    from asyncdp_sim.forecasts.gains import Asked
+    from asyncdp_sim.forecasts.population import population
 
-    base = as_scenario(scenario).base()
+    base, count = as_scenario(scenario).base(), as_count(workers, "workers")
+    options: Any = {"whose": whose, "workers": count}
     with one_thread(), told(progress) as receiver:
-        forecast_result = forecasts.forecast(
-            base,
-            private=private,
-            target=target,
-            whose=whose,
-            workers=as_count(workers, "workers"),
-            progress=receiver,
-        )
-    return Forecast(forecast_result)
+        known = population(base, private=private)
+        found = forecasts.forecast(base, target=target, known=known, progress=receiver, **options)
+        others = None
+        if alternatives and found.gains is not None:
+            asked = Asked(workers=count, progress=receiver)
+            others = judge_alternatives(known, asked, whose, found.gains)
+    return Forecast(found, others)
 
 
 def simulate(scenario: Scenario | Path | str, *, replicate: int = 1, events: bool = True) -> Trace:

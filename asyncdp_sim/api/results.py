@@ -267,6 +267,15 @@ def summary_frame(summary: Mapping[str, Any]) -> Any:
     return frame
 
 
+def _table(name: str, meaning: str) -> Any:
+    """Return a property that reads a table of a result as a pandas frame."""
+
+    def read(result: "Result") -> Any:
+        return with_units(result.opened.frame(name), name)
+
+    return property(read, doc=meaning)
+
+
 class Result(Named):
     """A finished run: its tables as pandas frames, its figures as matplotlib axes.
 
@@ -314,25 +323,16 @@ class Result(Named):
         """Whether its directory is permanent."""
         return self._place.kept
 
-    @property
-    def curve(self) -> Any:
-        """ψ and fitness of the central model at every recorded update, a pandas frame."""
-        return self._frame("curve")
-
-    @property
-    def updates(self) -> Any:
-        """One row per answer used: time, owner and staleness, a pandas frame."""
-        return self._frame("updates")
-
-    @property
-    def owners(self) -> Any:
-        """One row per replicate and owner: ε spent, answers, updates, a pandas frame."""
-        return self._frame("owners")
-
-    @property
-    def models(self) -> Any:
-        """The final central models, a pandas frame."""
-        return self._frame("models")
+    curve = _table(
+        "curve", "ψ and fitness of the central model at every recorded update, a pandas frame."
+    )
+    updates = _table(
+        "updates", "One row per answer used: time, owner and staleness, a pandas frame."
+    )
+    owners = _table(
+        "owners", "One row per replicate and owner: ε spent, answers, updates, a pandas frame."
+    )
+    models = _table("models", "The final central models, a pandas frame.")
 
     @property
     def gains(self) -> Any:
@@ -345,10 +345,7 @@ class Result(Named):
         """
         return self._kept("gains", "data.held_out keeps rows apart, on which gains are judged")
 
-    @property
-    def optimum(self) -> Any:
-        """θ*, a pandas frame."""
-        return self._frame("optimum")
+    optimum = _table("optimum", "θ*, a pandas frame.")
 
     @property
     def events(self) -> Any:
@@ -462,9 +459,6 @@ class Result(Named):
         if not self._found.has(name):
             fault = Fault(name, f"a result without {name}", rule)
             raise ResultError([fault], str(self.directory))
-        return self._frame(name)
-
-    def _frame(self, name: str) -> Any:
         return with_units(self._found.frame(name), name)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
 """A trace of a network alone, and a forecast, as Python sees them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -188,6 +188,7 @@ class TraceAsResult(opened.Result):
 
 if TYPE_CHECKING:
     from asyncdp_sim import forecasts
+    from asyncdp_sim.decision.alternatives import Alternative
     from asyncdp_sim.sentences.forecast import Decision
 
 
@@ -208,8 +209,11 @@ class Forecast(Named):
     True
     """
 
-    def __init__(self, found: "forecasts.Forecast") -> None:
+    def __init__(
+        self, found: "forecasts.Forecast", others: "Sequence[Alternative] | None" = None
+    ) -> None:
         self.found = found
+        self.others = others
 
     @property
     def decision(self) -> "Decision":
@@ -234,6 +238,32 @@ class Forecast(Named):
         import pandas as pd
 
         frame = pd.DataFrame(self._content["owners"])
+        frame.attrs["units"] = dict.fromkeys(map(str, frame.columns), "none")
+        return frame
+
+    @property
+    def alternatives(self) -> Any:
+        """Mean gain, or the owner's, with each other protocol at the same ε, a pandas frame.
+
+        ``difference``, with its interval ``low`` to ``high``, is by how much more is gained than
+        with the scenario's protocol; ``refused`` is why a protocol does not fit. Without rows
+        where ``alternatives`` was not asked for, or there is no mean gain to compare.
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame(
+            [
+                {
+                    "protocol": other.name,
+                    "difference": None if other.more is None else other.more.value,
+                    "low": None if other.more is None else other.more.low,
+                    "high": None if other.more is None else other.more.high,
+                    "refused": other.refused,
+                }
+                for other in self.others or ()
+            ],
+            columns=["protocol", "difference", "low", "high", "refused"],
+        )
         frame.attrs["units"] = dict.fromkeys(map(str, frame.columns), "none")
         return frame
 
@@ -271,15 +301,19 @@ class Forecast(Named):
 
     def lines(self) -> list[str]:
         """Return it in words, as lines."""
+        from asyncdp_sim.sentences import alternatives
         from asyncdp_sim.sentences.forecast import lines
 
-        return lines(self.found)
+        if self.others is None or self.found.gains is None:
+            return lines(self.found)
+        return [*lines(self.found), "", *alternatives.lines(self.found.gains, self.others)]
 
     @cached_property
     def _content(self) -> dict[str, Any]:
+        from asyncdp_sim.sentences.alternatives import as_content
         from asyncdp_sim.sentences.forecast import as_json
 
-        return dict(json.loads(as_json(self.found)))
+        return dict(json.loads(as_json(self.found, as_content(self.others or ()))))
 
     def __repr__(self) -> str:
         return f"<Forecast: expected ψ {number(self.found.psi)}, {self.found.method}>"

@@ -1,16 +1,19 @@
 """A scenario attacked end to end: many runs on each of two neighbouring datasets.
 
-Where answers are summed, nothing but sums is heard. Who attacks knows both datasets, so that of
-every sum with the attacked owner in it all is known but noise; and what as many other owners added
-as may collude. As many others drop out of a sum as are tolerated: their noise is not in it.
+From the outside in: :func:`audit_run` compares the scores of runs on both datasets, by name; a
+worker simulates and scores a part of the runs; last come the scores of those sums of answers that
+an observer receives in place of single answers.
+
+The attacker knows both datasets: of a sum with the attacked owner's answer in it, everything but
+the noise. It also knows the noise of as many other owners as may collude, and as many more may
+have dropped out, so that their noise is missing from the sum.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from asyncdp_sim.audits.check import Check, Fact, Pair, attack, most_shown
 from asyncdp_sim.audits.claims import Opened, owed
@@ -30,106 +33,12 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.privacy.mechanisms import LearnerNoise
+from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Map, blocks
 from asyncdp_sim.scenario import Scenario
 
-
-def told_in_runs(
-    opened: Opened,
-    pair: Neighbours,
-    views: Sequence[View],
-    first: Sequence[Array],
-    second: Sequence[Array],
-) -> list[tuple[float, int]]:
-    """Return of each run what its sums tell, and the fewest answers in one that was opened.
-
-    A sum of m shares that nobody tells has noise of variance m (n_i s_i)² on each coordinate; that
-    it tells is its log-likelihood ratio. Clip bounds that move tell noisy counts besides. Sums with
-    noise that is correlated over rounds are whitened first, all of them.
-
-    Parameters
-    ----------
-    opened : Opened
-        The fewest answers of a sum, and how many owners reveal their shares of noise.
-    pair : Neighbours
-    views : sequence of View
-        What went on air in each run.
-    first, second : sequence of array (m, p)
-        Gradients of those answers on the two datasets.
-    """
-    records = pair.first.task.objective.records.astype(float)
-    runs = zip(views, first, second, strict=True)
-    return [_told(pair, records, opened, *run) for run in runs]
-
-
-def _told(
-    pair: Neighbours, records: Array, opened: Opened, view: View, first: Array, second: Array
-) -> tuple[float, int]:
-    scale, owner = pair.first.noise.scale, pair.owner
-    made = view.trace.updates["k"]
-    if len(made) == 0:
-        return 0.0, len(scale)
-    owners, used = view.owners[: len(made)], len(made)
-    n = records[owners][:, None]
-    unknown, moved = n * (view.answers - first)[:used], n * (second - first)[:used]
-    likelihood, fewest, times = _counted(pair, view), len(scale), view.times
-    rounds, noise = _runs_of(made), pair.first.noise
-    if isinstance(noise, LearnerNoise) and len(noise.column) > 1:
-        begins = [begin for begin, _ in rounds]
-        sums = (np.add.reduceat(values, begins) for values in (unknown, moved))
-        left, apart = (noise.whitened(summed) for summed in sums)
-        variance = noise.parts * (scale * records)[owner] ** 2
-        fewest = min(end - begin for begin, end in rounds)
-        return float(((left - apart / 2) * apart).sum() / variance), fewest
-    for begin, end in rounds:
-        summed = owners[begin:end]
-        fewest = min(fewest, len(summed))
-        other_owners = np.flatnonzero(summed != owner)
-        if len(other_owners) == len(summed):
-            continue
-        missing = opened.colluders + max(0, len(summed) - opened.least)
-        hidden = np.delete(np.arange(begin, end), other_owners[:missing])
-        apart = moved[begin:end].sum(axis=0)
-        left = unknown[hidden].sum(axis=0) - apart / 2
-        variance = np.square((scale * records)[owners[hidden]] * times[hidden]).sum()
-        likelihood += float(left @ apart / variance)
-    return likelihood, fewest
-
-
-def _counted(pair: Neighbours, view: View) -> float:
-    """Return the log-likelihood ratio of the noisy counts that a run's clip bounds tell."""
-    law = pair.first.task.reply.bound
-    if law is None or view.path is None:
-        return 0.0
-    first, second = (votes_of(problem, view) for problem in (pair.first, pair.second))
-    owners = np.bincount(view.trace.updates["k"])[1:]
-    shares = law.quantile - np.diff(np.log(view.path)) / law.rate
-    left = (shares - 0.5) * owners - (first + second) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = left * (second - first) / np.square(law.noise)
-    return float(np.sum(ratios[second != first]))
-
-
-def _runs_of(made: npt.NDArray[np.int32]) -> list[tuple[int, int]]:
-    """Return where the answers of each update begin and end."""
-    ends = np.flatnonzero(np.diff(made)) + 1
-    return list(zip([0, *ends.tolist()], [*ends.tolist(), len(made)], strict=True))
-
-
-def sums_hold(scenario: Scenario, fewest: Sequence[int]) -> list[Fact]:
-    """Check the least number of answers in an opened sum, for observers of sums."""
-    if scenario.privacy.listener.aggregation(scenario.owners.count) is None:
-        return []
-    seen, least = min(fewest), Opened.of(scenario).least
-    sentence = f"sums opened: of {seen} answers or more, {least} claimed"
-    return [Fact(sentence, seen < least)]
-
-
-SCORES = ("likelihood", "differences", "answers", "first answer", "end")
-"""Of each run: the log-likelihood ratio of all answers, how closely their noise coincides, how many
-the attacked owner released, the tick of its first one, and the tick at which the run ended."""
-_PART = 100
-"""Runs that a worker is given at once."""
+_RUNS_PER_CALL = 100
+"""Runs that a worker simulates at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +55,7 @@ class Attacked:
     shared : int
         Answers without noise of their own, in all runs.
     fewest : int
-        Of answers in a sum that was opened, where sums are heard.
+        Answers in the smallest sum that was opened, where the observer receives sums.
     """
 
     check: Check
@@ -191,87 +100,189 @@ def audit_run(
     """
     # what is seen of timing that depends on records is no function of Gaussian answers
     claim = owed(scenario)[pair.owner].of_all(gaussian=scenario.timing_unaccounted is None)
-    numbers, results = range(1, runs + 1), list[_Part]()
-    parts = [numbers[block] for block in blocks(runs, -(-runs // _PART))]
-    for side in (0, 1):
+    numbers = range(1, runs + 1)
+    calls = [numbers[block] for block in blocks(runs, -(-runs // _RUNS_PER_CALL))]
+    on_first, on_second = list[_Part](), list[_Part]()
+    for side, of_side in enumerate((on_first, on_second)):
         attacked = partial(_attacked, scenario, pair, stream, side)
-        for at in range(0, len(parts), workers):
-            lots = parts[at : at + workers]
-            results += run_map(attacked, lots)
+        for start in range(0, len(calls), workers):
+            at_once = calls[start : start + workers]
+            of_side += run_map(attacked, at_once)
             if advance is not None:
-                advance(sum(map(len, lots)))
-    scored, most, short, bare, fewest = zip(*results, strict=True)
-    sides = scored[: len(parts)], scored[len(parts) :]
-    first, second = (np.concatenate(side_scores, axis=1) for side_scores in sides)
-    scores: dict[str, Pair] = {name: (first[row], second[row]) for row, name in enumerate(SCORES)}
+                advance(sum(map(len, at_once)))
+    first, second, parts = _joined(on_first), _joined(on_second), [*on_first, *on_second]
+    scores: dict[str, Pair] = {name: (first[name], second[name]) for name in first}
     shown, largest = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
     called = scenario.owners.participants[pair.owner]
-    check = Check(what, called, claim, shown, runs, largest, scenario.privacy.noun)
-    return Attacked(check, np.max(most, axis=0), max(short), sum(bare), min(fewest))
+    return Attacked(
+        Check(what, called, claim, shown, runs, largest, scenario.privacy.noun),
+        most=np.max([part.most for part in parts], axis=0),
+        short=max(part.short for part in parts),
+        shared=sum(part.shared for part in parts),
+        fewest=min(part.fewest for part in parts),
+    )
 
 
-_Part = tuple[Array, Counts, Short, int, int]
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Some runs on one dataset: their scores by name, (runs,), and what `Attacked` counts."""
+
+    scores: Mapping[str, Array]
+    most: Counts
+    short: Short
+    shared: int
+    fewest: int
+
+
+def _joined(parts: Sequence[_Part]) -> dict[str, Array]:
+    return {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
 
 
 def _attacked(
     scenario: Scenario, pair: Neighbours, stream: str, side: int, numbers: Sequence[int]
 ) -> _Part:
-    """Return the scores (len(SCORES), runs) of runs on one dataset, and what was counted."""
+    """Simulate runs of these numbers on the first (``side`` 0) or second dataset, and score them.
+
+    Scores of a run: the log-likelihood ratio of all answers, second dataset over first; how closely
+    their noise coincides, if single answers are received; how many answers the attacked owner
+    released; the tick of its first one; and the tick at which the run ended.
+    """
     problem = (pair.first, pair.second)[side]
     within = Streams(scenario.run.seed).within("audit", stream, side)
     views = [overhear(scenario.network, problem.task, within.within(n)) for n in numbers]
-    opened = Opened.of(scenario) if scenario.privacy.listener.sees_sums else None
-    scores, bare, fewest = _judged(pair, views, side, opened)
-    short = undercharged(problem, owed(scenario), views)
-    return scores, np.max(list(map(heard, views)), axis=0), short, bare, fewest
-
-
-def _judged(
-    pair: Neighbours, views: Sequence[View], side: int, opened: Opened | None
-) -> tuple[Array, int, int]:
-    """Return the scores of runs, how many answers had no noise of their own, and the least sum.
-
-    ``opened`` is None where single answers are seen.
-    """
-    count = [len(view.owners) for view in views]
-    owners = np.concatenate([view.owners for view in views])
-    places = np.concatenate([view.places for view in views])
-    points = np.concatenate([view.points for view in views])
-    answers = np.concatenate([view.answers for view in views])
-    likelihood, close = np.zeros(len(views)), np.zeros(len(views))
-    bare, fewest = 0, pair.first.task.objective.n_owners
-    if len(owners) > 0:
-        moving = [view.bounds for view in views if view.bounds is not None]
-        bounds = np.concatenate(moving) if len(moving) > 0 else None
-        first, second = (
-            problem.task.reply.exact(owners, points, bounds)
-            for problem in (pair.first, pair.second)
-        )
+    log_ratios, closeness = np.zeros(len(views)), np.zeros(len(views))
+    n_shared, fewest = 0, pair.first.task.objective.n_owners
+    n_answers = [len(view.owners) for view in views]
+    if sum(n_answers) > 0:
         noise = pair.first.task.reply.noise
-        exact = np.split((first, second)[side], np.cumsum(count)[:-1])
-        bare = sum(map(shared, [noise] * len(views), views, exact))
-        if opened is not None:
-            parts = [np.split(problem, np.cumsum(count)[:-1]) for problem in (first, second)]
-            sum_scores = told_in_runs(opened, pair, views, *parts)
-            likelihood = np.array([score for score, _ in sum_scores])
-            fewest = min(few for _, few in sum_scores)
+        first, second = _gradients(pair.first, views), _gradients(pair.second, views)
+        ends = np.cumsum(n_answers)[:-1]
+        first_by_run, second_by_run = np.split(first, ends), np.split(second, ends)
+        exact = (first_by_run, second_by_run)[side]
+        n_shared = sum(map(shared, [noise] * len(views), views, exact))
+        if scenario.privacy.listener.sees_sums:
+            opened = Opened.of(scenario)
+            sums = [
+                _of_sums(pair, opened, *run)
+                for run in zip(views, first_by_run, second_by_run, strict=True)
+            ]
+            log_ratios = np.array([log_ratio for log_ratio, _ in sums])
+            fewest = min(n_summed for _, n_summed in sums)
         else:
-            close = coincidences(noise, pair.owner, views, first, second)
-            ratios = ratio(noise, places, answers, first, second)
+            closeness = coincidences(noise, pair.owner, views, first, second)
+            places = np.concatenate([view.places for view in views])
+            answers = np.concatenate([view.answers for view in views])
+            of_answers = ratio(noise, places, answers, first, second)
             with np.errstate(invalid="ignore"):
-                np.add.at(likelihood, np.repeat(np.arange(len(views)), count), ratios)
-    attacked = [view.trace.exchanges["owner"] == pair.owner + 1 for view in views]
-    sent = [
-        view.trace.exchanges[his & (view.trace.exchanges["transmissions"] > 0)]
-        for view, his in zip(views, attacked, strict=True)
-    ]
-    scores = np.array(
-        [
-            np.nan_to_num(likelihood, nan=0.0, posinf=np.inf, neginf=-np.inf),
-            close,
-            [float(len(rows)) for rows in sent],
-            [float(rows["release_tick"].min()) if len(rows) > 0 else np.inf for rows in sent],
-            [float(view.trace.end_tick) for view in views],
-        ]
-    )
-    return scores, bare, fewest
+                np.add.at(log_ratios, np.repeat(np.arange(len(views)), n_answers), of_answers)
+    sent = [_release_ticks(view, pair.owner) for view in views]
+    scores = {
+        "likelihood": np.nan_to_num(log_ratios, nan=0.0, posinf=np.inf, neginf=-np.inf),
+        "differences": closeness,
+        "answers": np.array([float(len(ticks)) for ticks in sent]),
+        "first answer": np.array([min(ticks, default=np.inf) for ticks in sent], dtype=float),
+        "end": np.array([float(view.trace.end_tick) for view in views]),
+    }
+    most = np.max(list(map(heard, views)), axis=0)
+    return _Part(scores, most, undercharged(problem, owed(scenario), views), n_shared, fewest)
+
+
+def _gradients(problem: Problem, views: Sequence[View]) -> Array:
+    """Return the gradients (m, p) that the answers of all runs hide, were they on these records."""
+    owners = np.concatenate([view.owners for view in views])
+    points = np.concatenate([view.points for view in views])
+    moving = [view.bounds for view in views if view.bounds is not None]
+    bounds = np.concatenate(moving) if len(moving) > 0 else None
+    return problem.task.reply.exact(owners, points, bounds)
+
+
+def _release_ticks(view: View, owner: int) -> list[int]:
+    """Return the ticks at which this owner (from 0) released the answers that it sent."""
+    rows = view.trace.exchanges
+    sent = (rows["owner"] == owner + 1) & (rows["transmissions"] > 0)
+    return list(rows["release_tick"][sent].tolist())
+
+
+def _of_sums(
+    pair: Neighbours, opened: Opened, view: View, first: Array, second: Array
+) -> tuple[float, int]:
+    """Return the log-likelihood ratio of a run's sums, second dataset over first, and the least m.
+
+    A sum is that of the m answers of an update, each times n_i; the noise of an answer then has
+    variance (n_i s_i)² on each coordinate. For a sum x above its mean on the first dataset, and
+    ``shift`` between the means on both, the ratio is (x − shift/2) · shift/variance. The noisy
+    counts of moving clip bounds add to it.
+
+    Parameters
+    ----------
+    pair : Neighbours
+    opened : Opened
+        The fewest answers of a sum, and how many owners reveal their noise.
+    view : View
+        The run; those of its answers that updates used come first.
+    first, second : array (answers, p)
+        The gradients that its answers hide on the two datasets.
+    """
+    noise, update_of_answer = pair.first.noise, view.trace.updates["k"]
+    n_used, fewest = len(update_of_answer), len(noise.scale)
+    if n_used == 0:
+        return 0.0, fewest
+    records = pair.first.task.objective.records.astype(float)  # (N,)
+    owners = view.owners[:n_used]
+    n = records[owners][:, None]
+    answer_minus_first = n * (view.answers - first)[:n_used]
+    second_minus_first = n * (second - first)[:n_used]
+    ends = np.flatnonzero(np.diff(update_of_answer, append=-1)) + 1
+    begins = np.concatenate([[0], ends[:-1]])
+    fewest = min(fewest, int((ends - begins).min()))
+    if isinstance(noise, LearnerNoise) and len(noise.column) > 1:
+        sums = (np.add.reduceat(rows, begins) for rows in (answer_minus_first, second_minus_first))
+        return _of_correlated(noise, float(records[pair.owner]), pair.owner, *sums), fewest
+    log_ratio, deviations = _of_counts(pair, view), noise.scale * records  # n_i s_i
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        positions_of_others = np.flatnonzero(owners[begin:end] != pair.owner)
+        if len(positions_of_others) == end - begin:
+            continue  # the attacked owner is not in this sum
+        n_known_or_dropped = opened.colluders + max(0, end - begin - opened.least)
+        hidden = np.delete(np.arange(begin, end), positions_of_others[:n_known_or_dropped])
+        shift = second_minus_first[begin:end].sum(axis=0)
+        from_middle = answer_minus_first[hidden].sum(axis=0) - shift / 2
+        variance = np.square(deviations[owners[hidden]] * view.times[hidden]).sum()
+        log_ratio += float(from_middle @ shift / variance)
+    return log_ratio, fewest
+
+
+def _of_correlated(
+    noise: LearnerNoise, records: float, owner: int, answer_minus_first: Array, shift: Array
+) -> float:
+    """Return the log-likelihood ratio of sums (T, p) whose noise is correlated over rounds.
+
+    They are whitened first. Such noise excludes moving clip bounds, so that there are no counts;
+    and the learner adds it, so that no colluder knows a part and no drop-out takes one away.
+    """
+    white, white_shift = noise.whitened(answer_minus_first), noise.whitened(shift)
+    variance = noise.parts * (noise.scale[owner] * records) ** 2
+    return float(((white - white_shift / 2) * white_shift).sum() / variance)
+
+
+def _of_counts(pair: Neighbours, view: View) -> float:
+    """Return the log-likelihood ratio of the noisy counts that moving clip bounds reveal."""
+    law = pair.first.task.reply.bound
+    if law is None or view.path is None:
+        return 0.0
+    first, second = votes_of(pair.first, view), votes_of(pair.second, view)  # (K,)
+    n_summed = np.bincount(view.trace.updates["k"])[1:]
+    shares = law.quantile - np.diff(np.log(view.path)) / law.rate
+    from_middle = (shares - 0.5) * n_summed - (first + second) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratios = from_middle * (second - first) / np.square(law.noise)
+    return float(np.sum(log_ratios[second != first]))
+
+
+def sums_hold(scenario: Scenario, fewest: Sequence[int]) -> list[Fact]:
+    """Check the least number of answers in an opened sum, for observers of sums."""
+    if scenario.privacy.listener.aggregation(scenario.owners.count) is None:
+        return []
+    seen, least = min(fewest), Opened.of(scenario).least
+    sentence = f"sums opened: of {seen} answers or more, {least} claimed"
+    return [Fact(sentence, seen < least)]

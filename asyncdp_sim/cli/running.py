@@ -44,7 +44,7 @@ def run_command(
 ) -> None:
     """Simulate a scenario, train the model, and write a result directory."""
     from asyncdp_sim.results.manifest import default_directory
-    from asyncdp_sim.runs import finished, run, write
+    from asyncdp_sim.runs import finished_or_free, run, write
     from asyncdp_sim.theory.predict.all import size_notes
 
     judging = as_judging(material, own_best)
@@ -59,7 +59,7 @@ def run_command(
         directory = default_directory(scenario) if out is None else out
     with keeping(lambda: _kept(directory)):
         with blaming(file), drawn("fewer --replicates take less") as progress:
-            done = finished(scenario, directory, events=events, judging=judging)
+            done = finished_or_free(scenario, directory, events=events, judging=judging)
             if not done:
                 note_all(size_notes(scenario, events=events))
                 outcome = run(

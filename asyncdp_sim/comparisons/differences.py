@@ -45,11 +45,11 @@ class OtherSetting:
 
 def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSetting]:
     """Return the fields in which two resolved scenarios differ, in the order of the file."""
-    ours, theirs = dict(settings_of(first)), dict(settings_of(second))
+    in_first, in_second = dict(settings_of(first)), dict(settings_of(second))
     return [
-        OtherSetting(path, ours.get(path), theirs.get(path))
-        for path in dict.fromkeys((*ours, *theirs))
-        if ours.get(path) != theirs.get(path)
+        OtherSetting(path, in_first.get(path), in_second.get(path))
+        for path in dict.fromkeys((*in_first, *in_second))
+        if in_first.get(path) != in_second.get(path)
     ]
 
 
@@ -83,9 +83,9 @@ class Difference:
     place : str
         Key path, column and row, or nothing where the whole file is meant.
     kept, again : str
-        What stands there, and what was expected there.
+        What stands there in the first result, which is checked, and in the second, the reference.
     of : str
-        Whose the expected value is.
+        What the reference is called.
     distance : float
         Of numbers with a fraction, the largest of all rows; infinite of all else.
     largest : float
@@ -137,65 +137,72 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     return dict(chain.from_iterable(item.items() for item in inner))
 
 
-def between(file: str, kept: Any, again: Any, of: str = "again") -> Iterator[Difference]:
+def between(file: str, first: Any, second: Any, of: str = "again") -> Iterator[Difference]:
     """Yield where two nestings of tables and lists differ; 1, 1.0 and true are three values."""
-    ours, theirs = leaves(kept), leaves(again)
-    for place in dict.fromkeys((*ours, *theirs)):
-        left, other = ours.get(place, _ABSENT), theirs.get(place, _ABSENT)
-        if type(left) is not type(other) or left != other:
-            yield Difference(file, place, _short(left), _short(other), of, *_far([left], [other]))
+    in_first, in_second = leaves(first), leaves(second)
+    for place in dict.fromkeys((*in_first, *in_second)):
+        one, other = in_first.get(place, _ABSENT), in_second.get(place, _ABSENT)
+        if type(one) is not type(other) or one != other:
+            yield Difference(file, place, _short(one), _short(other), of, *_far([one], [other]))
 
 
-def directories(kept: Path, again: Path) -> Iterator[Difference]:
+def directories(first: Path, second: Path) -> Iterator[Difference]:
     """Yield where a result, or a sweep with all of its cells and traces, differs from another.
 
     Pictures, what else others may have put beside the tables, and words that explain columns, are
     no part of a result.
     """
-    files = (path for path in again.rglob("*") if path.is_file() and path.name != README)
-    expected = {str(path.relative_to(again)) for path in files if path.suffix != ".tmp"}
-    tables = {str(path.relative_to(kept)) for path in kept.rglob("*.parquet")}
+    files = (path for path in second.rglob("*") if path.is_file() and path.name != README)
+    expected = {str(path.relative_to(second)) for path in files if path.suffix != ".tmp"}
+    tables = {str(path.relative_to(first)) for path in first.rglob("*.parquet")}
     for file in sorted(expected):
-        if not (kept / file).is_file():
+        if not (first / file).is_file():
             yield Difference(file, "", "nothing", "a file")
-        elif (kept / file).read_bytes() != (again / file).read_bytes():
-            yield from _files(file, kept / file, again / file)
+        elif (first / file).read_bytes() != (second / file).read_bytes():
+            yield from _files(file, first / file, second / file)
     for file in sorted(tables - expected):
         if Path(file).parts[0] != "figures":
             yield Difference(file, "", "a table", "nothing")
 
 
-def _files(file: str, kept: Path, again: Path) -> Iterator[Difference]:
-    read, compare = {
-        ".parquet": (read_parquet, _tables),
-        ".toml": (lambda path: without_places(from_toml(file_bytes(path).decode())), between),
-    }.get(again.suffix, (lambda path: from_json(file_bytes(path)), _contents))
+def _files(file: str, first: Path, second: Path) -> Iterator[Difference]:
     try:
-        result = list(compare(file, read(kept), read(again)))
+        if second.suffix == ".parquet":
+            result = list(_tables(file, read_parquet(first), read_parquet(second)))
+        elif second.suffix == ".toml":
+            scenarios = [from_toml(file_bytes(path).decode()) for path in (first, second)]
+            result = list(between(file, *map(without_places, scenarios)))
+        else:
+            result = list(_contents(file, *(from_json(file_bytes(p)) for p in (first, second))))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
         result = [Difference(file, "", "unreadable", "readable")]
     yield from result
 
 
-def _contents(file: str, kept: Any, again: Any) -> Iterator[Difference]:
+def _contents(file: str, first: Any, second: Any) -> Iterator[Difference]:
     """Yield where two JSON files differ, but for what older versions did not write."""
-    if isinstance(kept, Mapping) and isinstance(again, Mapping):
-        left = {key for key in LATER if not (key in kept and key in again)}
-        kept, again = ({k: v for k, v in item.items() if k not in left} for item in (kept, again))
-    yield from between(file, kept, again)
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        absent = {key for key in LATER if not (key in first and key in second)}
+        first, second = (
+            {key: value for key, value in content.items() if key not in absent}
+            for content in (first, second)
+        )
+    yield from between(file, first, second)
 
 
-def _tables(file: str, kept: Any, again: Any) -> Iterator[Difference]:
+def _tables(file: str, first: Any, second: Any) -> Iterator[Difference]:
     """Yield the first difference of each column, and those of columns, types, rows and labels."""
-    schemas = ((table.schema.names, table.schema.types) for table in (kept, again))
-    ours, theirs = (dict(zip(names, map(str, types), strict=True)) for names, types in schemas)
-    yield from between(file, ours, theirs)
-    yield from between(file, _metadata(kept), _metadata(again))
-    for name in (name for name in theirs if name in ours):
-        if not kept[name].equals(again[name]):
-            yield from _first(file, name, kept[name].to_pylist(), again[name].to_pylist())
-    if kept.num_rows != again.num_rows:
-        yield Difference(file, "rows", str(kept.num_rows), str(again.num_rows))
+    schemas = ((table.schema.names, table.schema.types) for table in (first, second))
+    in_first, in_second = (
+        dict(zip(names, map(str, types), strict=True)) for names, types in schemas
+    )
+    yield from between(file, in_first, in_second)
+    yield from between(file, _metadata(first), _metadata(second))
+    for name in (name for name in in_second if name in in_first):
+        if not first[name].equals(second[name]):
+            yield from _columns(file, name, first[name].to_pylist(), second[name].to_pylist())
+    if first.num_rows != second.num_rows:
+        yield Difference(file, "rows", str(first.num_rows), str(second.num_rows))
 
 
 def _metadata(table: Any) -> dict[str, Any]:
@@ -211,28 +218,29 @@ def _number(text: str) -> Any:
         return text
 
 
-def _first(
-    file: str, column: str, kept: Sequence[Any], again: Sequence[Any]
+def _columns(
+    file: str, column: str, first: Sequence[Any], second: Sequence[Any]
 ) -> Iterator[Difference]:
-    for row, (left, other) in enumerate(zip(kept, again, strict=False)):
-        if left != other:
-            place, far = f"{column}, row {row}", _far(kept, again)
-            yield Difference(file, place, _short(left), _short(other), "again", *far)
+    """Yield the first row in which two columns differ, with the distance over all rows."""
+    for row, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one != other:
+            place, far = f"{column}, row {row}", _far(first, second)
+            yield Difference(file, place, _short(one), _short(other), "again", *far)
             return
 
 
-def _far(kept: Sequence[Any], again: Sequence[Any]) -> tuple[float, float]:
+def _far(first: Sequence[Any], second: Sequence[Any]) -> tuple[float, float]:
     """Return the largest distance of numbers with a fraction, and the largest finite one.
 
     The distance is infinite where other values differ, or one is not finite.
     """
     apart, largest = 0.0, 0.0
-    for left, other in zip(kept, again, strict=False):
-        number = isinstance(left, float) and isinstance(other, float) and isfinite(left)
+    for one, other in zip(first, second, strict=False):
+        number = isinstance(one, float) and isinstance(other, float) and isfinite(one)
         if number:
-            largest = max(largest, abs(left))
-        if left != other:
-            apart = max(apart, abs(left - other)) if number and isfinite(other) else inf
+            largest = max(largest, abs(one))
+        if one != other:
+            apart = max(apart, abs(one - other)) if number and isfinite(other) else inf
     return apart, largest
 
 
@@ -282,13 +290,13 @@ def first_difference(first: Path, second: Path) -> tuple[list[str], list[str]]:
     ResultError
         If one is none, or damaged.
     """
-    ours, theirs = read_manifest(first), read_manifest(second)
-    matches = [*directories(first, second), *_absent(first, second)]
-    notes = [f"{replace(result, of='second')}" for result in matches if result.of_circumstances]
-    differ = [result for result in matches if not result.of_circumstances]
+    manifests = read_manifest(first), read_manifest(second)  # refuses what is no result
+    found = [*directories(first, second), *_absent(first, second)]
+    notes = [f"{replace(place, of='second')}" for place in found if place.of_circumstances]
+    differ = [place for place in found if not place.of_circumstances]
     if len(differ) == 0:
         return [], notes
-    settings = _settings(ours["scenario"], theirs["scenario"])
+    settings = _settings(*(manifest["scenario"] for manifest in manifests))
     return [*settings, *_first_row(first, second, differ)], notes
 
 
@@ -296,16 +304,16 @@ def _absent(first: Path, second: Path) -> Iterator[Difference]:
     """Yield the files besides tables that the first result has alone."""
     present = {item.relative_to(second) for item in second.rglob("*")}
     for path in sorted(first.rglob("*")):
-        name = path.relative_to(first)
-        value = name.name in ("manifest.json", "scenario.toml")
-        if value and name not in present:
-            yield Difference(str(name), "", "a file", "nothing")
+        relative = path.relative_to(first)
+        is_required = relative.name in ("manifest.json", "scenario.toml")
+        if is_required and relative not in present:
+            yield Difference(str(relative), "", "a file", "nothing")
 
 
-def _settings(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    differ = [item.describe() for item in changed(ours, theirs)]
-    for field, left, other in differ[:_MOST]:
-        yield f"setting: {field} is {left}, and {other}"
+def _settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:
+    differ = [item.describe() for item in changed(first, second)]
+    for field, in_first, in_second in differ[:_MOST]:
+        yield f"setting: {field} is {in_first}, and {in_second}"
     if len(differ) > _MOST:
         yield f"setting: {len(differ) - _MOST} more differ (asyncdp compare lists them)"
 
@@ -315,48 +323,50 @@ def _first_row(first: Path, second: Path, differ: list[Difference]) -> list[str]
     places = sorted({Path(item.file).parent for item in differ})
     for place in places:
         for table in TABLES:
-            left, other = first / place, second / place
-            if all((item / f"{table}.parquet").is_file() for item in (left, other)):
-                result = _row(table, read_table(left, table), read_table(other, table))
-                if len(result) > 0:
+            cells = first / place, second / place
+            if all((cell / f"{table}.parquet").is_file() for cell in cells):
+                lines = _row(table, *(read_table(cell, table) for cell in cells))
+                if len(lines) > 0:
                     where = "" if place == Path() else f" of {place}"
-                    return [f"first: {result[0]}{where}", *result[1:]]
+                    return [f"first: {lines[0]}{where}", *lines[1:]]
     return [f"first: {replace(differ[0], of='second')}"]
 
 
-def _row(table: str, ours: "pd.DataFrame", theirs: "pd.DataFrame") -> list[str]:
+def _row(table: str, first: "pd.DataFrame", second: "pd.DataFrame") -> list[str]:
     """Return the first row in which two tables differ, with those before; nothing if in none."""
     import numpy as np
 
     keys, text = TABLES[table]
-    shared = [str(name) for name in ours.columns if name in theirs.columns]
-    count = min(len(ours), len(theirs))
-    unequal = {name: _unequal(ours[name][:count], theirs[name][:count]) for name in shared}
+    shared = [str(name) for name in first.columns if name in second.columns]
+    count = min(len(first), len(second))
+    unequal = {name: _unequal(first[name][:count], second[name][:count]) for name in shared}
     rows = np.flatnonzero(np.logical_or.reduce(list(unequal.values())))
-    if len(rows) == 0 and len(ours) == len(theirs):
+    if len(rows) == 0 and len(first) == len(second):
         return []
     row = int(rows[0]) if len(rows) > 0 else count
     columns = [name for name in shared if row < count and unequal[name][row]]
-    reported = ours if row < len(ours) else theirs
+    reported = first if row < len(first) else second
     which = ", ".join(f"{key} {reported[key].iloc[row]}" for key in keys if key in reported)
     lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
     where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
-    before = [f"  before  {_row_text(ours, at, shared)}" for at in range(max(0, row - BEFORE), row)]
+    before = [
+        f"  before  {_row_text(first, at, shared)}" for at in range(max(0, row - BEFORE), row)
+    ]
     sides = [
         f"  {name:<6}  {_row_text(frame, row, shared)}"
-        for name, frame in (("first", ours), ("second", theirs))
+        for name, frame in (("first", first), ("second", second))
     ]
     return [
         f"{text} {which} ({table}.parquet), {where}",
         *before,
         *sides,
-        *_draw(ours, theirs, row, columns),
+        *_random_draw_line(first, second, row, columns),
     ]
 
 
-def _unequal(ours: "pd.Series", theirs: "pd.Series") -> Any:
-    left, other = ours.astype(object).to_numpy(), theirs.astype(object).to_numpy()
-    return (left != other) & ~((left != left) & (other != other))  # NaN equals NaN
+def _unequal(first: "pd.Series", second: "pd.Series") -> Any:
+    one, other = first.astype(object).to_numpy(), second.astype(object).to_numpy()
+    return (one != other) & ~((one != one) & (other != other))  # NaN equals NaN
 
 
 def _row_text(frame: "pd.DataFrame", row: int, columns: list[str]) -> str:
@@ -372,14 +382,14 @@ def _exact(value: Any) -> str:
     return str(value)
 
 
-def _draw(
-    ours: "pd.DataFrame", theirs: "pd.DataFrame", row: int, columns: list[str]
+def _random_draw_line(
+    first: "pd.DataFrame", second: "pd.DataFrame", row: int, columns: list[str]
 ) -> Iterator[str]:
     """Yield which draw it is that differs, where the same happens to the same owner later."""
-    if "kind" not in ours or row >= min(len(ours), len(theirs)) or "tick" not in columns:
+    if "kind" not in first or row >= min(len(first), len(second)) or "tick" not in columns:
         return
-    kind, owner = str(ours["kind"].iloc[row]), ours["owner"].iloc[row]
+    kind, owner = str(first["kind"].iloc[row]), first["owner"].iloc[row]
     if "kind" not in columns and "owner" not in columns and kind in _DRAWN:
-        apart = int(theirs["tick"].iloc[row]) - int(ours["tick"].iloc[row])
+        apart = int(second["tick"].iloc[row]) - int(first["tick"].iloc[row])
         later = f"{abs(apart)} ticks {'later' if apart > 0 else 'earlier'} in the second"
         yield f"draw: {_DRAWN[kind]}, of owner {_exact(owner)}, ends {later}"

@@ -86,7 +86,7 @@ def drawn(shorter: str = "") -> Iterator[Progress | None]:
     if not (console.is_terminal or console.is_jupyter):
         yield None
         return
-    with Drawn(console).display as display:
+    with line_on(console) as display:
         yield _Following(display)
 
 
@@ -113,28 +113,21 @@ _SOON, _FIRST, _LATER = 1, 10, 60
 """Seconds before the first line in a pipe, of long and of other work, and between two lines."""
 
 
-class Drawn:
-    """One line of a terminal, of 80 columns at most.
+def line_on(console: "Console") -> "Display":
+    """Return a display of one line of a terminal, of 80 columns at most."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+    from rich.table import Column
 
-    Parameters
-    ----------
-    console : Console
-    """
-
-    def __init__(self, console: "Console") -> None:
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-        from rich.table import Column
-
-        self.display: Display = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}", table_column=Column(max_width=36, no_wrap=True)),
-            BarColumn(bar_width=8),
-            TextColumn("{task.fields[figures]}", table_column=Column(no_wrap=True)),
-            console=console,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", table_column=Column(max_width=36, no_wrap=True)),
+        BarColumn(bar_width=8),
+        TextColumn("{task.fields[figures]}", table_column=Column(no_wrap=True)),
+        console=console,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
 
 
 class _Lines:

@@ -47,14 +47,15 @@ TAGS = ("<number>", "<list>", "<text>", "<table>")
 """Labels of numbers, lists, texts and tables in a union of them; never part of a key."""
 
 
-def faults_of(found: Sequence[Fault]) -> PydanticCustomError:
-    """Return what a validator raises to report several faults of fields that do not fit."""
-    return PydanticCustomError(_CONFLICTS, "fields do not fit together", {"faults": list(found)})
+def faults_of(conflicts: Sequence[Fault]) -> PydanticCustomError:
+    """Return the error that a validator raises to report several faults of fields that conflict."""
+    context = {"faults": list(conflicts)}
+    return PydanticCustomError(_CONFLICTS, "fields do not fit together", context)
 
 
 def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set[str] | None:
     """Return the fields that the member of this kind has at ``path``; None if there is none."""
-    place = Place.named(kind)
+    place = Place.named(kind)  # of custom code, "python:FILE.py:CLASS"
     if place is not None:
         try:
             return set(getattr(place.found(), "model_fields", ()))
@@ -75,39 +76,43 @@ def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
             problems.append(Fault("", f"{more:,} more mistakes", "mend those above first"))
             break
         key = _user_path(item["loc"], raw)
-        kind, value = item["type"], item["input"]
-        if kind == _CONFLICTS:
+        if item["type"] == _CONFLICTS:
             problems += [fault.under(_dotted(key)) for fault in item["ctx"]["faults"]]
             continue
-        if kind == "too_short" and isinstance(value, Sequence) and len(value) > 0:
-            continue  # its values are wrong, and each has a line of its own
-        if kind == "missing" and key[-1] != item["loc"][-1]:
-            key.append(item["loc"][-1])  # of a kind that stands alone
-        if kind in ("union_tag_invalid", "union_tag_not_found") and not _stands_alone(raw, key):
-            key = [*key, "kind"]
-            value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None
-        if kind == "extra_forbidden":
-            instead = instead_of_field(_dotted(key))
-            if instead is None:
-                text, options = f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key)
-            else:
-                text, options = show(value), f"this {_sort(value)} is gone: {instead}"
-        else:
-            absent = kind in ("missing", "union_tag_not_found")
-            text = "nothing" if absent else show(value)
-            options = _allowed(item, spec, raw, key)
-        problem = Fault(_dotted(key), text, options)
-        last = problems[-1] if len(problems) > 0 else problem
-        if last is not problem and (last.key, last.given) == (problem.key, text):
-            either = f"{last.allowed} or {options.removeprefix('allowed is ')}"  # of a union
-            problems[-1] = replace(last, allowed=either)
+        problem = _fault(item, key, spec, raw)
+        if problem is None:
+            continue
+        last = problems[-1] if len(problems) > 0 else None
+        if last is not None and (last.key, last.given) == (problem.key, problem.given):
+            other = problem.allowed.removeprefix("allowed is ")  # of another member of a union
+            problems[-1] = replace(last, allowed=f"{last.allowed} or {other}")
         else:
             problems.append(problem)
     return problems
 
 
-def _sort(value: object) -> str:
-    return "table" if isinstance(value, Mapping) else "field"
+def _fault(
+    item: Mapping[str, Any], key: list[str | int], spec: object, raw: object
+) -> Fault | None:
+    """Return the fault of a pydantic error at ``key``; None if its values have faults instead."""
+    error_type, value = item["type"], item["input"]
+    if error_type == "too_short" and isinstance(value, Sequence) and len(value) > 0:
+        return None
+    if error_type == "missing" and key[-1] != item["loc"][-1]:
+        key = [*key, item["loc"][-1]]  # a field of a kind that was given without a table
+    wrong_kind = error_type in ("union_tag_invalid", "union_tag_not_found")
+    if wrong_kind and not _stands_alone(raw, key):
+        key = [*key, "kind"]
+        value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None
+    if error_type != "extra_forbidden":
+        absent = error_type in ("missing", "union_tag_not_found")
+        text = "nothing" if absent else show(value)
+        return Fault(_dotted(key), text, _allowed(item, spec, raw, key))
+    instead = instead_of_field(_dotted(key))
+    if instead is None:
+        return Fault(_dotted(key), f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key))
+    table_or_field = "table" if isinstance(value, Mapping) else "field"
+    return Fault(_dotted(key), show(value), f"this {table_or_field} is gone: {instead}")
 
 
 def _user_path(location: tuple[str | int, ...], raw: object) -> list[str | int]:
@@ -161,20 +166,20 @@ def _spelled(value: object) -> str:
 
 def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str | int]) -> str:
     """Say what may stand where something else was given."""
-    kind, context = item["type"], item.get("ctx", {})
-    if kind in _BOUNDS:
-        name, sign = _BOUNDS[kind]
+    error_type, context = item["type"], item.get("ctx", {})
+    if error_type in _BOUNDS:
+        name, sign = _BOUNDS[error_type]
         limit = context[name]
         if isinstance(limit, int):
             return f"allowed is a whole number {sign} {limit}"
         return f"allowed is a number {sign} {limit:g}"
-    if kind in _WORDS:
-        return _WORDS[kind]
-    if kind == "literal_error":
+    if error_type in _WORDS:
+        return _WORDS[error_type]
+    if error_type == "literal_error":
         return f"allowed: {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
-    if kind == "union_tag_invalid":
+    if error_type == "union_tag_invalid":
         return f"allowed: {context['expected_tags'].replace(chr(39), '')}"
-    if kind == "union_tag_not_found":
+    if error_type == "union_tag_not_found":
         return f"allowed: {', '.join(_kinds(spec, raw, key[:-1]))}"
     message: str = item["msg"]
     return message
@@ -182,17 +187,17 @@ def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str |
 
 def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
     """List the keys that a table knows; suggest a field of another table, or one spelled alike."""
-    value = _names_at(spec, raw, key[:-1])
+    names = _names_at(spec, raw, key[:-1])
     elsewhere = [
         f"{table}.{key[-1]}"
         for table in _names_at(spec, raw, [])
         if key[-1] in _names_at(spec, raw, [table])
         and key[-1] not in _names_at(spec, None, key[:-1])  # a field of another kind of this table
     ]
-    near = difflib.get_close_matches(str(key[-1]), value, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(key[-1]), names, n=1, cutoff=0.5)
     meant = " or ".join(map(repr, elsewhere or near))
     hint = f"did you mean {meant}? " if meant != "" else ""
-    return f"{hint}known keys: {', '.join(value)}"
+    return f"{hint}known keys: {', '.join(names)}"
 
 
 def _names_at(spec: object, raw: object, path: Sequence[str | int]) -> list[str]:
@@ -214,10 +219,13 @@ def _kinds(spec: object, raw: object, path: Sequence[str | int]) -> Iterator[str
 
 
 def _members_at(spec: object, raw: object, path: Sequence[str | int]) -> list[type[BaseModel]]:
-    """Return the models that may stand at ``path``; where a kind is given, that one alone."""
+    """Return the models that may stand at ``path``: where ``raw`` gives a kind, that one alone.
+
+    With ``raw`` None: those of every kind.
+    """
     here = list(_members(spec))
     named_freely = False
-    for part in [*path, None]:
+    for part in [*path, None]:  # None: narrow by kind once more, after the last key
         if isinstance(raw, Mapping) and "kind" in raw and not named_freely:
             named = [m for m in here if _is_kind(m, raw["kind"])]
             here = named or here

@@ -25,8 +25,13 @@ from asyncdp_sim.figures.sweep_figure import owner_table
 from asyncdp_sim.measures import SHARE, Ratio
 from asyncdp_sim.results import Result, not_a_result
 from asyncdp_sim.theory.formulas import binomial_quantile
-from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
-from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection
+from asyncdp_sim.theory.predict.update_order import (
+    GapLaw,
+    StalenessLaw,
+    gap_law,
+    selection,
+    staleness_law,
+)
 from asyncdp_sim.theory.prediction import Unknown, plain
 
 SHOWN = 100  # updates

@@ -34,12 +34,16 @@ and how many could be read in the time that an update takes besides."""
 FEWEST = 10
 
 
-def affordable(scenario: Scenario, dataset: Dataset, updates: float, most: int = 100) -> int:
-    """Return how many runs, 10 to ``most``, of so many updates (of all choices) are light work.
+def affordable(
+    scenario: Scenario, dataset: Dataset, updates: float, most: int = 100, least: int = FEWEST
+) -> int:
+    """Return how many runs, up to ``most``, of so many updates (of all choices) are light work.
+
+    They are as many as ``least`` where even these are not.
 
     An answer reads p numbers of each of its owner's records where gradients are clipped, else p².
     """
-    return max(2, min(most, max(FEWEST, int(LIGHT / (updates * work(scenario, dataset))))))
+    return max(2, min(most, max(least, int(LIGHT / (updates * work(scenario, dataset))))))
 
 
 def work(scenario: Scenario, dataset: Dataset) -> float:

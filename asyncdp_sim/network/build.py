@@ -12,8 +12,7 @@ from asyncdp_sim.core.kernel import Activity, Kernel, Processor, Waiting
 from asyncdp_sim.core.specification import own
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.channels.air import Fate, Medium, Port
-from asyncdp_sim.network.channels.kind import Backoff
+from asyncdp_sim.network.channels.kind import Backoff, Fate, Medium, Port
 from asyncdp_sim.network.latency import MESSAGES, Laws, acknowledged
 from asyncdp_sim.network.laws import LawKind
 from asyncdp_sim.network.learner import Learner

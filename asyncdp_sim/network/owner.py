@@ -18,8 +18,7 @@ from asyncdp_sim.core.kernel import (
     Processor,
     Waiting,
 )
-from asyncdp_sim.network.channels.air import Fate, Port
-from asyncdp_sim.network.channels.kind import Backoff
+from asyncdp_sim.network.channels.kind import Backoff, Fate, Port
 from asyncdp_sim.network.exchanges import BroadcastQuery
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.trace import Detail, EventKind, Exchange, ExchangeOutcome

@@ -14,7 +14,7 @@ from asyncdp_sim.core.kernel import AT_TICK, Activity, Kernel, OfEvents, Signal
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import LAST_TICK, block_to_ticks, to_ticks
 from asyncdp_sim.network.build import Builder, block
-from asyncdp_sim.network.channels.air import Medium
+from asyncdp_sim.network.channels.kind import Medium
 from asyncdp_sim.network.exchanges import Learning
 from asyncdp_sim.network.learner import ATTEMPTS, Learner, watch
 from asyncdp_sim.network.owner import Owner

@@ -180,7 +180,7 @@ class Guarantee:
         Answered queries at which a declared bound was not checked; None if it is enforced.
     times : float
         True cost of every owner's answers over their charge, if a bound is enforced; ∞ if they may
-        reveal anything.
+        reveal more than public records, of which ``Ledger.spent`` is ∞. Without noise: not used.
     """
 
     private: bool | None
@@ -299,19 +299,17 @@ def guarantee(
     lost = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
     recoded = [] if unsound is None else [reason("{why}", why=unsound)]
     moved = [*lost, *recoded, *settings, *public, *untimed]
-    endless = [*_silent(noise, accountant, privacy, called), *moved]
+    endless = [*_without_noise(noise, accountant, privacy, called), *moved]
     breaks = [
         *scaled,
         *_beyond(look, xi, privacy.norm, called),
-        *_unhidden(accountant, called),
+        *_without_budget(accountant, called),
         *endless,
     ]
-    true: float | None = accountant.together(accountant.answers, privacy.overlap, factors)
-    true = None if len(outside) > 0 else true if observed is None else observed
-    if len(endless) > len(public) or privacy.noise == "scalar-as-published":
-        factor = inf
-    if np.isinf(factor) or len(public) > 0:
-        true = inf
+    one_draw = privacy.noise == "scalar-as-published"
+    private_leak = one_draw or len(endless) > len(public)  # more than public records
+    infinite = one_draw or len(endless) > 0
+    true = inf if infinite else _true_epsilon(privacy, accountant, factors, observed, outside)
     notes = breaks.copy()
     if len(breaks) == 0 and len(outside) > 0:
         notes.append(not_vouched_for(outside))
@@ -321,10 +319,31 @@ def guarantee(
     notes += _large_delta(accountant.delta, of_how_many, privacy.noun)
     unseen = None if look is None else look.unseen
     shown = unseen in (None, 0) and len(outside) == 0
-    private = False if len(breaks) > 0 else True if shown else None
-    exceeded, at_least = _exceeded(look, xi), look is not None
-    fields = (private, true, accountant.delta, exceeded, tuple(notes), at_least, unseen, factor)
-    return Guarantee(*fields)
+    return Guarantee(
+        private=False if len(breaks) > 0 else True if shown else None,
+        epsilon_true=true,
+        delta=accountant.delta,
+        bound_exceeded=_exceeded(look, xi),
+        because=tuple(notes),
+        at_least=look is not None,
+        unseen=unseen,
+        times=inf if private_leak else factor,
+    )
+
+
+def _true_epsilon(
+    privacy: Privacy,
+    accountant: Accountant,
+    factors: Array,
+    observed: float | None,
+    outside: Sequence[str],
+) -> float | None:
+    """Return the largest ε, where one is finite, of gradients so many times as long as the bound.
+
+    None if it depends on custom code.
+    """
+    of_all = accountant.together(accountant.answers, privacy.overlap, factors)
+    return None if len(outside) > 0 else of_all if observed is None else observed
 
 
 def foreseen(
@@ -347,7 +366,8 @@ def foreseen(
     timing : str, optional
         What timing tells of records that nobody pays for.
     unsound : sequence of str
-        Why private records affect what every observer sees.
+        Why private records affect what every observer sees: as ``unsound`` and ``chosen`` of
+        :func:`guarantee`.
     outside : sequence of str
         The parts from outside that the claim rests on.
 
@@ -376,30 +396,30 @@ def _beyond(look: ObservedMax | None, xi: float, norm: str, called: Numbers) -> 
     return [reason(sentence, bound=xi, norm=norm.upper(), largest=largest, owner=worst)]
 
 
-def _unhidden(accountant: Accountant, called: Numbers) -> list[Noted]:
+def _without_budget(accountant: Accountant, called: Numbers) -> list[Noted]:
     """Return the reason that owners have infinite ε, if any."""
-    silent, n_owners = called[np.isinf(accountant.epsilon)], len(accountant.epsilon)
-    if len(silent) == 0:
+    unlimited, n_owners = called[np.isinf(accountant.epsilon)], len(accountant.epsilon)
+    if len(unlimited) == 0:
         return []
-    published = len(silent) == 1 < n_owners
+    published = len(unlimited) == 1 < n_owners
     plays = ", as published, where it plays the learner itself" if published else ""
     sentence = f"ε = ∞ for {{owners}}: {{owners:their}} answers are exact{plays}"
-    return [reason(sentence, owners=Listed.from_numbers(silent.tolist()))]
+    return [reason(sentence, owners=Listed.from_numbers(unlimited.tolist()))]
 
 
-def _silent(
+def _without_noise(
     noise: AnswerNoise, accountant: Accountant, privacy: Privacy, called: Numbers
 ) -> list[Noted]:
     """Return the reason that owners claim an ε without noise, if any."""
     with np.errstate(over="ignore"):  # for the least ε that there are
-        silent, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
+        noiseless, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
         if allotment is not None:
-            silent = allotment.of_any(silent)
-        bare = np.isfinite(accountant.epsilon) & silent
-    if not bare.any():
+            noiseless = allotment.of_any(noiseless)
+        exact = np.isfinite(accountant.epsilon) & noiseless
+    if not exact.any():
         return []
     sentence = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
-    owners = Listed.from_numbers(called[bare].tolist())
+    owners = Listed.from_numbers(called[exact].tolist())
     return [reason(sentence, mechanism=privacy.mechanism.kind, owners=owners)]
 
 

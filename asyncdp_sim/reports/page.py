@@ -38,8 +38,9 @@ from asyncdp_sim.results import (
 from asyncdp_sim.results.columns import summary as dictionary
 from asyncdp_sim.results.columns import tables
 from asyncdp_sim.scenario import data_files, load
+from asyncdp_sim.sentences.alternatives import BETTER, NOTE, better_protocol, protocols
 from asyncdp_sim.sentences.forecast import BESIDE, MOST, beside
-from asyncdp_sim.sentences.result import warnings_first
+from asyncdp_sim.sentences.result import AVERAGE, warnings_first
 from asyncdp_sim.sentences.scenario import describe
 from asyncdp_sim.theory.prediction import Unknown
 
@@ -203,6 +204,13 @@ def _owner_tables(listed: Sequence[Mapping[str, Any]], unit: str | None) -> Iter
 
 
 def _forecast_tables(found: Mapping[str, Any]) -> Iterator[PageTable]:
+    others = found.get("alternatives", [])
+    if len(others) > 0:
+        alone = found["reads"] == "owner"
+        better = better_protocol(others, "the owner" if alone else AVERAGE)
+        refused = [f"{each['protocol']}: {each['refused']}" for each in others if each["refused"]]
+        note = ". ".join([f"{BETTER}: {better}", *refused, " ".join(NOTE)])
+        yield PageTable("Other protocols", protocols(found, others), sentence(note))
     figures = [[name, shown(found[key])] for key, name in _FIGURES.items() if key in found]
     texts = [["method", str(found["method"])], ["data", str(found["data"])]]
     yield PageTable("All figures", [["figure", "value"], *figures, *texts], folded=True)

@@ -16,7 +16,15 @@ from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS
 from asyncdp_sim.runs.gains import Gains, judged, judging_of
-from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers, build, finished, manifest, write
+from asyncdp_sim.runs.outcome import (
+    Ready,
+    RunResult,
+    all_numbers,
+    build,
+    finished_or_free,
+    manifest,
+    write,
+)
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import (

@@ -89,8 +89,7 @@ class RunResult:
     learned : Learned
     ledger : Ledger
         What owners spent.
-    judged : Guarantee
-        What is guaranteed of it.
+    guarantee : Guarantee
     summary : dict
         The manifest's ``summary``.
     notices : tuple of Notice
@@ -108,7 +107,7 @@ class RunResult:
     traces: tuple[Trace, ...]
     learned: Learned
     ledger: Ledger
-    judged: Guarantee
+    guarantee: Guarantee
     summary: dict[str, Any]
     notices: tuple[Notice, ...]
     alone: Array | None = None
@@ -196,16 +195,16 @@ class Ready:
             )  # fmt: skip
             further["psi_split"] = asdict(split)
         ledger = ledger_of(scenario, dataset, problem, traces)
-        judged = judge(scenario, dataset, problem, traces, learned, ledger)
-        text = summary(scenario, dataset, learned, judged, ledger)
-        result = vars(behaved) | text | further
+        guarantee = judge(scenario, dataset, problem, traces, learned, ledger)
+        of_learning = summary(scenario, dataset, learned, guarantee, ledger)
+        figures = vars(behaved) | of_learning | further
         if scenario.energy is not None:
             spent = energy_figures(traces, scenario.energy, scenario.network)
-            result |= spent | {"intervals": result["intervals"] | spent["intervals"]}
+            figures |= spent | {"intervals": figures["intervals"] | spent["intervals"]}
         return RunResult(
-            scenario, dataset, problem, tuple(numbers), tuple(traces), learned, ledger, judged,
-            summary=result,
-            notices=warnings(scenario, dataset, problem, traces, learned, judged),
+            scenario, dataset, problem, tuple(numbers), tuple(traces), learned, ledger, guarantee,
+            summary=figures,
+            notices=warnings(scenario, dataset, problem, traces, learned, guarantee),
             alone=self.alone,
         )  # fmt: skip
 
@@ -216,12 +215,12 @@ def warnings(
     problem: Problem,
     traces: Sequence[Trace],
     learned: Learned,
-    judged: Guarantee,
+    guarantee: Guarantee,
 ) -> tuple[Notice, ...]:
     """Return what a reader of the result must know."""
-    mark = {True: "", False: BROKEN, None: UNSHOWN}[judged.private]
+    mark = {True: "", False: BROKEN, None: UNSHOWN}[guarantee.private]
     return (
-        *(replace(item, sentence=f"{mark}{item.sentence}") for item in judged.because),
+        *(replace(item, sentence=f"{mark}{item.sentence}") for item in guarantee.because),
         *_of_scenario(scenario),
         *(() if scenario.run.target is None else _of_target(traces)),
         *NeverOnline.from_scenario(scenario, traces),
@@ -265,10 +264,10 @@ _TABLES = tuple(f"{name}.parquet" for name in ("updates", "curve", "owners", "mo
 _ALLOWED = "allowed is a directory that does not exist yet: name another with --out"
 
 
-def finished(
+def finished_or_free(
     scenario: Scenario, directory: Path, *, events: bool, judging: Judging | None = None
 ) -> bool:
-    """Return whether the result of a scenario is in a directory; if not, the directory is free.
+    """Return whether the result of a scenario is in a directory; if not, make sure that it is free.
 
     The same scenario is the same as resolved: every field, the seed and the replicates among them,
     and the contents of data files, wherever these lie. What a killed run has left beside the
@@ -292,13 +291,14 @@ def finished(
     DataError
         If a data file cannot be read.
     """
-    if not os.path.isfile(directory / "manifest.json"):  # says no of any place that cannot be
+    # unlike `Path.is_file`, False of any path that cannot be, such as one too long
+    if not os.path.isfile(directory / "manifest.json"):
         require_free(directory)
         remove_leftovers(directory)
         return False
     manifest, asked = read_manifest(directory), described(scenario)
     if "summary" not in manifest:
-        require_free(directory)
+        require_free(directory)  # raises, as something is there
     if "measured" in manifest:
         which = "an existing path, of real processes, not of a simulation"
         raise ResultError([Fault("--out", which, _ALLOWED)], str(directory))
@@ -349,24 +349,27 @@ def build(outcome: RunResult, directory: Path, *, updates: bool = True) -> Write
 
     Arguments and errors are those of :func:`write`.
     """
-    text, labelled = _labelled(outcome)
+    content, labelled = _labelled(outcome)
     writer = Writer(directory, labelled)
     try:
-        _fill(writer, outcome, text, updates)
+        _fill(writer, outcome, content, updates)
     except BaseException:
         writer.discard()
         raise
     return writer
 
 
-def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: bool) -> None:
+def _fill(writer: Writer, outcome: RunResult, content: dict[str, Any], updates: bool) -> None:
+    """Write the tables of a result, its scenario, and ``content`` as its manifest."""
     participants = outcome.participants
     traces, numbers, curve = outcome.traces, outcome.numbers, outcome.learned.curve
     if updates:
         writer.table("updates.parquet", participants.numbered(update_columns(traces, numbers)))
     writer.table("curve.parquet", {name: curve[name] for name in curve.dtype.names or ()})
-    charged = (outcome.ledger, outcome.judged, outcome.scenario.privacy.overlap)
-    owners = owner_columns(outcome.problem, *charged, traces, numbers, participants)
+    owners = owner_columns(
+        outcome.problem, outcome.ledger, outcome.guarantee, outcome.scenario.privacy.overlap,
+        traces, numbers, participants,
+    )  # fmt: skip
     owners |= energy_columns(outcome.scenario, traces)
     owners |= owner_figures(outcome.problem, outcome.learned.models, outcome.alone)
     writer.table("owners.parquet", participants.numbered(owners))
@@ -374,7 +377,7 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
     optimum = outcome.problem.task.objective.optimum
     writer.table("optimum.parquet", optimum_columns(optimum))
     spending = spending_columns(outcome.problem.accountant, traces)
-    if spending is not None and outcome.judged.is_upper:
+    if spending is not None and outcome.guarantee.is_upper:
         writer.table("spending.parquet", participants.numbered(spending))
     if outcome.alone is not None:
         writer.table("alone.parquet", participants.numbered(alone_columns(outcome.alone)))
@@ -385,8 +388,8 @@ def _fill(writer: Writer, outcome: RunResult, said: dict[str, Any], updates: boo
         groups = event_groups(traces, numbers)
         writer.row_groups("events.parquet", map(participants.numbered, groups))
     writer.scenario(outcome.scenario)
-    writer.put("manifest.json", said)
-    writer.put(README, readme(said, writer.columns, ["manifest.json", "scenario.toml"]))
+    writer.put("manifest.json", content)
+    writer.put(README, readme(content, writer.columns, ["manifest.json", "scenario.toml"]))
 
 
 def manifest(outcome: RunResult) -> dict[str, Any]:

@@ -31,8 +31,7 @@ from asyncdp_sim.privacy.mechanisms import AnswerNoise, NoNoise
 from asyncdp_sim.runs.scored import HeldOut, LearningProblem, prepared
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.scenario.paths import VARIANT
-from asyncdp_sim.theory.predict.staleness import lateness
-from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
 
 

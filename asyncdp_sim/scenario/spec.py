@@ -31,8 +31,7 @@ from asyncdp_sim.scenario.paths import (
     set_path,
     variant_settings,
 )
-from asyncdp_sim.theory.predict.staleness import lateness
-from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
 
 OF_BUDGETS = tuple(

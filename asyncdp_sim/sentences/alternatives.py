@@ -1,11 +1,10 @@
 """Other protocols at the same ε as a table of few lines, and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from asyncdp_sim.core.words import aligned, figure, interval, number, to_digits
-from asyncdp_sim.decision import Estimate
+from asyncdp_sim.core.words import aligned, figure, interval, known, number, to_digits
 from asyncdp_sim.decision.alternatives import Alternative
 from asyncdp_sim.decision.forecast import GainForecast
 from asyncdp_sim.sentences.forecast import gains_content, name_of
@@ -24,24 +23,43 @@ def lines(gains: GainForecast, others: Sequence[Alternative]) -> list[str]:
     """Return a row for each protocol, and which is better if an interval is above 0."""
     if len(others) == 0:
         return [NONE]
-    unit = f", {gains.unit}" if gains.unit else ""
-    rows = [["protocol", f"{'' if gains.reads == 'owner' else 'mean '}gain{unit}", "more than now"]]
-    rows.append([GIVEN, _ends(_gain(gains)), ""])
-    for other in others:
-        if other.gains is not None and other.more is not None:
-            rows.append([_name(other), _ends(_gain(other.gains)), _ends(other.more)])
+    found, content = gains_content(gains), as_content(others)
     refused = [f"{other.name}: {other.refused}" for other in others if other.refused is not None]
     who = name_of(gains.owners[0]) if gains.reads == "owner" else AVERAGE
-    return [*aligned(rows), *refused, f"{BETTER}  {better(others, who)}", *NOTE]
+    better = f"{BETTER}  {better_protocol(content, who)}"
+    return [*aligned(protocols(found, content)), *refused, better, *NOTE]
 
 
-def better(others: Sequence[Alternative], who: str) -> str:
+def protocols(found: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """Return a row for each protocol that was judged, the scenario's first; the header before.
+
+    Parameters
+    ----------
+    found : mapping
+        The forecast, as JSON has it.
+    others : sequence of mapping
+        Other protocols, as JSON has them.
+    """
+    alone = found["reads"] == "owner"
+    unit = f", {found['unit']}" if found["unit"] else ""
+    rows = [["protocol", f"{'' if alone else 'mean '}gain{unit}", "more than now"]]
+    rows.append([GIVEN, _ends(_gain(found, alone=alone)), ""])
+    for other in others:
+        if other["difference"] is not None:
+            gain = _gain(other, alone=alone)
+            rows.append([_name(other), _ends(gain), _ends(other["difference"])])
+    return rows
+
+
+def better_protocol(others: Sequence[Mapping[str, Any]], who: str) -> str:
     """Return which protocol is better, if an interval of a paired difference is above 0."""
-    shown = [(other.more, other) for other in others if other.more and other.more.low > 0]
-    if len(shown) == 0:
+    clear = [
+        other for other in others if other["difference"] and known(other["difference"]["low"]) > 0
+    ]
+    if len(clear) == 0:
         return NO_BETTER
-    more, best = max(shown, key=lambda pair: pair[0].value)
-    return f"{best.name}: {who} gains {_ends(more)} more at the same ε"
+    best = max(clear, key=lambda other: known(other["difference"]["gain"]))
+    return f"{best['protocol']}: {who} gains {_ends(best['difference'])} more at the same ε"
 
 
 def as_content(others: Sequence[Alternative]) -> list[dict[str, Any]]:
@@ -64,21 +82,21 @@ def as_content(others: Sequence[Alternative]) -> list[dict[str, Any]]:
     return content
 
 
-def _name(other: Alternative) -> str:
-    delta = other.settings.get("privacy", {}).get("delta")
-    return other.name if delta is None else f"{other.name}, δ = {delta:g}"
+def _name(other: Mapping[str, Any]) -> str:
+    delta = other["settings"].get("privacy", {}).get("delta")
+    return other["protocol"] if delta is None else f"{other['protocol']}, δ = {delta:g}"
 
 
-def _gain(gains: GainForecast) -> Estimate | None:
-    if gains.reads == "owner":
-        return gains.owners[0].gain.gain
-    return None if gains.together is None else gains.together.gain
+def _gain(found: Mapping[str, Any], *, alone: bool) -> Mapping[str, Any] | None:
+    gain: Mapping[str, Any] | None = found["owners"][0] if alone else found["consortium"]
+    return gain
 
 
-def _ends(known: Estimate | None) -> str:
-    if known is None:
+def _ends(gain: Mapping[str, Any] | None) -> str:
+    if gain is None:
         return figure(None)
-    half = (known.high - known.low) / 2
+    value, low, high = (known(gain[key]) for key in ("gain", "low", "high"))
+    half = (high - low) / 2
     if not (isfinite(half) and half > 0):
-        return number(known.value)
-    return f"{to_digits(known.value, half)} ({interval(known.low, known.high)})"
+        return number(value)
+    return f"{to_digits(value, half)} ({interval(low, high)})"

@@ -28,20 +28,20 @@ def topic(path: str) -> str:
     return re.sub(r"(/README)?\.md", "", path.removeprefix("docs/"))
 
 
-def pages() -> dict[str, Path]:
+def files_by_topic() -> dict[str, Path]:
     """Return the files of all pages by topic, sorted."""
     package = Path(__file__).parents[1]
     shipped = package / "docs"
     folder = shipped if shipped.is_dir() else package.parent / "docs"  # of a checkout
-    files = (file.relative_to(folder) for file in folder.rglob("*.md"))
-    return {name: folder / file for name, file in sorted((topic(f.as_posix()), f) for f in files)}
+    inside = (file.relative_to(folder) for file in folder.rglob("*.md"))
+    return {name: folder / file for name, file in sorted((topic(f.as_posix()), f) for f in inside)}
 
 
 def topics() -> list[str]:
     """Return a line for each page: its topic and its title."""
     titles = {
         name: file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        for name, file in pages().items()
+        for name, file in files_by_topic().items()
     }
     width = max(map(len, titles))
     return [f"{name:<{width}}  {title}" for name, title in titles.items()]
@@ -56,10 +56,10 @@ def page_text(name: str) -> str:
         If there is no such page or heading, naming the nearest.
     """
     asked, _, anchor = name.partition("#")
-    names = pages()
-    if asked not in names:
-        raise _unknown(name, list(names))
-    text = names[asked].read_text(encoding="utf-8")
+    files_of_pages = files_by_topic()
+    if asked not in files_of_pages:
+        raise _unknown(name, list(files_of_pages))
+    text = files_of_pages[asked].read_text(encoding="utf-8")
     return text if anchor == "" else _section(name, text, anchor)
 
 
@@ -96,10 +96,10 @@ def labels() -> Mapping[str, Mapping[str, Any]]:
     return tomllib.loads(files(__package__).joinpath("labels.toml").read_text("utf-8"))
 
 
-def page(table: str, kind: str | None = None) -> str:
+def page_of_path(table: str, kind: str | None = None) -> str:
     """Return the documentation page of a table, or of one of its kinds."""
     path = table if kind is None else f"{table}.{kind}"
-    while path not in labels()["pages"]:
+    while path not in labels()["pages"]:  # ends at "", which is there
         path = path.rpartition(".")[0]
     return str(labels()["pages"][path])
 
@@ -213,7 +213,7 @@ def _table(table: TableEntry) -> ReferenceEntry:
             facts += [("unit", field.unit), ("domain", field.domain)]
         facts += [("default", field.default), ("example", field.example)]
     shown = [(name, text) for name, text in facts if text != ""]
-    where = ("more", page(table.path))
+    where = ("more", page_of_path(table.path))
     names = _ends(table.path)
     names += tuple(f"{name}.kind" for name in names) if len(table.kinds) > 0 else ()
     return ReferenceEntry(table.path, "table", table.meaning, (*shown, where), names)
@@ -223,7 +223,7 @@ def _kind(table: TableEntry, kind: KindEntry) -> ReferenceEntry:
     path = f"{table.path}.{kind.kind}"
     own = [field.name for field in table.fields if kind.kind in field.kinds]
     facts = [("fields", ", ".join(own))] if len(own) > 0 else []
-    facts += [("example", kind.example), ("more", page(table.path, kind.kind))]
+    facts += [("example", kind.example), ("more", page_of_path(table.path, kind.kind))]
     meaning = "\n".join(part for part in (kind.meaning, kind.more) if part != "")
     return ReferenceEntry(path, f"kind of {table.path}", meaning, tuple(facts), _ends(path))
 
@@ -235,7 +235,8 @@ def _field(field: Field) -> ReferenceEntry:
         ("domain", field.domain),
         ("default", field.default),
         ("example", field.example),
-        ("more", page(field.table or field.name, *field.kinds[:1])),
+        # a field outside tables is one itself; the page of the first kind serves all
+        ("more", page_of_path(field.table or field.name, *field.kinds[:1])),
     )
     names = list(_ends(field.path))
     names += [f"{field.table}.{kind}.{field.name}" for kind in field.kinds]
@@ -264,7 +265,7 @@ def _column(table: str, column: Column, of: str) -> ReferenceEntry:
         ("null", column.null),
         ("more", RESULTS),
     )
-    names = [path, column.name, *(f"{table.rpartition('/')[2]}.{column.name}",)]
+    names = [path, column.name, f"{table.rpartition('/')[2]}.{column.name}"]
     if "." in column.name:
         root = column.name.partition(".")[0]
         names += [root, f"{table}.{root}"]

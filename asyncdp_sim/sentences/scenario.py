@@ -22,8 +22,7 @@ from asyncdp_sim.sentences.warnings import NeverOnline, TicksMeet
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.channels import approximated, small_windows, unspent
 from asyncdp_sim.theory.predict.protocols import facts_of
-from asyncdp_sim.theory.predict.staleness import holds_from
-from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.predict.update_order import holds_from, shares
 from asyncdp_sim.theory.prediction import Prediction, Unknown, known, plain
 
 

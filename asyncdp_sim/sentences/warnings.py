@@ -1,4 +1,8 @@
-"""Warnings of a run: one class each beside those of privacy, and all that a result warns of."""
+"""Warnings of a run, one class each; those of privacy are in ``privacy.guarantee``.
+
+For ``counted``, ``alike``, ``with_others`` and ``revived`` see ``core.messages.Notice``;
+``runs.outcome.warnings`` says which of them a result has.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,6 +56,14 @@ class TargetMissed(Notice):
     text: ClassVar[str] = "{replicates} of {of} replicates ended without reaching run.target"
 
 
+_FATES = {
+    "collided": ExchangeOutcome.collided,
+    "were lost": ExchangeOutcome.lost,
+    "were discarded": ExchangeOutcome.discarded,
+    "were left in the buffer": ExchangeOutcome.buffered,
+}
+
+
 @dataclass(frozen=True)
 class EndedEarly(Notice):
     """Runs have fewer than T updates.
@@ -97,13 +109,13 @@ class EndedEarly(Notice):
             for fate, outcome in _FATES.items()
         )
         yield cls(
-            len(short),
-            len(traces),
-            horizon,
-            Ends(min(short), max(short)),
-            " or ".join(ending.value for ending, _ in endings.most_common()),
-            sum(int(trace.released.sum()) for trace in ended),
-            tuple((fate, number) for fate, number in fates if number > 0),
+            replicates=len(short),
+            of=len(traces),
+            horizon=horizon,
+            updates=Ends(min(short), max(short)),
+            why=" or ".join(ending.value for ending, _ in endings.most_common()),
+            released=sum(int(trace.released.sum()) for trace in ended),
+            fates=tuple((fate, number) for fate, number in fates if number > 0),
         )
 
     def describe(self) -> str:
@@ -127,8 +139,7 @@ class EndedEarly(Notice):
         shares = [{fate: 100 * (n / item.released) for fate, n in item.fates} for item in every]
         names = dict.fromkeys(chain(*shares))
         fates = ((fate, over([item.get(fate, 0.0) for item in shares])) for fate in names)
-        both = super().with_others([replace(item, fates=self.fates) for item in others])
-        return replace(both, released=None, fates=tuple(fates))
+        return replace(super().with_others(others), released=None, fates=tuple(fates))
 
     def content(self) -> dict[str, Any]:
         """Return the fields, fates by name."""
@@ -140,14 +151,6 @@ class EndedEarly(Notice):
         fates = tuple(content["fates"].items())
         kept = {name: value for name, value in content.items() if name != "withheld"}
         return replace(super().revived({**kept, "fates": None}), fates=fates)
-
-
-_FATES = {
-    "collided": ExchangeOutcome.collided,
-    "were lost": ExchangeOutcome.lost,
-    "were discarded": ExchangeOutcome.discarded,
-    "were left in the buffer": ExchangeOutcome.buffered,
-}
 
 
 @dataclass(frozen=True)

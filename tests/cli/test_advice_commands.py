@@ -168,7 +168,7 @@ def test_advice_is_json_too(command):
         for line in command.done("forecast", "exact.toml", *asked[:3]).out.splitlines()
         if line.startswith("best ")
     ]
-    assert f"ψ {best['simulated']['psi']:.3g} " in line
+    assert f"ψ {best['simulated']['psi']:#.3g} " in line
     assert f"T = {updates}" in line
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import asyncdp_sim as ad
 from asyncdp_sim.audits import audit, first_audit
-from asyncdp_sim.core.progress import Drawn, drawn, figures, rate
+from asyncdp_sim.core.progress import drawn, figures, line_on, rate
 from asyncdp_sim.core.words import SCREEN, duration
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.forecasts.advice.contest import winner
@@ -185,7 +185,7 @@ def test_a_long_sweep_of_the_catalogue_prints_its_time_at_once(command, tmp_path
 def test_the_line_fits_eighty_columns():
     screen = io.StringIO()
     console = Console(file=screen, width=SCREEN, force_terminal=True, color_system=None)
-    display = Drawn(console).display
+    display = line_on(console)
     said = "1,000,000/1,000,000, 12,345/s, 59 min left"
     display.add_task("simulating the best 12 afresh: runs", total=10, figures=said[10:])
     console.print(display.get_renderable())

@@ -14,7 +14,7 @@ from asyncdp_sim.core.specification import parse
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import LAST_TICK, to_ticks
 from asyncdp_sim.network.channels import Channel, Ideal, Parallel
-from asyncdp_sim.network.channels.air import Fate, Medium
+from asyncdp_sim.network.channels.kind import Fate, Medium
 from tests.conformance.members import examples, said
 from tests.together import together
 

@@ -26,8 +26,7 @@ from asyncdp_sim.privacy.mechanisms import (
     NoNoise,
     OwnerBudgets,
 )
-from asyncdp_sim.privacy.mechanisms.kind import Array, PureMechanism, Shape, alike
-from asyncdp_sim.privacy.mechanisms.laplace import scale_of
+from asyncdp_sim.privacy.mechanisms.kind import Array, PureMechanism, Shape, alike, scale_of
 from asyncdp_sim.privacy.sensitivity import NormChoice
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare

@@ -18,8 +18,8 @@ from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import LAST_TICK, to_ticks
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Channel, SlottedAloha
-from asyncdp_sim.network.channels.air import Air, Fate, Port
 from asyncdp_sim.network.channels.aloha import SlottedMedium
+from asyncdp_sim.network.channels.kind import Air, Fate, Port
 from asyncdp_sim.network.clocks import PoissonClock
 from asyncdp_sim.network.laws import Exponential, uniforms
 from asyncdp_sim.network.protocols import Protocol

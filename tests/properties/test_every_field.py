@@ -159,7 +159,7 @@ def of_text(text: str) -> tuple[bytes, ...] | None:
         *(trace.updates.tobytes() for trace in result.traces),
         np.ascontiguousarray(result.learned.models).tobytes(),
         np.ascontiguousarray(result.ledger.spent).tobytes(),
-        repr(result.judged).encode(),
+        repr(result.guarantee).encode(),
     )
 
 

@@ -12,7 +12,7 @@ from asyncdp_sim.audits import audit, whole_run
 from asyncdp_sim.audits.check import Claim, attack
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.network.learner import Learner
-from asyncdp_sim.privacy.mechanisms import laplace
+from asyncdp_sim.privacy.mechanisms import kind as laplace
 from asyncdp_sim.scenario import Scenario
 from tests import scenes
 
@@ -158,7 +158,7 @@ def test_scalar_noise_and_an_l2_bound_as_published_are_refuted():
 
 
 def test_workers_never_change_what_is_found(monkeypatch):
-    monkeypatch.setattr(whole_run, "_PART", 4)  # runs that a worker is given at once
+    monkeypatch.setattr(whole_run, "_RUNS_PER_CALL", 4)  # runs that a worker is given at once
     given = scenario(**LOSSY)
     alone = audit(given, answers=100, runs=11, confidence=CONFIDENCE)
     assert audit(given, answers=100, runs=11, confidence=CONFIDENCE, workers=2) == alone

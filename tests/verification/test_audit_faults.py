@@ -29,7 +29,7 @@ from asyncdp_sim.privacy.accountants.pairs import epsilon_of, mu_of
 from asyncdp_sim.privacy.budgets import BudgetSchedule
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
 from asyncdp_sim.privacy.mechanisms import gaussian as gaussian_mechanism
-from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
+from asyncdp_sim.privacy.mechanisms import kind as laplace_mechanism
 from asyncdp_sim.privacy.observers import NodeObserver, kind, model
 from asyncdp_sim.privacy.spec import Privacy
 from asyncdp_sim.scenario import load

@@ -14,7 +14,7 @@ from asyncdp_sim.audits import one_run as bounds
 from asyncdp_sim.audits.one_run import Guessed, audit_once, canaries, judged
 from asyncdp_sim.core.specification import parse
 from asyncdp_sim.privacy.mechanisms import LaplaceNoise
-from asyncdp_sim.privacy.mechanisms import laplace as laplace_mechanism
+from asyncdp_sim.privacy.mechanisms import kind as laplace_mechanism
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.scenario import Scenario, load
 from tests import scenes

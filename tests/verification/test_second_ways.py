@@ -177,7 +177,7 @@ def test_a_record_that_several_owners_hold_is_detected_no_more_often_than_is_pri
 @pytest.mark.parametrize("changes", [{}, GAUSSIAN, COMPOSED], ids=["laplace", "gaussian", "pld"])
 def test_the_owners_table_is_of_a_record_that_others_hold_too(changes):
     found = shared(4, 2, **changes)
-    charged = (found.problem, found.ledger, found.judged, 2)
+    charged = (found.problem, found.ledger, found.guarantee, 2)
     table = owner_columns(*charged, found.traces, found.numbers, found.participants)
     printed = table["attacker_power"][:3]  # of the first replicate
     counts = found.ledger.released[0].tolist()

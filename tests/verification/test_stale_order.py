@@ -19,8 +19,7 @@ from asyncdp_sim.network.protocols import Dispatch, Push
 from asyncdp_sim.runs import run
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.theory.formulas.exchanges import always_busy
-from asyncdp_sim.theory.predict.staleness import lateness
-from asyncdp_sim.theory.predict.update_order import shares
+from asyncdp_sim.theory.predict.update_order import lateness, shares
 from asyncdp_sim.theory.prediction import Unknown
 from scenarios.beyond.stale_order import central_map, stale_course
 

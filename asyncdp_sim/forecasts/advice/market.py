@@ -49,24 +49,27 @@ def demand(
     judge, scenario = _judge(known), known.scenario
     own = scenario.privacy.epsilons(scenario.owners.count)
     budgets = np.where(np.isfinite(own), own, 1.0)
-    alone = np.where(np.eye(len(budgets), dtype=bool), budgets, np.inf)
-    tasks = [known.problem.task.without_noise(), *(task_at(known, each) for each in alone)]
+    # (N, N): in row i noise at ε_i for owner i, and none for the others
+    budgets_alone = np.where(np.eye(len(budgets), dtype=bool), budgets, np.inf)
+    noisy = [task_at(known, row) for row in budgets_alone]
+    tasks = [known.problem.task.without_noise(), *noisy]
     runs = affordable(scenario, known.dataset, len(tasks) * scenario.run.updates, runs)
     numbers = range(contest.CHOOSING, contest.CHOOSING + runs)
-    _, several = known.quick_runs.learned(tasks, numbers, workers=workers, progress=progress)
-    free = float(final_psi(several[0].curve).mean())
-    apart = np.stack([learned.models - several[0].models for learned in several[1:]])
-    if not (np.isfinite(free) and np.isfinite(apart).all()):
+    _, learned = known.quick_runs.learned(tasks, numbers, workers=workers, progress=progress)
+    without_noise, *with_noise_of_one = learned
+    free = float(final_psi(without_noise.curve).mean())
+    shifts = np.stack([one.models - without_noise.models for one in with_noise_of_one])  # (N, R, p)
+    if not (np.isfinite(free) and np.isfinite(shifts).all()):
         raise SpecError([Fault("algorithm", "a step with which learning diverges", "lower it")])
-    if any((learned.clipped > 0).any() for learned in several):
+    if any((runs_of_task.clipped > 0).any() for runs_of_task in learned):
         remedy = "the projection onto Θ acts: allowed is a larger Θ, or larger privacy.epsilon"
         raise SpecError([Fault("model.theta_max", f"{scenario.model.theta_max:g}", remedy)])
-    cost = np.einsum("nra,ab,nrb->nr", apart, judge.hessian, apart).mean(axis=1)
+    cost = np.einsum("nra,ab,nrb->nr", shifts, judge.hessian, shifts).mean(axis=1)
     return Demand(free, np.square(budgets) * cost / judge.least)
 
 
 def _judge(known: Population) -> Quadratic:
-    """Return whose f defines ψ, if expected ψ is affine in 1/ε_i²; else refuse, in one line."""
+    """Return the quadratic objective that ψ is of; refuse if its mean is not affine in 1/ε_i²."""
     scenario, privacy, algorithm = known.scenario, known.scenario.privacy, known.scenario.algorithm
     outside = algorithm.answers_once or algorithm.obfuscates or algorithm.handles_gradients
     plain = privacy.laplace_variance and privacy.budget.named_answers
@@ -99,11 +102,11 @@ class PurchaseResult(Advice):
     equal : float
         ε_i that all owners have for the same money.
     with_equal : Played
-        With these.
+        With equal budgets.
     given_total : float
         Σ c_i ε_i of the scenario's own budgets.
     given : Played
-        With these.
+        With the scenario's own budgets.
     """
 
     owners: Participants
@@ -116,9 +119,9 @@ class PurchaseResult(Advice):
 
     @property
     def verdict(self) -> str:
-        """Whether the target was reached, and whether buying pays."""
+        """Whether the target was reached and buying pays; printed after the target."""
         played, target = self.simulated, self.purchase.target
-        if not played.psi - played.half_width <= target:
+        if not played.psi - played.half_width <= target:  # nor is it if ψ is NaN
             return "the target is not reached: these budgets do not pay"
         own_psi = self.given.psi + self.given.half_width
         if self.given_total <= self.purchase.total and own_psi <= target:
@@ -200,10 +203,10 @@ def buy(
     cost, own_budgets = np.asarray(prices, dtype=float), own.privacy.epsilons(own.owners.count)
     equal = np.full(len(cost), purchase.total / cost.sum())
     beginning(progress, "these budgets, equal ones and the given ones")
-    choices = [task_at(known, each) for each in (purchase.epsilon, equal, own_budgets)]
+    choices = [task_at(known, epsilon) for epsilon in (purchase.epsilon, equal, own_budgets)]
     runs = affordable(own, known.dataset, 3 * own.run.updates, replicates)
     _, learned = known.quick_runs.learned(choices, range(1, 1 + runs), **options)
-    bought, same, as_given = (Played(final_psi(each.curve)) for each in learned)
+    bought, with_equal, as_given = (Played(final_psi(choice.curve)) for choice in learned)
     privacy = asked.privacy.model_copy(update={"epsilon": tuple(purchase.epsilon.tolist())})
     return PurchaseResult(
         **contest.advice_on(known, asked, asked.model_copy(update={"privacy": privacy})),
@@ -211,7 +214,7 @@ def buy(
         purchase=purchase,
         simulated=bought,
         equal=float(equal[0]),
-        with_equal=same,
+        with_equal=with_equal,
         given_total=float(cost @ own_budgets),
         given=as_given,
     )

@@ -22,7 +22,7 @@ from asyncdp_sim.forecasts.advice.contest import (
     longest,
     ratio_of_psi,
 )
-from asyncdp_sim.forecasts.population import Population, affordable, population
+from asyncdp_sim.forecasts.population import FEWEST, Population, affordable, population
 from asyncdp_sim.learning.objectives.records import ABREAST
 from asyncdp_sim.runs.replicates import Map, processes
 from asyncdp_sim.scenario import Scenario
@@ -31,8 +31,9 @@ POWERS = range(-3, ABREAST - 3)
 """Powers of a factor between steps that are compared: as many as fill a product of gradients up."""
 FAR, NEAR, CLOSE = 4.0, 2.0, 1.25
 """Factors between steps: first; while K is doubled and halved; with the best K."""
-COARSE, LAST = 6, 20
-"""Simulated runs of a choice while K is sought, and with the best K."""
+LEAST, SHARE = 6, 0.1
+"""Simulated runs of a choice while K is sought, at least, and for more of them the share of light
+work that those with one K may take."""
 LENGTHS = 16
 """Lengths of a run that are compared, about."""
 PAYS, PAYS_DOUBLED = 0.01, 0.05
@@ -211,38 +212,42 @@ class Search:
         capped = not own.privacy.budget.follows_updates
         return Choices(own.owners.count, capped, longest(own, self.known.dataset))
 
-    def runs(self, updates: int, most: int) -> int:
-        """Return how many runs, up to ``most``, of so many updates of all choices are light."""
-        most = min(most, self.replicates)
-        return affordable(self.known.scenario, self.known.dataset, updates, most)
+    def runs(self, updates: float, least: int = FEWEST) -> int:
+        """Return how many runs of so many updates, of all choices, are light work."""
+        known = self.known
+        return affordable(known.scenario, known.dataset, updates, self.replicates, least)
 
     def best(self, given: StepLengthCap) -> StepLengthCap:
         """Return the best choice of a search that starts from the given one."""
         start = given.updates / self.choices.owners if self.choices.capped else given.updates
         answers = self.choices.nearest(ceil(start))
-        row = self._with_steps(answers, given.step, FAR, COARSE)
+        row = self._with_steps(answers, given.step, FAR)
         while (step := _beyond(row)) is not None:
-            row = self._with_steps(answers, step, FAR, COARSE)
+            row = self._with_steps(answers, step, FAR)
         psi, at = min(row, key=_psi)
         by_answers = dict[int, float]()
         for factor in (1.0, NEAR, 1 / NEAR):
             while (answers := self.choices.nearest(factor * at.answers)) not in by_answers:
-                least, other = min(self._with_steps(answers, at.step, NEAR, COARSE), key=_psi)
+                least, other = min(self._with_steps(answers, at.step, NEAR), key=_psi)
                 by_answers[answers] = least
                 if least < (1 - PAYS_DOUBLED) * psi or factor == 1.0:
                     psi, at = least, other
-        less, more = (by_answers[self.choices.nearest(by * at.answers)] for by in (1 / NEAR, NEAR))
+        caps = [0, *sorted(by_answers), 0]
+        place = caps.index(at.answers)
+        less, more = (by_answers.get(caps[by], inf) for by in (place - 1, place + 1))
         shift = NEAR ** _vertex(less, psi, more)
         answers = self.choices.nearest(shift * at.answers)
-        return min(self._with_steps(answers, at.step / shift, CLOSE, LAST), key=_psi)[1]
+        return min(self._with_steps(answers, at.step / shift, CLOSE), key=_psi)[1]
 
-    def _with_steps(self, answers: int, step: float, factor: float, most: int) -> list[Compared]:
+    def _with_steps(self, answers: int, step: float, factor: float) -> list[Compared]:
         """Return choices with this K and steps around this one, each at its best T."""
         settings = [self.choices.longest_with(answers, factor**power * step) for power in POWERS]
         self.tried.update(settings)
         length = settings[0].updates
         every = ceil(length / LENGTHS) if self.choices.capped else length
-        numbers = range(CHOOSING, CHOOSING + self.runs(len(settings) * length, most))
+        updates = len(settings) * length
+        runs = self.runs(updates) if factor == CLOSE else self.runs(updates / SHARE, LEAST)
+        numbers = range(CHOOSING, CHOOSING + runs)
         row = list[Compared]()
         lengths, curves = self.played(settings, numbers, every)
         for setting, curve in zip(settings, curves, strict=True):
@@ -356,11 +361,11 @@ def tune(
     with processes(workers) as mapped:
         search = Search(data, replicates, workers, mapped)
         best = search.best(given)
-        both, first = best.updates + given.updates, CHOOSING + LAST
-        others = range(first, first + search.runs(both, LAST))
+        first = CHOOSING + replicates
+        others = range(first, first + search.runs(best.updates + given.updates))
         psi, psi_given = (search.ends(choice, others).mean() for choice in (best, given))
         shown = [best, given] if psi < (1 - PAYS) * psi_given else [given]
-        runs = search.runs(sum(choice.updates for choice in shown), replicates)
+        runs = search.runs(sum(choice.updates for choice in shown))
         played = afresh([partial(search.ends, choice) for choice in shown], runs, progress)
     results = [SimulatedChoice(*choice) for choice in zip(shown, played, strict=True)]
     return Design(

@@ -12,10 +12,9 @@ from asyncdp_sim.core.kernel import Kernel
 from asyncdp_sim.core.specification import FAMILY, kind_of, members, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.validation import show
-from asyncdp_sim.network.channels.air import Medium, Port
 from asyncdp_sim.network.channels.aloha import Aloha, Bottleneck, SlottedAloha, Tdma
 from asyncdp_sim.network.channels.csma import Csma, Dcf
-from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended, Ideal
+from asyncdp_sim.network.channels.kind import Backoff, ChannelKind, Contended, Ideal, Medium, Port
 from asyncdp_sim.network.laws import uniforms
 
 SharedChannel = Aloha | SlottedAloha | Csma | Dcf | Tdma | Bottleneck

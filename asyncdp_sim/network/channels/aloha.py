@@ -13,8 +13,7 @@ from asyncdp_sim.core.kernel import ANSWER_END, TRANSMISSION_BEGINS, Kernel, Pro
 from asyncdp_sim.core.specification import Count, Duration, Positive, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import to_ticks
-from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
-from asyncdp_sim.network.channels.kind import Contended, Deferring
+from asyncdp_sim.network.channels.kind import Air, Contended, Deferring, Fate, Medium, Port
 from asyncdp_sim.network.laws import Source
 
 

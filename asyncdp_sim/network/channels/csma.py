@@ -16,8 +16,7 @@ from asyncdp_sim.core.specification import Duration, trait
 from asyncdp_sim.core.streams import Scope
 from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.core.validation import TAGS
-from asyncdp_sim.network.channels.air import Air, Fate, Medium, Port
-from asyncdp_sim.network.channels.kind import Backoff, Contended, Deferring
+from asyncdp_sim.network.channels.kind import Air, Backoff, Contended, Deferring, Fate, Medium, Port
 from asyncdp_sim.network.laws import too_short, uniforms
 
 Persistence = Annotated[

@@ -11,19 +11,17 @@ from asyncdp_sim.privacy.mechanisms.gaussian import (
     LearnerNoise,
 )
 from asyncdp_sim.privacy.mechanisms.kind import (
+    DiscreteLaplaceMechanism,
+    DiscreteLaplaceNoise,
+    LaplaceMechanism,
+    LaplaceNoise,
     MechanismKind,
     NoMechanism,
     NoNoise,
     OwnerBudgets,
     RecordSensitivity,
-    laplace_scale,
-)
-from asyncdp_sim.privacy.mechanisms.laplace import (
-    DiscreteLaplaceMechanism,
-    DiscreteLaplaceNoise,
-    LaplaceMechanism,
-    LaplaceNoise,
     grid_steps,
+    laplace_scale,
 )
 
 Mechanism = Annotated[

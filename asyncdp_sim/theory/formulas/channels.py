@@ -194,9 +194,10 @@ def slotted_aloha(
     sending = length if airtime is None else nonnegative("airtime", airtime)
     if sending > length:
         raise refused("airtime", repr(airtime), f"a number ≤ slot = {slot!r}")
-    ticks, silent = -expm1(-idle_rate * length), exp(-idle_rate * (length - sending))
+    p_tick, p_no_second = -expm1(-idle_rate * length), exp(-idle_rate * (length - sending))
     return RandomAccess.from_rates(
-        (silent / (ticks + silent)) ** rivals, n_owners * ticks / (ticks + silent) / length
+        (p_no_second / (p_tick + p_no_second)) ** rivals,
+        n_owners * p_tick / (p_tick + p_no_second) / length,
     )
 
 
@@ -240,8 +241,9 @@ def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> Ran
     """
     g, a = nonnegative("load", load), _delay("delay", delay)
     alone, begun = exp(-a * g), 1 + a * g
-    busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
-    return RandomAccess.from_rates(alone / begun, g * begun / (1 + busy))
+    # G times the busy time and the idle time 1/G, so that G = 0 divides nothing
+    g_busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
+    return RandomAccess.from_rates(alone / begun, g * begun / (1 + g_busy))
 
 
 def csma_one_persistent_infinite(load: float, delay: float) -> float:
@@ -378,17 +380,18 @@ def _carrier(
     return rivals, positive("rate", rate) * length, a
 
 
-def _sensing(others: int, each: float, a: float, airtime: float, busy: float) -> RandomAccess:
+def _sensing(rivals: int, idle_rate: float, a: float, airtime: float, busy: float) -> RandomAccess:
     """Return what cycles of this mean busy time yield, in the caller's time unit."""
-    cycle = (busy + 1 / ((others + 1) * each)) * airtime
-    begun = 1 - others * expm1(-each * a)
-    return RandomAccess.from_rates(exp(-others * each * a) / begun, begun / cycle)
+    cycle = (busy + 1 / ((rivals + 1) * idle_rate)) * airtime
+    begun = 1 - rivals * expm1(-idle_rate * a)
+    return RandomAccess.from_rates(exp(-rivals * idle_rate * a) / begun, begun / cycle)
 
 
 def _mean_detected(rate: float, a: float) -> float:
     """Return the mean busy time of a cycle whose first sender meets others at this rate."""
     alone, cut = exp(-rate * a), min(a, 1 - a)
     until = cut if rate == 0 else -expm1(-rate * cut) / rate  # E min(X, cut)
+    # E[min(X, 1 − a); X < a] = E min(X, cut) − cut · P(X ≥ a), for a above ½ too
     return (1 + a) * alone + 2 * a * (1 - alone) + until - cut * alone
 
 
@@ -512,7 +515,8 @@ def lost_in_bursts(
         between += reached @ arrived
         reached = reached @ again
     between += reached @ steps
-    if between[0, 1] + between[1, 0] > 0:  # else every transmission is lost
+    # 0 only if all is lost, every step changes the state, and R is even: any start then gives 1
+    if between[0, 1] + between[1, 0] > 0:
         out, back = between[0, 1], between[1, 0]
     start = np.array([back, out]) / (out + back)
     return float((start @ losses @ np.linalg.matrix_power(steps @ losses, number - 1)).sum())

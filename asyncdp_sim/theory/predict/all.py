@@ -29,8 +29,7 @@ from asyncdp_sim.theory.formulas.channels import delivered, lost_in_bursts, mean
 from asyncdp_sim.theory.predict.channels import channel_use
 from asyncdp_sim.theory.predict.facts import RESENT, Facts
 from asyncdp_sim.theory.predict.protocols import facts_of, law
-from asyncdp_sim.theory.predict.staleness import staleness
-from asyncdp_sim.theory.predict.update_order import choice, shares
+from asyncdp_sim.theory.predict.update_order import choice, shares, staleness
 from asyncdp_sim.theory.prediction import Prediction, Unknown, each_of, no_formula_if, required
 from asyncdp_sim.trace.vocabulary import State
 

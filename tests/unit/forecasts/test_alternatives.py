@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import asyncdp_sim as ad
+from asyncdp_sim.api.traces import Forecast
 from asyncdp_sim.decision import Estimate
 from asyncdp_sim.decision.alternatives import Alternative
 from asyncdp_sim.forecasts import forecast
@@ -12,7 +14,7 @@ from asyncdp_sim.forecasts.alternatives import DELTA, ROUNDS, alternatives
 from asyncdp_sim.forecasts.gains import Asked
 from asyncdp_sim.forecasts.population import population
 from asyncdp_sim.scenario import Scenario
-from asyncdp_sim.sentences.alternatives import NO_BETTER, NONE, as_content, better, lines
+from asyncdp_sim.sentences.alternatives import NO_BETTER, NONE, as_content, better_protocol, lines
 from asyncdp_sim.sentences.forecast import as_json
 from tests.unit.forecasts.banks import banks
 from tests.unit.forecasts.clinics import clinics
@@ -39,7 +41,8 @@ def test_sums_are_better_where_noise_rules(made):
     assert [moments.name, sums.name] == ["noisy second moments", "sums of answers"]
     assert sums.more.low > 0
     assert sums.more.value > moments.more.value
-    assert better((moments, sums), "the average owner").startswith("sums of answers: the average")
+    better = better_protocol(as_content((moments, sums)), "the average owner")
+    assert better.startswith("sums of answers: the average")
     table = lines(found.gains, (moments, sums))
     assert table[0].split() == ["protocol", "mean", "gain,", "days", "more", "than", "now"]
     assert "sums of answers, δ = 1e-06" in table[3]
@@ -48,6 +51,22 @@ def test_sums_are_better_where_noise_rules(made):
     assert [other["protocol"] for other in content] == [moments.name, sums.name]
     assert content[1]["difference"]["low"] == pytest.approx(sums.more.low)
     assert content[1]["consortium"]["gain"] == pytest.approx(sums.gains.together.gain.value)
+
+
+def test_the_python_door_has_other_protocols_as_a_frame(made):
+    _, found, others = made
+    opened = Forecast(found, others)
+    frame = opened.alternatives
+    assert frame["protocol"].tolist() == [other.name for other in others]
+    assert frame["low"].tolist() == [other.more.low for other in others]
+    assert opened.lines()[-len(lines(found.gains, others)) :] == lines(found.gains, others)
+    assert len(Forecast(found).alternatives) == 0
+    raw = banks(updates=6)
+    raw["privacy"] |= {
+        "epsilon": 1.0, "unit": "owner", "sensitivity": {"kind": "clip", "bound": 1.0}
+    }  # fmt: skip
+    asked = ad.forecast(Scenario.model_validate(raw), alternatives=True).alternatives
+    assert "allowed with privacy.unit owner: clip" in asked["refused"][0]
 
 
 def test_every_owner_keeps_its_epsilon(made):
@@ -113,9 +132,10 @@ def test_nothing_is_compared_where_owners_differ(tmp_path):
 def test_no_protocol_is_called_better_without_an_interval_above_zero():
     wide, clear = Estimate(0.5, ((1.0, 9.0),)), Estimate(0.3, ((0.01, 9.0),))
     others = [Alternative("one", {}, more=wide)]
-    assert better(others, "Clinic A") == NO_BETTER
+    assert better_protocol(as_content(others), "Clinic A") == NO_BETTER
     others.append(Alternative("another", {}, more=clear))
-    assert better(others, "Clinic A").startswith("another: Clinic A gains 0.30 (0.07 to 0.53) more")
+    better = better_protocol(as_content(others), "Clinic A")
+    assert better.startswith("another: Clinic A gains 0.30 (0.07 to 0.53) more")
 
 
 def test_the_page_says_what_is_tried_and_what_json_has(made):

@@ -7,7 +7,7 @@ from analysis.exact.learning import exact
 from asyncdp_sim.core.errors import SpecError
 from asyncdp_sim.core.words import plus_minus
 from asyncdp_sim.forecasts.advice import tune as module
-from asyncdp_sim.forecasts.advice.contest import CHOOSING, ends, ends_together
+from asyncdp_sim.forecasts.advice.contest import CHOOSING, along, ends
 from asyncdp_sim.forecasts.advice.tune import StepLengthCap, tune
 from asyncdp_sim.forecasts.population import CHOSEN, choosing, population
 from asyncdp_sim.privacy.budgets import enough
@@ -76,7 +76,7 @@ def test_the_cap_is_tuned_too_and_bears_all_updates(answers):
 @pytest.mark.parametrize("privacy", [{}, CAPPED], ids=["declared", "capped"])
 def test_the_headline_is_what_a_run_of_the_scenario_gives(privacy):
     asked = scenario(privacy=privacy)
-    found = tune(asked, replicates=60)
+    found = tune(asked)
     for shown, told in ((found.best, found.scenario), (found.given, asked)):
         played = shown.simulated
         summary = run(told, numbers=range(1, len(played.final) + 1)).summary["psi_final"]
@@ -99,12 +99,12 @@ def test_without_noise_the_longest_run_that_is_tried_is_the_best(monkeypatch):
 
 @pytest.mark.long
 def test_a_choice_that_cannot_be_bettered_is_kept_and_the_advice_says_so():
-    found = tune(scenario(), replicates=20)
+    found = tune(scenario())
     while found.best is not found.given:  # a search from elsewhere may find more
         better = found.best.simulated.final.mean()
         assert better < found.given.simulated.final.mean()
         own = found.best.setting.into(scenario())
-        found = tune(own, replicates=20)
+        found = tune(own)
     assert found.scenario == own
     assert found.lines()[0].startswith(f"best      as given, {found.best.setting}: ψ ")
     assert found.lines()[1] == "better    none: no better choice was found"
@@ -115,8 +115,10 @@ def test_what_has_no_such_steps_or_diverges_whatever_they_are_is_refused(monkeyp
     raw["algorithm"] = {"kind": "fedasync", "step": 0.1, "mixing": 0.5}
     with pytest.raises(SpecError, match="sought for async-gossip alone"):
         tune(Scenario.model_validate(raw))
-    diverges = [np.full(2, np.inf)]
-    monkeypatch.setattr(module, "ends_together", lambda cells, *_, **__: diverges * len(cells))
+    diverges = [np.full((2, 1), np.inf)]
+    monkeypatch.setattr(
+        module, "along", lambda cells, *_, **__: (np.ones(1), diverges * len(cells))
+    )
     with pytest.raises(SpecError, match="no step with which learning converges"):
         tune(scenario())
 
@@ -138,27 +140,37 @@ def short():
     """Return a search among short runs by simulation, and the numbers of all of its runs."""
     asked = []
 
-    def seen(scenarios, numbers, **how):
+    def seen(scenarios, numbers, *rest, **how):
         asked.extend(numbers)
-        return ends_together(scenarios, numbers, **how)
+        return along(scenarios, numbers, *rest, **how)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ends_together", seen)
+        patch.setattr(module, "along", seen)
         patch.setattr(module, "longest", lambda *_: 60)
         return tune(scenario(privacy=CAPPED), replicates=4), set(asked)
 
 
 def test_runs_that_chose_are_none_of_those_reported(short):
     _, asked = short
-    assert asked == {*range(1, 5), *range(CHOOSING, CHOOSING + 4)}
+    compared = CHOOSING + 4  # the best and the given one, by runs that found neither
+    assert asked == {*range(1, 5), *range(CHOOSING, CHOOSING + 4), *range(compared, compared + 4)}
 
 
-def test_the_cap_is_changed_as_many_times_as_the_length():
-    choices = module.Choices(owners=3, capped=True, longest=1000)
-    _, longer, both, cap = choices.changed(StepLengthCap(1.0, 60, 45), 1.2)
-    assert (longer.updates, longer.answers) == (72, 45)
-    assert (both.updates, both.answers) == (72, 54)
-    assert (cap.updates, cap.answers) == (60, 54)
+@pytest.mark.parametrize(
+    ("capped", "answers", "updates"),
+    [(True, 45, 135), (True, 334, 1000), (False, 45, 45), (False, 1000, 1000)],
+)
+def test_a_network_is_as_long_as_its_cap_allows(capped, answers, updates):
+    choices = module.Choices(owners=3, capped=capped, longest=1000)
+    assert choices.longest_with(answers, 1.0) == StepLengthCap(1.0, updates, answers)
+    assert choices.nearest(0.4) == 1
+    assert choices.nearest(1e9) == (334 if capped else 1000)
+
+
+@pytest.mark.parametrize(("before", "after", "least"), [(4, 4, 0), (2, 8, -0.25), (1, 2, 0)])
+def test_the_least_value_lies_between_three_that_are_known(before, after, least):
+    """Of a parabola through logarithms; no place is better where the middle is not the least."""
+    assert module._vertex(before, 1.0, after) == pytest.approx(least)
 
 
 def test_settings_of_private_records_are_said_to_be():
@@ -182,60 +194,54 @@ def test_every_sentence_of_the_advice(short):
         "95 % interval"
     )
     assert told[4] == (
-        f"search    {found.tried} choices of the step, T and K compared by other simulated runs; "
-        "it ends where no change of one by 1.08 times lowers ψ by 1%"
+        f"search    {found.tried} choices of the step and K, each at its best T, compared by other "
+        "simulated runs"
     )
     assert told[6] == "data      synthetic records"
 
 
 @pytest.mark.parametrize("privacy", [CAPPED, CAPPED | {"mechanism": "gaussian", "delta": 1e-6}])
-def test_choices_over_one_network_end_as_each_alone_to_the_bit(privacy):
+def test_a_curve_has_what_shorter_runs_end_at_to_the_bit(privacy):
     """Shorter runs are the beginning of longer ones; an owner's budget may end before T."""
     asked = scenario(privacy=privacy | {"budget": {"kind": "per-owner-cap", "answers": 14}})
-    lengths = [(1.0, 40), (4.0, 40), (0.3, 25), (9.0, 3), (1.0, 39)]
-    cells = [StepLengthCap(step, length, 14).into(asked) for step, length in lengths]
-    dataset = build_dataset(asked)
-    found = ends_together(cells, range(1, 8), dataset=dataset)
-    for cell, psi in zip(cells, found, strict=True):
-        np.testing.assert_array_equal(psi, ends(cell, range(1, 8), dataset=dataset))
-    assert len({psi.tobytes() for psi in found}) == len(cells)
+    cells = [StepLengthCap(step, 40, 14) for step in (1.0, 4.0, 9.0)]
+    dataset, numbers = build_dataset(asked), range(1, 8)
+    lengths, curves = along([cell.into(asked) for cell in cells], numbers, 15, dataset)
+    assert lengths.tolist() == [15, 30, 40]
+    for cell, curve in zip(cells, curves, strict=True):
+        for length, psi in zip(lengths.tolist(), curve.T, strict=True):
+            alone = StepLengthCap(cell.step, length, 14).into(asked)
+            np.testing.assert_array_equal(psi, ends(alone, numbers, dataset=dataset))
+    assert len({curve.tobytes() for curve in curves}) == len(cells)
 
 
-def test_steps_of_one_length_and_cap_are_played_together(monkeypatch):
-    """A search asks for the same choices, in fewer folds than there are choices."""
+def test_a_run_that_ends_early_stays_where_it_ended():
+    """Three owners with 14 answers each make 42 updates, whatever T is."""
+    asked = scenario(privacy=CAPPED | {"budget": {"kind": "per-owner-cap", "answers": 14}})
+    longer = StepLengthCap(1.0, 60, 14).into(asked)
+    lengths, [curve] = along([longer], range(1, 4), 21, build_dataset(asked))
+    assert lengths.tolist() == [21, 42, 60]
+    np.testing.assert_array_equal(curve[:, 1], curve[:, 2])
+    assert (curve[:, 0] != curve[:, 1]).all()
+
+
+def test_steps_with_one_cap_are_one_fold(monkeypatch):
+    """As many as fill the products of gradients up; K is doubled and halved, and then between."""
     played = []
 
-    def seen(scenarios, numbers, **how):
-        played.append([each.algorithm.step for each in scenarios])
-        return ends_together(scenarios, numbers, **how)
+    def seen(scenarios, numbers, *rest, **how):
+        caps = {each.privacy.budget.answers for each in scenarios}
+        steps = [each.algorithm.step for each in scenarios]
+        played.append((caps, steps, {each.run.updates for each in scenarios}))
+        return along(scenarios, numbers, *rest, **how)
 
-    monkeypatch.setattr(module, "ends_together", seen)
-    monkeypatch.setattr(module, "longest", lambda *_: 60)
-    raw = banks((60,) * 40, (2.0,) * 40, 60, 3.0)
-    raw["privacy"] |= CLIPPED | {"budget": {"kind": "per-owner-cap", "answers": 45}}
-    together = tune(Scenario.model_validate(raw), replicates=4)
-    assert played[0] == pytest.approx([played[0][0] * 4**power for power in range(4)])
-    folds = len(played)
-    monkeypatch.setattr(module, "ABREAST", 0)  # each choice alone
-    alone = tune(Scenario.model_validate(raw), replicates=4)
-    assert (alone.best.setting, alone.tried) == (together.best.setting, together.tried)
-    assert folds < 0.8 * (len(played) - folds)
-
-
-def test_a_step_leaves_the_simulated_networks_as_they_are():
-    networks, asked = module.Networks(), scenario(privacy=CAPPED)
-    choices = [StepLengthCap(step, length, 45) for length in (60, 90) for step in (1.0, 2.0)]
-    runs = [networks.of(choice, choice.into(asked)) for choice in choices]
-    assert runs[0] is runs[1]
-    assert runs[2] is runs[3]
-    assert runs[0] is not runs[2]
-    dataset = build_dataset(asked)
-    for choice, known in zip(choices, runs, strict=True):
-        own = choice.into(asked)
-        np.testing.assert_array_equal(
-            ends(own, range(1, 4), dataset=dataset, runs=known),
-            ends(own, range(1, 4), dataset=dataset),
-        )
-    for length in range(100, 100 + module.KEPT):
-        networks.of(StepLengthCap(1.0, length, 45), choices[0].into(asked))
-    assert networks.of(choices[0], choices[0].into(asked)) is not runs[0]
+    monkeypatch.setattr(module, "along", seen)
+    found = tune(scenario(privacy=CAPPED), replicates=4)
+    *searched, best, given, _, _ = played
+    for caps, steps, lengths in searched:
+        assert (len(caps), len(lengths), len(steps)) == (1, 1, 8)
+        assert np.ptp(np.diff(np.log(steps))) < 1e-9
+    assert found.tried == 1 + len({(*caps, step) for caps, steps, _ in searched for step in steps})
+    assert (best[0], given[0]) == ({found.best.setting.answers}, {45})
+    doubled = [*dict.fromkeys(cap for caps, *_ in searched[:-1] for cap in caps)]
+    assert all(round(np.log2(cap / doubled[0]), 1) % 1 < 0.11 for cap in doubled)

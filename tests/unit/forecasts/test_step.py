@@ -52,7 +52,7 @@ def test_a_shorter_run_keeps_the_step_and_goes_not_so_far():
 
 
 def test_tuning_writes_the_step():
-    found = tune(BY_RHO, replicates=2)
+    found = tune(BY_RHO)
     assert found.scenario.algorithm.rho is None
     assert found.scenario.algorithm.step == found.best.setting.step
     assert found.lines()[0].startswith(f"best      step = {found.best.setting.step:.3g}, T = ")

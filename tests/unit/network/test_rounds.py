@@ -20,8 +20,7 @@ from asyncdp_sim.network.protocols import Protocol, Push, Request, Rounds, star
 from asyncdp_sim.network.topology import LinkFailures, Star
 from asyncdp_sim.theory.predict.all import predict
 from asyncdp_sim.theory.predict.protocols import facts_of
-from asyncdp_sim.theory.predict.staleness import staleness_law
-from asyncdp_sim.theory.predict.update_order import gap_law
+from asyncdp_sim.theory.predict.update_order import gap_law, staleness_law
 from asyncdp_sim.theory.prediction import Unknown
 from asyncdp_sim.trace import Detail, Ending, EventKind, ExchangeOutcome, Recorder, Trace
 from asyncdp_sim.trace.spans import EXCHANGE, LOCK, spans

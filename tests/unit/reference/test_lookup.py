@@ -37,11 +37,11 @@ from asyncdp_sim.scenario.labels import labels as labels_of_pictures
 from asyncdp_sim.sentences.names import (
     RESULTS,
     entries,
+    files_by_topic,
     labels,
     look_up,
     page,
     page_text,
-    pages,
     schema_text,
     topic,
     topics,
@@ -55,11 +55,11 @@ from tests.together import together
 
 _SCENARIO = """# Fields of scenario files
 
-Tables, their kinds and fields. Behind a field stand its kinds in brackets (none: all kinds) and
-its default. A field without default is required if **bold**, else optional. *Or list*: one value
-for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A time unit
-is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME` prints more,
-with an example; `asyncdp schema` lets editors complete a file.
+Tables, their kinds and fields. A field's default stands behind it, then the kinds that have it, in
+brackets, unless all do. A field without default is required if **bold**, else optional. *Or list*:
+one value for each owner. A *law* is a table of [`compute`](scenario/time.md#compute), a duration. A
+time unit is the mean time between two ticks of a clock with rate one. `asyncdp describe NAME`
+prints more, with an example; `asyncdp schema` lets editors complete a file.
 
 A complete file: `stays.csv` has columns `site`, `age`, `dose` and `days`; its last 300 rows are
 public. `asyncdp check FILE` explains it in words, and `asyncdp run FILE --plot` runs and draws it.
@@ -193,7 +193,7 @@ def _held(column: Column) -> str:
 
 def _table(table: TableEntry, up: str) -> Iterator[str]:
     yield f"## {'The top' if table.path == '' else table.path}"
-    more, root = page(table.path), page(table.path.partition(".")[0])
+    more, root = page_of_path(table.path), page_of_path(table.path.partition(".")[0])
     if "." in table.path and table.path in _named():  # its row there has its meaning
         yield from () if more == root else ("", f"[More]({up}{more.removeprefix('docs/')}).")
     elif table.path != "":
@@ -215,9 +215,9 @@ def _named() -> frozenset[str]:
 
 def _field(table: TableEntry, field: Field) -> str:
     name, default = field.name, ""
-    if field.default == "required":
+    if field.default == "required" and "Absent" not in field.meaning:
         name = f"**`{name}`**"
-    elif field.default == "absent":
+    elif field.default in ("absent", "required"):
         name = f"`{name}`"
     else:
         default = f"`{field.default}`"
@@ -422,7 +422,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_every_page_has_a_topic():
-    assert set(pages().values()) == set(DOCS.rglob("*.md"))
+    assert set(files_by_topic().values()) == set(DOCS.rglob("*.md"))
     assert page_text("privacy") == (DOCS / "privacy" / "README.md").read_text("utf-8")
 
 
@@ -458,7 +458,7 @@ def test_another_topic_is_one_line(name, said):
 
 def test_every_topic_stands_with_the_title_of_its_page():
     lines = topics()
-    assert [line.split()[0] for line in lines] == list(pages())
+    assert [line.split()[0] for line in lines] == list(files_by_topic())
     [gaussian] = [line for line in lines if line.startswith("privacy/gaussian ")]
     assert gaussian.split(None, 1)[1] == "Gaussian answers"
     assert ["install", "Install"] in [line.split() for line in lines]

@@ -121,3 +121,22 @@ def test_gains_on_the_screen_have_the_digits_that_their_interval_allows():
     gain = {"gain": 0.000254, "low": -0.00322, "high": 0.00373, "break_even": None}
     [_, row] = owners([{"owner": 1, "name": None, "records": 10, "epsilon": 1.0} | errors | gain])
     assert row[5:8] == ["0.0003", "-0.0032", "0.0037"]
+
+
+def test_other_protocols_at_the_same_epsilon_have_a_table(content, seen):
+    assert "Other protocols" not in seen().text
+    sums = {
+        "protocol": "sums of answers",
+        "settings": {"privacy": {"delta": 1e-6}},
+        "refused": None,
+        "consortium": content["consortium"],
+        "owners": [],
+        "difference": {"gain": 0.3, "low": 0.1, "high": 0.5},
+    }
+    refused = {"protocol": "noisy second moments", "refused": "given mlp", "difference": None}
+    drawn = seen(alternatives=[sums, sums | refused])
+    assert "as in the scenario" in drawn.text
+    assert "sums of answers, δ = 1e-06" in drawn.text
+    better = "Better protocol: sums of answers: the average owner gains 0.30 (0.10 to 0.50) more"
+    assert better in drawn.text
+    assert "noisy second moments: given mlp" in drawn.text

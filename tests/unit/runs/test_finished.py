@@ -14,7 +14,7 @@ from asyncdp_sim.figures.picture import run_settings
 from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.results import Result, open_directory, read_manifest, read_table
 from asyncdp_sim.results.write import Writer
-from asyncdp_sim.runs import finished, reproduce, run, write
+from asyncdp_sim.runs import finished_or_free, reproduce, run, write
 from asyncdp_sim.runs.account import energy_columns
 from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.forecast import as_json, lines
@@ -48,14 +48,14 @@ def result(scenario, tmp_path):
 
 def refused(scenario: Scenario, result: Path, **asked: Any) -> str:
     with pytest.raises(ResultError) as error:
-        finished(scenario, result, **{"events": False, **asked})
+        finished_or_free(scenario, result, **{"events": False, **asked})
     [fault] = error.value.faults
     return fault.given
 
 
 def test_it_is_finished_as_it_was_written(scenario, result):
-    assert finished(scenario, result, events=False)
-    assert not finished(scenario, result.with_name("elsewhere"), events=False)
+    assert finished_or_free(scenario, result, events=False)
+    assert not finished_or_free(scenario, result.with_name("elsewhere"), events=False)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -69,7 +69,7 @@ def test_not_with_other_replicates(numbers, scenario, result):
     with changed(result) as manifest:
         manifest["replicates"] = numbers
     with pytest.raises(ResultError):
-        finished(scenario, result, events=False)
+        finished_or_free(scenario, result, events=False)
 
 
 def test_not_with_some_replicates_that_were_run_alone(scenario, tmp_path):

@@ -126,9 +126,9 @@ def test_a_material_share_is_in_the_result_and_makes_another_one(found, tmp_path
     assert "a gain counts from 1000 % of it on" in "\n".join(result_lines(tmp_path / "strict"))
     runs.reproduce(tmp_path / "strict")
     there = {"events": False, "judging": Judging()}
-    assert runs.finished(scenario, found.directory, **there)
+    assert runs.finished_or_free(scenario, found.directory, **there)
     with pytest.raises(ad.ResultError, match="judged with --material 10 --own-best linear"):
-        runs.finished(scenario, tmp_path / "strict", **there)
+        runs.finished_or_free(scenario, tmp_path / "strict", **there)
 
 
 def test_gains_come_again(found):

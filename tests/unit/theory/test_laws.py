@@ -25,8 +25,14 @@ from asyncdp_sim.theory.formulas import channels
 from asyncdp_sim.theory.formulas.exchanges import always_busy_mean, always_busy_mean_of
 from asyncdp_sim.theory.predict.all import predict, predicted
 from asyncdp_sim.theory.predict.channels import AccessCurve, access_curve, endless_curve
-from asyncdp_sim.theory.predict.staleness import StalenessLaw, staleness_law
-from asyncdp_sim.theory.predict.update_order import GapLaw, gap_law, selection, shares
+from asyncdp_sim.theory.predict.update_order import (
+    GapLaw,
+    StalenessLaw,
+    gap_law,
+    selection,
+    shares,
+    staleness_law,
+)
 from asyncdp_sim.theory.prediction import Unknown
 from tests import scenes
 from tests.one_in import one_in

@@ -23,8 +23,8 @@ from asyncdp_sim.measures.energy import Energy, energy_predictions, expected
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.availability import Bernoulli, OnOff
 from asyncdp_sim.network.channels import Aloha, Channel, Csma, Ideal
-from asyncdp_sim.network.channels.air import Air
 from asyncdp_sim.network.channels.aloha import AlohaMedium
+from asyncdp_sim.network.channels.kind import Air
 from asyncdp_sim.network.clocks import DeterministicClock, GammaClock, PoissonClock, SaturatedClock
 from asyncdp_sim.network.laws import Constant, Exponential
 from asyncdp_sim.network.protocols import Broadcast, Dispatch, Protocol, Push, Request, Rounds
@@ -42,8 +42,16 @@ from asyncdp_sim.theory.predict.channels import (
 )
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import PROTOCOLS, facts_of
-from asyncdp_sim.theory.predict.staleness import lateness, never_stale, staleness_law
-from asyncdp_sim.theory.predict.update_order import Releases, gap_law, releases, selection, shares
+from asyncdp_sim.theory.predict.update_order import (
+    Releases,
+    gap_law,
+    lateness,
+    never_stale,
+    releases,
+    selection,
+    shares,
+    staleness_law,
+)
 from asyncdp_sim.theory.prediction import Unknown, phrases, plain
 from tests import scenes
 from tests.one_in import one_in
