@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.beyond.accuracy_over_time import best_step, mean_accuracy
-from analysis.studies.whom_to_ask import joules_to, time_to
+from analysis.studies.whom_to_ask import power, time_to
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import expected_course, prices, routing, routing_accuracy
@@ -55,7 +55,7 @@ def test_joules_are_watts_times_the_times_of_the_table(verified):
     result = routing.usual(verified[1]).result
     drawn = prices.drawn(result, BOARD.powers)
     assert drawn == pytest.approx(result.summary["watts"], rel=1e-12)
-    assert joules_to(result) == pytest.approx(drawn * time_to(result), rel=1e-12)
+    assert power(result) == pytest.approx(drawn, rel=1e-12)
 
 
 @pytest.mark.long
