@@ -171,7 +171,8 @@ def _files(file: str, first: Path, second: Path) -> Iterator[Difference]:
             result = list(_tables(file, read_parquet(first), read_parquet(second)))
         elif second.suffix == ".toml":
             scenarios = [from_toml(file_bytes(path).decode()) for path in (first, second)]
-            result = list(between(file, *map(without_places, scenarios)))
+            one, other = map(without_places, scenarios)
+            result = list(between(file, one, other))
         else:
             result = list(_contents(file, *(from_json(file_bytes(p)) for p in (first, second))))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise

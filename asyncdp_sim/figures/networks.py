@@ -87,9 +87,9 @@ def pictures(
     planned = []
     for figure in figures:
         reason = shown if isinstance(shown, str) else figure.why_not(shown[0])
-        if reason is None:
+        if reason is None and not isinstance(shown, str):
             planned.append(LazyFigure(partial(figure.of, *shown), list(shown)))
-        else:
+        elif reason is not None:
             missing.setdefault(reason, []).append(figure.name.replace("-", " "))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned

@@ -40,7 +40,7 @@ from asyncdp_sim.sentences.names import (
     files_by_topic,
     labels,
     look_up,
-    page,
+    page_of_path,
     page_text,
     schema_text,
     topic,
