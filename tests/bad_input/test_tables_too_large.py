@@ -16,7 +16,6 @@ from asyncdp_sim.core.files import from_toml
 from asyncdp_sim.data.tables import limits
 from asyncdp_sim.data.tables.read import read_table
 from asyncdp_sim.runs.replicates import processes
-from tests.cli.command import Command
 from tests.cli.scenes import ON_A_TABLE, SMALL
 
 # Small files that unpack to more than a machine has: one line, little memory, soon.
@@ -193,7 +192,7 @@ DEEP += "allowed is TOML 1.0, as in asyncdp new"
     ],
     ids=["a list", "a key", "a table", "a quoted key", "an inline table"],
 )
-def test_it_is_refused_at_once(more: str, said: str, here: Path, command: Command):
+def test_it_is_refused_at_once(more, said, here, command):
     (here / "large.toml").write_text(f"{SMALL}\n{more}\n", encoding="utf-8")
     command.refused("check", "small.toml")  # imports are paid for
     ended = command("check", "large.toml")
@@ -205,7 +204,7 @@ def test_a_list_of_a_hundred_thousand_rates_is_read():
     assert len(from_toml(f"rate = [{'1.0,' * 100_000}]")["rate"]) == 100_000
 
 
-def test_of_very_many_mistakes_the_first_are_said(here: Path, command: Command):
+def test_of_very_many_mistakes_the_first_are_said(here, command):
     keys = "\n".join(f"k{number} = 1" for number in range(3000))
     (here / "keys.toml").write_text(f"{keys}\n{SMALL}", encoding="utf-8")
     ended = command("check", "keys.toml")

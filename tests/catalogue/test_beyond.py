@@ -68,7 +68,7 @@ def test_the_small_and_shy_are_better_left_out():
 def test_who_talks_more_is_served_better_unless_steps_are_divided_by_shares():
     settings = ("run.replicates=1", "run.record_every=2000", "owners.records=500")
     settings += ("privacy.epsilon=50.0",)  # fewer records, as much noise
-    wanted: dict[str, Any] = {"run__seed": [1, 2, 3]}
+    wanted = {"run__seed": [1, 2, 3]}
     found = of_cells("availability-and-fairness", *settings, data=False, **wanted)
     assert all(each.summary["private"] for each in found)
     relative = []

@@ -192,7 +192,7 @@ def test_the_program_runs_and_draws_and_never_overwrites(scenarios, here):
 
 def test_a_result_of_another_scenario_is_not_passed_off_as_this_one(scenarios, tmp_path):
     """The command draws a finished result again; it must be the result that was asked for."""
-    other: Scenario = entry("lending-timing").scenario((*SMALL, "run.seed=99"))
+    other = entry("lending-timing").scenario((*SMALL, "run.seed=99"))
     write(run(other), tmp_path / "result")
     settings = [word for setting in SMALL for word in ("--set", setting)]
     code, _, err = scenarios("lending-timing", "--out", str(tmp_path / "result"), *settings)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from asyncdp_sim.results import Result, Sweep
+from asyncdp_sim.results import Sweep
 from scenarios.papers import FIGURES, collab_optimum
 from scenarios.papers.collab_optimum import SMOOTH
 from scenarios.papers.figure import AS_PUBLISHED
@@ -49,6 +49,6 @@ def test_what_is_left_of_the_start_is_a_quotient_of_gammas(swept, name):
 
 
 def test_theta_star_is_the_solver_s(swept):
-    found: Result = collab_optimum.result(swept, CONSTANT)
+    found = collab_optimum.result(swept, CONSTANT)
     assert collab_optimum.distance(found) < 1e-9
     assert collab_optimum.distance(collab_optimum.result(swept, SMOOTH)) > 0.1

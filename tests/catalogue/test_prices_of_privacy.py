@@ -74,7 +74,7 @@ def test_samples_cost_as_much_noise_and_a_tenth_of_the_computing():
     """The sentences of `value-of-subsampling`: noise, time, and ψ at the end."""
     scenario = entry("value-of-subsampling").scenario(("run.record_every=300",))
     said = " ".join(scenario.description.split())
-    dataset: Dataset = build_dataset(scenario)
+    dataset = build_dataset(scenario)
     found = {
         chosen["variant"]["name"]: run(scenario.cell(chosen), dataset=dataset)
         for chosen in scenario.grid()
@@ -121,7 +121,7 @@ def test_local_steps_save_exchanges_where_owners_are_alike():
 @pytest.mark.long
 def test_uneven_spending_pays_where_noise_is_forgotten():
     """The sentences of `spending-unevenly`: exact ψ of its cells, and of the best growth."""
-    psi: dict[str, dict[float, float]] = {}
+    psi = {}
     scenario = entry("spending-unevenly").scenario()
     dataset = build_dataset(scenario)
     for chosen in scenario.grid():

@@ -5,7 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -117,7 +117,7 @@ def hang_up(*_: object) -> Drawing:
 def test_what_is_tidied_up_is_not_interrupted_again(command, monkeypatch):
     import shutil
 
-    remove: Callable[..., None] = shutil.rmtree
+    remove = shutil.rmtree
 
     def twice(*given: object, **how: object) -> None:
         os.kill(os.getpid(), signal.SIGTERM)

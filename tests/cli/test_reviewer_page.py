@@ -16,7 +16,7 @@ PAGE = FOLDER.parent / "tutorial-reviewer.md"
 def test_it_prints_what_it_shows(command):
     page = PAGE.read_text("utf-8")
     blocks = re.findall(r"^```(console|python|text)\n(.*?)^```$", page, re.M | re.S)
-    known: dict[str, object] = {}
+    known = {}
     printed = ""
     ran = 0
     for kind, text in blocks:

@@ -312,7 +312,7 @@ def test_a_failure_in_writing_leaves_nothing_behind(name, command, here, monkeyp
 
 
 def test_an_unfinished_file_is_never_named_parquet(here, monkeypatch):
-    seen: list[list[str]] = []
+    seen = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append(os.listdir(here / "folder")))
     (here / "folder").mkdir()
     result.write_into(here / "folder", "a.parquet", {"x": [1, 2]})

@@ -10,9 +10,7 @@ WHERE = ("data", "all.csv", "--target", "stay", "--owner", "clinic", "--public",
 
 
 @pytest.mark.long
-def test_every_owner_gets_a_scenario_that_needs_its_own_rows_alone(
-    command: Command, tmp_path, monkeypatch
-):
+def test_every_owner_gets_a_scenario_that_needs_its_own_rows_alone(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     clinics(tmp_path, owners=8, rows=30, public=400)
     said = command.done(*WHERE, "--epsilon", 10, "--sheets", "members")

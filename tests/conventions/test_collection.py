@@ -15,7 +15,7 @@ COMMAND = (
 
 
 @pytest.mark.long
-def test_names_of_tests_depend_neither_on_hashes_nor_on_the_second() -> None:
+def test_names_of_tests_depend_neither_on_hashes_nor_on_the_second():
     """Processes of pytest-xdist refuse to begin where they do."""
     first, second = (
         subprocess.run(

@@ -83,6 +83,6 @@ def test_no_circle():
     assert [sorted(circle) for circle in circles if len(circle) > 1] == []
 
 
-def test_the_drawn_house_has_every_room() -> None:
+def test_the_drawn_house_has_every_room():
     drawn = set(re.findall(r">([\w.]+)</text>", PICTURE.read_text(encoding="utf-8")))
     assert drawn == {room for layer in layers() for room in layer}

@@ -68,7 +68,7 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def test_nobody_asks_which_member_it_is() -> None:
+def test_nobody_asks_which_member_it_is():
     found = {
         (path.relative_to(ROOT).as_posix(), member)
         for room in ("asyncdp_sim", "analysis", "scenarios")
@@ -90,5 +90,5 @@ def test_nobody_asks_which_member_it_is() -> None:
         ("isinstance(found, Unknown)", []),
     ],
 )
-def test_who_asks_is_told(text: str, told: list[str]) -> None:
+def test_who_asks_is_told(text, told):
     assert list(asked(text)) == told

@@ -12,7 +12,7 @@ PAGES = ("recipes.md", "kinds/README.md")
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_block_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_block_runs(name, monkeypatch):
     page = (DOCS / name).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
     assert len(blocks) > 0

@@ -15,7 +15,6 @@ from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
 from asyncdp_sim.sweeps import sweep
 from scenarios import command as scenarios
-from tests.cli.command import Command
 from tests.cli.pages import commands, fenced, hold
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,9 +23,7 @@ README = FILE.read_text(encoding="utf-8")
 HOME = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 
 
-def test_the_python_example_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_python_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     [(_, example)] = fenced(FILE, "python")
     assert sum(line != "" for line in example.splitlines()) <= 6
@@ -37,7 +34,7 @@ def test_the_python_example_runs(
     assert Path("psi.png").stat().st_size > 1000
 
 
-def test_the_scenario_for_a_table_of_ones_own_runs(tmp_path: Path, command: Command) -> None:
+def test_the_scenario_for_a_table_of_ones_own_runs(tmp_path, command):
     scenario = fenced(ROOT / "docs" / "reference" / "scenario.md", "toml")[0][1]
     assert len(scenario.splitlines()) <= 25
     draw = random.Random(1)
@@ -56,7 +53,7 @@ def test_the_scenario_for_a_table_of_ones_own_runs(tmp_path: Path, command: Comm
 
 @pytest.mark.documents
 @pytest.mark.usefixtures("here")
-def test_the_session_prints_what_it_shows(command: Command) -> None:
+def test_the_session_prints_what_it_shows(command):
     [(_, text)] = fenced(FILE, "console")
     assert len(text.splitlines()) <= 20
     told = [*commands(FILE.stem, False, text, {})]
@@ -65,7 +62,7 @@ def test_the_session_prints_what_it_shows(command: Command) -> None:
         hold(command, each)
 
 
-def test_it_is_short() -> None:
+def test_it_is_short():
     assert len(README.split()) <= 700
 
 
@@ -78,11 +75,11 @@ def test_both_commands_are_where_the_ci_script_looks():
 
 @pytest.mark.long
 def test_the_main_command_draws_the_picture_and_its_sentence(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: Command,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    tmp_path,
+    monkeypatch,
+    command,
+    capsys,
+):
     [main] = re.findall(r"<!-- main command -->\n```bash\n(.*)\n```", README)
     asked = main.rpartition("bin/asyncdp ")[2].split()
     assert asked == ["sweep", "twenty-small-banks", "--plot"]
@@ -107,14 +104,14 @@ def test_the_main_command_draws_the_picture_and_its_sentence(
     assert loose.psi_final_mean_high < own.median()
 
 
-def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs() -> None:
+def test_the_first_screen_fits_one_and_shows_the_picture_of_the_docs():
     first = README.partition("\n## ")[0].splitlines()
     assert len(first) <= 40
     assert (ROOT / "docs/pictures/break-even.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.documents
-def test_other_loans_give_the_same_answer(tmp_path: Path) -> None:
+def test_other_loans_give_the_same_answer(tmp_path):
     """The sentence on other seeds: no smaller ψ at ε = 0.1, for 15 to 20 banks at ε = 10."""
     [low, high] = re.findall(r"seeds 2 to 8\), .* ψ for (\d+) to (\d+) of 20 banks", HOME)[0]
     gains = []
@@ -129,7 +126,7 @@ def test_other_loans_give_the_same_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.documents
-def test_the_lessons_are_those_of_the_runs(tmp_path: Path, command: Command) -> None:
+def test_the_lessons_are_those_of_the_runs(tmp_path, command):
     page = " ".join((ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8").split())
     assert "ψ grows from 12 to 80" in page
     assert "ends at ψ = 0.023" in page
@@ -142,7 +139,7 @@ def test_the_lessons_are_those_of_the_runs(tmp_path: Path, command: Command) -> 
 
 
 @pytest.mark.documents
-def test_whether_joining_pays(command: Command) -> None:
+def test_whether_joining_pays(command):
     said = command.done("forecast", "lending-three-budgets").out
     assert "joining makes no material difference for the average owner at ε = 0.1" in said
 
@@ -168,7 +165,7 @@ def test_rows_of_speed_are_those_that_were_measured():
         assert (sizes, times) == (" to ".join(ends[0]), " to ".join(ends[1]))
 
 
-def test_what_epsilon_hides_is_as_the_page_says() -> None:
+def test_what_epsilon_hides_is_as_the_page_says():
     page = (ROOT / "docs" / "is-it-enough.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) % \|$", page, re.M)
     assert [epsilon for epsilon, _ in rows] == ["0.1", "1", "3", "5", "10"]
@@ -177,7 +174,7 @@ def test_what_epsilon_hides_is_as_the_page_says() -> None:
         assert float(said) == pytest.approx(100 * most, rel=0.025)
 
 
-def test_extras_of_the_page_are_those_of_the_package() -> None:
+def test_extras_of_the_page_are_those_of_the_package():
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = re.findall(r"^\| `([\w-]+)` \| \d+ MB", page, re.M)
@@ -191,8 +188,8 @@ def test_pages_that_are_linked_are_there():
 
 
 def test_what_an_index_shows_has_no_link_and_its_example_runs(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    capsys,
+):
     """It is shown without the repository, whose address nobody knows."""
     page = ROOT / "PACKAGE.md"
     assert "](" not in page.read_text(encoding="utf-8")
@@ -201,12 +198,12 @@ def test_what_an_index_shows_has_no_link_and_its_example_runs(
     assert capsys.readouterr().out.startswith("Private as claimed: ε = 10 per owner")
 
 
-def test_one_cites_the_version_that_this_is() -> None:
+def test_one_cites_the_version_that_this_is():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {asyncdp_sim.__version__}\n" in citation
 
 
-def test_figures_of_the_paper_are_those_of_the_verification_page() -> None:
+def test_figures_of_the_paper_are_those_of_the_verification_page():
     text = (ROOT / "paper.md").read_text(encoding="utf-8")
     section = text.partition("\n# Verification\n")[2].partition("\n# ")[0]
     figures = set(re.findall(r"\d[\d.]*\d", section.replace(",", "")))

@@ -16,7 +16,7 @@ TEXTS = ("*.md", "docs/**/*.md", "asyncdp_sim/**/*.py", "asyncdp_sim/**/*.toml")
 
 
 @pytest.mark.long
-def test_texts_are_in_plain_english() -> None:
+def test_texts_are_in_plain_english():
     texts = {
         str(file.relative_to(ROOT)): file.read_text("utf-8")
         for pattern in TEXTS

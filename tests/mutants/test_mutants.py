@@ -1,12 +1,11 @@
 """The table of mutants fits the code, and (nightly) every one of them is noticed."""
 
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from tests.mutants.hunt import hunt
-from tests.mutants.mutant import MUTANTS, ROOT, Mutant
+from tests.mutants.mutant import MUTANTS, ROOT
 from tests.together import together
 
 PACKAGES = (
@@ -17,7 +16,7 @@ PACKAGES = (
 
 @together
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_mutant_can_be_planted(mutant: Mutant) -> None:
+def test_a_mutant_can_be_planted(mutant):
     text = (ROOT / mutant.file).read_text(encoding="utf-8")
     assert text.count(mutant.right) == 1
     assert mutant.right != mutant.wrong
@@ -27,7 +26,7 @@ def test_a_mutant_can_be_planted(mutant: Mutant) -> None:
         assert (ROOT / tests.partition("::")[0]).exists()
 
 
-def test_mutants_are_many_and_everywhere() -> None:
+def test_mutants_are_many_and_everywhere():
     assert len(MUTANTS) >= 40
     assert len({(mutant.file, mutant.right) for mutant in MUTANTS}) == len(MUTANTS)
     for package in PACKAGES:
@@ -35,6 +34,6 @@ def test_mutants_are_many_and_everywhere() -> None:
 
 
 @pytest.mark.nightly
-def test_every_mutant_is_noticed(tmp_path: Path) -> None:
+def test_every_mutant_is_noticed(tmp_path):
     survivors = [found.mutant.name for found in hunt(MUTANTS, tmp_path) if found.killer is None]
     assert survivors == []

@@ -240,13 +240,13 @@ def summed(network: Network, seed: int) -> Network:
 
 @pytest.mark.long
 @TRIED
-def test_whatever_happens(examples: int) -> None:
+def test_whatever_happens(examples):
     """All of the above for each example; enough examples reach every kind of event and ending."""
-    kinds: set[int] = set()
-    details: set[int] = set()
-    outcomes: set[int] = set()
-    endings: set[Ending] = set()
-    parts: set[str] = set()
+    kinds = set()
+    details = set()
+    outcomes = set()
+    endings = set()
+    parts = set()
     stale = fresh = 0
 
     @settings(FIXED, max_examples=examples)

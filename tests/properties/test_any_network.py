@@ -288,7 +288,7 @@ def travels(trace: Trace) -> dict[int, list[int]]:
     return found
 
 
-def test_a_clock_does_not_depend_on_two_thousand_others() -> None:
+def test_a_clock_does_not_depend_on_two_thousand_others():
     def first(n: int) -> list[int]:
         network = Network(
             answers_allowed=(10**6,) * n, updates=10**6, until=1.5, clock=PoissonClock(rate=3.0)

@@ -107,12 +107,12 @@ def escapes(here: Path, command: Command) -> Escapes:
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(SOME, marks=pytest.mark.long)])
-def test_a_scenario_is_described_or_refused(count: int, escapes: Escapes):
+def test_a_scenario_is_described_or_refused(count, escapes):
     assert escapes(count, count) == []
 
 
 @pytest.mark.nightly
-def test_many_are(escapes: Escapes, record_property):
+def test_many_are(escapes, record_property):
     none_escapes(record_property, MANY, escapes(fresh_seed(), MANY))
 
 
@@ -149,7 +149,7 @@ local_steps = 3
     ids=["lognormal", "uniform", "too long"],
 )
 def test_a_time_that_nothing_says_is_refused_before_it_is_asked_for(
-    learning: str, law: str, key: str, allowed: str, here: Path, command: Command
+    learning, law, key, allowed, here, command
 ):
     """Found by random scenarios: a timeout was held against the least time of no law at all."""
     text = SMALL.replace('kind = "lognormal"\nmean = 0.1\ncv = 1.0', law)

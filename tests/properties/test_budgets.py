@@ -25,7 +25,7 @@ from asyncdp_sim.trace import Detail, Ending, EventKind, Trace
 from asyncdp_sim.trace.tables import check
 from tests.conformance.members import examples
 from tests.drawn import NothingFitsError
-from tests.fresh import Record, fresh_seed
+from tests.fresh import fresh_seed
 from tests.properties.networks import FIXED, SEEDS, counted, network, networks, seeded, traced
 from tests.properties.rough_networks import rough_network, rough_networks
 from tests.properties.test_any_channel_and_protocol import no_owner_exceeds_its_budget
@@ -253,12 +253,12 @@ CHECKS = (
     ],
     ids=["few", "some", "many"],
 )
-def test_no_owner_is_ever_above_its_budget(examples: int, record_property: Record) -> None:
+def test_no_owner_is_ever_above_its_budget(examples, record_property):
     """And the examples reach every mechanism and budget, spent ones, resent and fresh answers.
 
     Sorts of budgets take turns, each with a seed of its own.
     """
-    met: Counter[str] = Counter()
+    met = Counter()
     first = 0 if examples < 10_000 else fresh_seed()
     each = -(-examples // len(SORTS))
 
@@ -298,7 +298,7 @@ def one(number: int = 5) -> tuple[Case, Trace]:
     return Case(network, privacy), traced(network, number)
 
 
-def test_the_checks_hold_of_it() -> None:
+def test_the_checks_hold_of_it():
     case, trace = one()
     assert trace.released.tolist() == [4, 4]
     for holds in CHECKS:
@@ -313,9 +313,7 @@ def test_the_checks_hold_of_it() -> None:
         (0.3, 2, UntilSpent(per_answer=0.15 / 36)),
     ],
 )
-def test_charges_that_are_rounded_do_not_add_up_to_more_than_a_budget(
-    epsilon: float, overlap: int, budget: Budget
-) -> None:
+def test_charges_that_are_rounded_do_not_add_up_to_more_than_a_budget(epsilon, overlap, budget):
     """At a δ so small that ε of answers adds up; each was above by a last digit."""
     privacy = Privacy(
         epsilon=epsilon,
@@ -336,14 +334,14 @@ def test_charges_that_are_rounded_do_not_add_up_to_more_than_a_budget(
     [UntilSpent(answers=3), PerOwnerCap(answers=3), UntilSpent(per_answer=0.2)],
     ids=["one more than paid for", "one more than the cap", "dearer than paid for"],
 )
-def test_overspending_is_seen(budget: Budget) -> None:
+def test_overspending_is_seen(budget):
     case, trace = one()
     wrong = Case(case.network, case.privacy.model_copy(update={"budget": budget}))
     with pytest.raises((AssertionError, InvariantError)):  # users' runs hold it too
         nobody_spends_more_than_its_budget(wrong, trace)
 
 
-def test_other_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_faults_are_seen(monkeypatch):
     """A release after the last, an answer taken for another, and one that costs nothing."""
     case, trace = one()
     few = case.network.model_copy(update={"answers_allowed": (3, 3)})
@@ -405,7 +403,7 @@ def test_no_owner_answers_more_often_or_sooner_than_it_may(network: Network, see
         )
 
 
-def test_everything_happens_in_some_network() -> None:
+def test_everything_happens_in_some_network():
     rng, met = Random(1), Counter[str]()
     for number in range(200):
         try:

@@ -27,7 +27,6 @@ from asyncdp_sim.data.tables.neighbour import write_neighbour
 from asyncdp_sim.data.tables.quantities import Date, Money, Number
 from asyncdp_sim.data.tables.table_recipe import TableRecipe
 from asyncdp_sim.data.tables.text_columns import cell_or_nan, cells, map_text
-from tests.fresh import Record
 from tests.unit.data.discharges import many as discharges
 from tests.unit.data.loans import many as loans
 
@@ -130,9 +129,7 @@ def check(spec: TableRecipe, change: Change, columns: list[str]) -> None:
 
 
 @EXAMPLES
-def test_a_cell_says_the_same_whatever_is_beside_it(
-    examples: int, tmp_path: Path, record_property: Record
-) -> None:
+def test_a_cell_says_the_same_whatever_is_beside_it(examples, tmp_path, record_property):
     said = [str(cell) for cell in CELLS if cell is not None and "," not in str(cell)]
     path = tmp_path / "table.csv"
 
@@ -156,7 +153,7 @@ def test_a_cell_says_the_same_whatever_is_beside_it(
 
 
 @EXAMPLES
-def test_in_tables_of_any_columns(examples: int, tmp_path: Path, record_property: Record) -> None:
+def test_in_tables_of_any_columns(examples, tmp_path, record_property):
     @often(examples)
     @given(
         st.lists(st.sampled_from(sorted(COLUMNS)), min_size=1, max_size=4, unique=True),
@@ -200,15 +197,13 @@ COLUMNS_MORE = {
 }
 
 
-def test_every_encoding_is_among_those_that_are_tried() -> None:
+def test_every_encoding_is_among_those_that_are_tried():
     assert {type(each) for each in ENCODINGS} == set(members(Encoding))
 
 
 @pytest.mark.long
 @EXAMPLES
-def test_under_any_encoding_and_in_any_form(
-    examples: int, tmp_path: Path, record_property: Record
-) -> None:
+def test_under_any_encoding_and_in_any_form(examples, tmp_path, record_property):
     names = [*COLUMNS, *COLUMNS_MORE]
 
     @often(examples)
@@ -267,7 +262,7 @@ IDS = (
 
 
 @EXAMPLES
-def test_of_the_owners_column(examples: int, tmp_path: Path, record_property: Record) -> None:
+def test_of_the_owners_column(examples, tmp_path, record_property):
     """The record changes owner, or has none; no other record does, and no owner's name."""
     private = 12
 
@@ -310,9 +305,7 @@ def _by_row(found: Dataset, but: int) -> list[dict[int, tuple[float, ...]]]:
 
 @pytest.mark.long
 @EXAMPLES
-def test_in_lending_hospital_and_fraud(
-    examples: int, tmp_path: Path, record_property: Record
-) -> None:
+def test_in_lending_hospital_and_fraud(examples, tmp_path, record_property):
     cards = pd.DataFrame(np.random.default_rng(1).normal(size=(ROWS, 4)))
     cards.columns = pd.Index(["V1", "V2", "V3", "Amount"])
     frames = {
@@ -345,7 +338,7 @@ def test_in_lending_hospital_and_fraud(
     record_property("tried", examples)
 
 
-def test_what_is_published_of_hospitals_is_labelled_for_it_does_recode(tmp_path: Path) -> None:
+def test_what_is_published_of_hospitals_is_labelled_for_it_does_recode(tmp_path):
     path = save(discharges(ROWS), tmp_path, "csv")
     spec = HospitalData(
         path=path, encoding="as-published", features=2, public_records=PUBLIC, preprocessing="pca"
@@ -357,7 +350,7 @@ def test_what_is_published_of_hospitals_is_labelled_for_it_does_recode(tmp_path:
 
 
 @pytest.mark.parametrize("text", [str(cell) for cell in CELLS if cell is not None] + ["5", "1."])
-def test_a_number_is_one_whatever_else_its_column_holds(tmp_path: Path, text: str) -> None:
+def test_a_number_is_one_whatever_else_its_column_holds(tmp_path, text):
     """What pandas takes for a column of numbers, and what is read of a text, agree to the bit."""
     for name, line in (("alone", f'"{text}",0'), ("among", f'"{text}",0\nsome text,1')):
         (tmp_path / f"{name}.csv").write_text(f"x,y\n{line}\n", encoding="utf-8")
@@ -369,9 +362,7 @@ def test_a_number_is_one_whatever_else_its_column_holds(tmp_path: Path, text: st
 
 
 @pytest.mark.nightly
-def test_any_decimal_is_read_alike_as_a_number_and_as_a_text(
-    tmp_path: Path, record_property: Record
-) -> None:
+def test_any_decimal_is_read_alike_as_a_number_and_as_a_text(tmp_path, record_property):
     @often(3000)
     @given(st.floats(allow_nan=False), st.integers(0, 25), st.sampled_from(["r", "e", "f"]))
     def holds(number: float, digits: int, form: str) -> None:

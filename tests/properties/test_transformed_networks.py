@@ -22,7 +22,7 @@ from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.theory.predict.channels import theory_of
 from asyncdp_sim.trace import Trace
 from tests.drawn import NothingFitsError
-from tests.fresh import Record, fresh_seed, none_escapes
+from tests.fresh import fresh_seed, none_escapes
 from tests.properties.networks import FIXED, SEEDS, network, scope, seeded, traced
 from tests.properties.rough_networks import rough_network
 from tests.properties.test_any_channel_and_protocol import CHECKS, summed
@@ -156,7 +156,7 @@ SENT_WHENEVER = [Aloha(airtime=0.1), Parallel(channels=2, each=Aloha(airtime=0.1
 
 
 @pytest.mark.parametrize("channel", [*SENT_BY_NUMBER, *SENT_WHENEVER], ids=str)
-def test_owners_in_another_order_are_told_apart_by_numbers_alone(channel: Channel) -> None:
+def test_owners_in_another_order_are_told_apart_by_numbers_alone(channel):
     """Found at night: slots, and channels of one's own, within several channels."""
     net = Network(
         answers_allowed=(20,) * 4,
@@ -172,7 +172,7 @@ def test_owners_in_another_order_are_told_apart_by_numbers_alone(channel: Channe
 
 
 @pytest.mark.nightly
-def test_twenty_thousand_networks(record_property: Record) -> None:
+def test_twenty_thousand_networks(record_property):
     """Every rule that tests of any network hold, and both transformations."""
     first, tried, found = fresh_seed(), 0, []
     for number in range(first, first + 24_000):

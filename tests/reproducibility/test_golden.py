@@ -14,7 +14,7 @@ STABLE = ("order", "time")
 """Layers made of integers only; the others hold sums of floats."""
 
 
-def test_fingerprints_of_the_network(file_regression) -> None:
+def test_fingerprints_of_the_network(file_regression):
     outcome = run(scenario())
     lines = [f"{layer:<6} {outcome.fingerprints[layer]}" for layer in STABLE]
     for number, trace in zip(outcome.numbers, outcome.traces, strict=True):
@@ -27,7 +27,7 @@ def test_fingerprints_of_the_network(file_regression) -> None:
     file_regression.check("\n".join(lines) + "\n", encoding="utf-8", fullpath=GOLDEN)
 
 
-def test_fingerprints_tell_layers_apart() -> None:
+def test_fingerprints_tell_layers_apart():
     def differ(**changes: object) -> set[str]:
         before, after = run(scenario()).fingerprints, run(scenario(**changes)).fingerprints
         return {layer for layer in before if before[layer] != after[layer]}

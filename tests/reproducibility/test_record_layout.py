@@ -60,7 +60,7 @@ budget = {{ kind = "horizon" }}
 
 @pytest.mark.parametrize("kind", ["linear", "perceptron"])
 @pytest.mark.parametrize("clip", [None, 0.5])
-def test_no_order_of_records_changes_a_bit(kind: str, clip: float | None) -> None:
+def test_no_order_of_records_changes_a_bit(kind, clip):
     """A model alone, and among 32 others."""
     x, y = records(1, (700, 31, 1), 6)
     net, found = Perceptron(5, 5), []
@@ -80,7 +80,7 @@ def test_no_order_of_records_changes_a_bit(kind: str, clip: float | None) -> Non
 
 
 @pytest.mark.long
-def test_rows_of_a_custom_kind_replay_on_another_number_of_cores(tmp_path: Path) -> None:
+def test_rows_of_a_custom_kind_replay_on_another_number_of_cores(tmp_path):
     (tmp_path / "kind.py").write_text(CODE, encoding="utf-8")
     for kind, name in zip(("gaussian", "python:kind.py:InRows"), NAMES, strict=True):
         (tmp_path / f"{name}.toml").write_text(SCENARIO.format(kind=kind), encoding="utf-8")

@@ -20,7 +20,7 @@ PER_REPLICATE = ("updates", "curve", "owners", "events", "models")
 LONG = pytest.mark.long
 
 
-def test_the_small_scenario_is_lively(tmp_path: Path) -> None:
+def test_the_small_scenario_is_lively(tmp_path):
     """Otherwise equal bits would prove little: refusals, dropped ticks, projections, noise."""
     outcome = run(scenario())
     assert outcome.summary["refusal_rate"] > 0.1
@@ -30,17 +30,17 @@ def test_the_small_scenario_is_lively(tmp_path: Path) -> None:
     assert {"clock_dropped", "request_refused", "update_applied"} <= kinds
 
 
-def test_one_seed_one_result(tmp_path: Path) -> None:
+def test_one_seed_one_result(tmp_path):
     assert written(scenario(), tmp_path / "a") == written(scenario(), tmp_path / "b")
 
 
-def test_another_seed_another_result(tmp_path: Path) -> None:
+def test_another_seed_another_result(tmp_path):
     one = written(scenario(), tmp_path / "a")
     other = written(scenario(run__seed=12), tmp_path / "b")
     assert [name for name in ALL if one[name] == other[name]] == []
 
 
-def test_replicates_differ(tmp_path: Path) -> None:
+def test_replicates_differ(tmp_path):
     written(scenario(), tmp_path / "a")
     for name in PER_REPLICATE:
         first, second = (
@@ -58,13 +58,13 @@ def test_replicates_differ(tmp_path: Path) -> None:
     ],
 )
 def test_the_number_of_workers_changes_nothing(
-    verb: str,
-    more: list[str],
-    kept: set[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    verb,
+    more,
+    kept,
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     """Runs with a program of its own, from which the workers start as they do for a user."""
     command = Command(monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
@@ -108,7 +108,7 @@ VARIANTS = {
 
 
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
-def test_learning_live_is_learning_over_the_record(changes: dict, tmp_path: Path) -> None:
+def test_learning_live_is_learning_over_the_record(changes, tmp_path):
     live = written(scenario(**changes, run__learning="live"), tmp_path / "live")
     replay = written(scenario(**changes, run__learning="replay"), tmp_path / "replay")
     assert set(live) == ALL
@@ -116,7 +116,7 @@ def test_learning_live_is_learning_over_the_record(changes: dict, tmp_path: Path
 
 
 @pytest.mark.parametrize("learning", ["replay", "live"])
-def test_a_replicate_is_the_same_alone_or_among_others(learning: str, tmp_path: Path) -> None:
+def test_a_replicate_is_the_same_alone_or_among_others(learning, tmp_path):
     asked = scenario(run__replicates=10, run__learning=learning)
     written(asked, tmp_path / "ten")
     written(asked, tmp_path / "one", numbers=[7])
@@ -128,7 +128,7 @@ def test_a_replicate_is_the_same_alone_or_among_others(learning: str, tmp_path: 
     assert rows(tmp_path / "one", "optimum") == rows(tmp_path / "ten", "optimum")
 
 
-def test_more_replicates_change_no_earlier_one(tmp_path: Path) -> None:
+def test_more_replicates_change_no_earlier_one(tmp_path):
     written(scenario(run__replicates=2), tmp_path / "two")
     written(scenario(run__replicates=33), tmp_path / "many")
     for name in PER_REPLICATE:
@@ -136,7 +136,7 @@ def test_more_replicates_change_no_earlier_one(tmp_path: Path) -> None:
         assert two == [row for row in many if row["replicate"] <= 2]
 
 
-def test_more_owners_change_no_other_owners_records() -> None:
+def test_more_owners_change_no_other_owners_records():
     few = run(scenario(owners__records=20)).dataset
     many = run(scenario(owners__records=20, owners__count=5, clock__rate=1.0)).dataset
     for owner in range(3):
@@ -159,7 +159,7 @@ OF_LEARNING_ALONE = {
 
 
 @one_in(3, "changes", OF_LEARNING_ALONE.values(), ids=OF_LEARNING_ALONE)
-def test_what_the_network_does_not_know_changes_no_update(changes: dict, tmp_path: Path) -> None:
+def test_what_the_network_does_not_know_changes_no_update(changes, tmp_path):
     before = written(scenario(), tmp_path / "before")
     after = written(scenario(**changes), tmp_path / "after")
     assert after["updates.parquet"] == before["updates.parquet"]
@@ -167,7 +167,7 @@ def test_what_the_network_does_not_know_changes_no_update(changes: dict, tmp_pat
     assert after["curve.parquet"] != before["curve.parquet"]
 
 
-def test_keeping_events_changes_no_other_table(tmp_path: Path) -> None:
+def test_keeping_events_changes_no_other_table(tmp_path):
     from asyncdp_sim.runs import write
 
     kept = written(scenario(), tmp_path / "kept")
@@ -176,7 +176,7 @@ def test_keeping_events_changes_no_other_table(tmp_path: Path) -> None:
     assert tables(tmp_path / "bare") == kept
 
 
-def test_a_scenario_survives_its_own_text(tmp_path: Path) -> None:
+def test_a_scenario_survives_its_own_text(tmp_path):
     from asyncdp_sim.scenario import load
 
     asked = scenario(privacy__epsilon=[0.1, float("inf"), 1 / 3], run__until=7.0)
@@ -199,7 +199,7 @@ def _again(scenario: ad.Scenario, before: Path, directory: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_child_writes_and_reads_a_result(tmp_path: Path):
+def test_a_forked_child_writes_and_reads_a_result(tmp_path):
     """Found by attack: 9 of 10 children waited for the threads that had synchronised files."""
     small = ad.load("vary-availability").replace(run={"updates": 5, "replicates": 1})
     before = tmp_path / "parent"

@@ -55,7 +55,7 @@ AS_WRITTEN = AS_PUBLISHED | {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_what_the_entries_set(name: str) -> None:
+def test_what_the_entries_set(name):
     scenario = entry(name).scenario()
     assert otherwise(scenario, AS_PUBLISHED) == {}
     assert scenario.data.split.model_dump() == paper.OWNERS_ARE
@@ -63,7 +63,7 @@ def test_what_the_entries_set(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_what_the_text_sets(name: str) -> None:
+def test_what_the_text_sets(name):
     scenario = BY_NAME[name].scenario("as-written", full=True)
     assert otherwise(scenario, AS_WRITTEN).keys() <= {
         "run.replicates"
@@ -71,7 +71,7 @@ def test_what_the_text_sets(name: str) -> None:
     assert scenario.data.split.model_dump() == paper.OWNERS_ARE
 
 
-def test_the_budgets() -> None:
+def test_the_budgets():
     for name in ("async-08", "async-11"):
         assert entry(name).scenario().sweep == {"privacy.epsilon": paper.BUDGETS}
     [(path, epsilons)] = entry("async-10").scenario().sweep.items()
@@ -85,7 +85,7 @@ def published(name: str) -> dict[str, float | None]:
     return {claim.quantity: claim.published for claim in BY_NAME[name].claims}
 
 
-def test_the_published_numbers() -> None:
+def test_the_published_numbers():
     found = published("async-08")
     assert found["ψ at the start"] == paper.START_PSI
     for epsilon, psi in paper.END_PSI.items():
@@ -101,12 +101,12 @@ def test_the_published_numbers() -> None:
 
 
 @pytest.mark.parametrize("epsilon", paper.BUDGETS)
-def test_the_law_of_figure_10(epsilon: float) -> None:
+def test_the_law_of_figure_10(epsilon):
     first, second = paper.LAW
     assert hospital_law(epsilon) == pytest.approx(first / epsilon + second / epsilon**2, rel=1e-15)
 
 
-def test_the_twins_hospitals_are_as_large_as_those_kept() -> None:
+def test_the_twins_hospitals_are_as_large_as_those_kept():
     from asyncdp_sim.data.hospital_data import LEAST_RECORDS
 
     assert LEAST_RECORDS == paper.LEAST_RECORDS

@@ -39,12 +39,12 @@ SHARED = {
 
 
 @pytest.mark.parametrize("name", [*PUBLISHED, "lending-sound"])
-def test_what_all_lending_entries_share(name: str) -> None:
+def test_what_all_lending_entries_share(name):
     assert otherwise(entry(name).scenario(), SHARED) == {}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_what_the_published_runs_add(name: str) -> None:
+def test_what_the_published_runs_add(name):
     scenario = entry(name).scenario()
     assert scenario.records == (paper.RECORDS_EACH,) * paper.BANKS
     assert scenario.data.kind == "lending"
@@ -58,7 +58,7 @@ def test_what_the_published_runs_add(name: str) -> None:
     assert scenario.source.startswith("Async, figure ")
 
 
-def test_figure_3() -> None:
+def test_figure_3():
     scenario = entry("lending-convergence").scenario()
     assert scenario.source == "Async, figure 3"
     assert scenario.run.replicates == paper.RUNS
@@ -68,7 +68,7 @@ def test_figure_3() -> None:
 
 
 @pytest.mark.parametrize("name", ["async-05", "async-06"])
-def test_figures_5_and_6_are_figure_3_s_runs_over_a_grid(name: str) -> None:
+def test_figures_5_and_6_are_figure_3_s_runs_over_a_grid(name):
     scenario = entry(name).scenario()
     assert scenario.source == f"Async, figure {int(name[-1])}"
     assert otherwise(scenario, SHARED) == {}
@@ -84,7 +84,7 @@ def test_figures_5_and_6_are_figure_3_s_runs_over_a_grid(name: str) -> None:
     assert scenario.sweep["privacy.epsilon"] == pytest.approx(budgets, abs=6e-5)
 
 
-def test_figure_7_is_over_banks() -> None:
+def test_figure_7_is_over_banks():
     scenario = entry("async-07").scenario()
     assert scenario.source == "Async, figure 7"
     assert scenario.sweep["owners.count"] == paper.BANKS_OF_MANY
@@ -110,7 +110,7 @@ def same_but(raw: dict[str, Any], other: dict[str, Any], *names: str) -> bool:
     return found <= set(names)
 
 
-def test_the_claims_are_held_against_what_the_paper_says() -> None:
+def test_the_claims_are_held_against_what_the_paper_says():
     figures = {figure.name: figure for figure in FIGURES}
     published = {
         name: [each.published for each in figure.claims if each.variants == ("as-published",)]
@@ -149,7 +149,7 @@ def test_the_claims_are_held_against_what_the_paper_says() -> None:
 
 
 @pytest.mark.parametrize("name", [f"async-{number:02d}" for number in range(3, 8)])
-def test_the_text_s_version(name: str) -> None:
+def test_the_text_s_version(name):
     [figure] = [each for each in FIGURES if each.name == name]
     scenario = figure.scenario("as-written", full=True)
     assert scenario.model.regulariser == paper.TEXT_REGULARISER_FORM
@@ -161,7 +161,7 @@ def test_the_text_s_version(name: str) -> None:
     assert scenario.data.public_records == paper.PUBLIC_IN_THE_TEXT
 
 
-def test_figure_2_is_drawn_in_both_ways_of_reading_it() -> None:
+def test_figure_2_is_drawn_in_both_ways_of_reading_it():
     scenario = entry("async-02").scenario()
     assert scenario.source == "Async, figures 1 and 2"
     request, broadcast = (scenario.cell(chosen) for chosen in scenario.grid())
@@ -175,7 +175,7 @@ def test_figure_2_is_drawn_in_both_ways_of_reading_it() -> None:
     assert (broadcast.availability.probability < 1) == paper.SOME_LISTEN
 
 
-def test_figure_4_is_one_run() -> None:
+def test_figure_4_is_one_run():
     scenario = entry("lending-timing").scenario()
     assert scenario.source == "Async, figure 4"
     assert scenario.run.replicates == 1
@@ -183,7 +183,7 @@ def test_figure_4_is_one_run() -> None:
     assert scenario.network.clock == entry("lending-convergence").scenario().network.clock
 
 
-def test_the_sound_entry_asks_the_papers_question_without_its_faults() -> None:
+def test_the_sound_entry_asks_the_papers_question_without_its_faults():
     scenario = entry("lending-sound").scenario()
     assert scenario.sweep == {"privacy.epsilon": paper.BUDGETS}
     assert scenario.run.replicates == paper.RUNS
@@ -193,7 +193,7 @@ def test_the_sound_entry_asks_the_papers_question_without_its_faults() -> None:
 
 
 @pytest.mark.parametrize("epsilon", paper.BUDGETS)
-def test_the_noise_comes_out_as_published(epsilon: float) -> None:
+def test_the_noise_comes_out_as_published(epsilon):
     """T p/(n_i ε_i) from Ξ = p/2 through the package's own formula 2ΞT/(n_i ε_i)."""
     scenario = entry("lending-convergence").scenario((f"privacy.epsilon={epsilon}",))
     xi = scenario.privacy.sensitivity.xi(
@@ -204,7 +204,7 @@ def test_the_noise_comes_out_as_published(epsilon: float) -> None:
     assert noise.scale == pytest.approx([paper.noise_scale(epsilon)] * paper.BANKS, rel=1e-15)
 
 
-def test_the_step_comes_out_as_published() -> None:
+def test_the_step_comes_out_as_published():
     scenario = entry("lending-convergence").scenario()
     model = scenario.model
     weights = np.full(paper.BANKS, 1 / paper.BANKS)
@@ -218,7 +218,7 @@ def test_the_step_comes_out_as_published() -> None:
     assert steps.theta_max == paper.THETA_MAX
 
 
-def test_the_texts_regulariser_is_twice_the_codes() -> None:
+def test_the_texts_regulariser_is_twice_the_codes():
     """The text's 10⁻⁵ θᵀθ is 2·10⁻⁵-strongly convex, the code's (10⁻⁵/2) θᵀθ half of that."""
     of_code = Ridge(regularisation=paper.REGULARISER, regulariser=paper.REGULARISER_FORM)
     of_text = Ridge(regularisation=paper.REGULARISER, regulariser="square")
@@ -226,7 +226,7 @@ def test_the_texts_regulariser_is_twice_the_codes() -> None:
     assert of_text.sigma == 2 * paper.REGULARISER
 
 
-def test_the_printed_constant_is_a_third_of_the_drawn_one_per_owner() -> None:
+def test_the_printed_constant_is_a_third_of_the_drawn_one_per_owner():
     """Equation (6): c̄'₂ Σ 1/ε² over n² = c̄'₂ N/(N n_i ε)², and 2.1 printed is not 2.15 drawn."""
     per_owner = paper.C_2 * paper.BANKS / paper.BANKS**2
     assert f"c̄'₂ = {paper.C_2 / 1e9:g}·10⁹ is c = {per_owner / 1e9:g}·10⁹" in C_OF_LAW

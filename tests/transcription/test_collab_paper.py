@@ -8,7 +8,6 @@ import pytest
 from scenarios import entry
 from scenarios.papers.claims import Claim
 from scenarios.papers.collab import FIGURES
-from scenarios.papers.figure import PaperFigure
 from tests.one_in import one_in
 from tests.transcription import collab_paper as paper
 from tests.transcription.stated import otherwise
@@ -31,11 +30,11 @@ COMMON = {
 
 
 @pytest.mark.parametrize("name", [*LENDING, *FRAUD, "fraud-svm"])
-def test_what_all_entries_share(name: str) -> None:
+def test_what_all_entries_share(name):
     assert otherwise(entry(name).scenario(), COMMON) == {}
 
 
-def test_theta_star_is_found_as_the_text_says() -> None:
+def test_theta_star_is_found_as_the_text_says():
     scenario = entry("collab-optimum").scenario()
     assert (scenario.algorithm.kind, scenario.privacy.epsilon) == paper.OPTIMUM_BY
     cells = [scenario.cell(chosen) for chosen in scenario.grid()]
@@ -47,7 +46,7 @@ def test_theta_star_is_found_as_the_text_says() -> None:
 
 
 @pytest.mark.parametrize("name", LENDING)
-def test_the_lending_experiment(name: str) -> None:
+def test_the_lending_experiment(name):
     scenario = entry(name).scenario()
     model, data = scenario.model, scenario.data
     assert data.kind == "lending"
@@ -59,7 +58,7 @@ def test_the_lending_experiment(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*FRAUD, "fraud-svm"])
-def test_the_fraud_experiment(name: str) -> None:
+def test_the_fraud_experiment(name):
     scenario = entry(name).scenario()
     model, data = scenario.model, scenario.data
     assert data.kind == "fraud"
@@ -68,7 +67,7 @@ def test_the_fraud_experiment(name: str) -> None:
     assert (data.features, data.preprocessing.kind) == (paper.FEATURES, paper.PROJECTION)
 
 
-def test_the_first_fraud_entry() -> None:
+def test_the_first_fraud_entry():
     scenario = entry("fraud-svm").scenario()
     assert scenario.owners.records == paper.RECORDS_EACH
     assert scenario.privacy.epsilon == paper.BUDGET
@@ -78,7 +77,7 @@ def test_the_first_fraud_entry() -> None:
     ("name", "records"),
     [("collab-02", paper.LENDING_RECORDS_EACH), ("collab-07", paper.RECORDS_EACH)],
 )
-def test_figures_2_and_7(name: str, records: int) -> None:
+def test_figures_2_and_7(name, records):
     scenario = entry(name).scenario()
     assert scenario.owners.records == records
     assert scenario.run.replicates == paper.RUNS
@@ -88,7 +87,7 @@ def test_figures_2_and_7(name: str, records: int) -> None:
 
 
 @pytest.mark.parametrize("name", FOUR)
-def test_the_small_and_the_reluctant_owners(name: str) -> None:
+def test_the_small_and_the_reluctant_owners(name):
     scenario = entry(name).scenario()
     others = {tuple(given[1:]) for given in scenario.sweep["owners.records"]}
     budgets = {tuple(given[1:]) for given in scenario.sweep["privacy.epsilon"]}
@@ -97,13 +96,13 @@ def test_the_small_and_the_reluctant_owners(name: str) -> None:
     assert min(budgets) == (paper.RELUCTANT,) * (paper.INSTITUTES - 1)
 
 
-def test_the_largest_first_owner() -> None:
+def test_the_largest_first_owner():
     scenario = entry("collab-06").scenario()
     assert max(given[0] for given in scenario.sweep["owners.records"]) == paper.LARGE_FIRST
 
 
 @one_in(5, "figure", FIGURES, ids=lambda figure: figure.name)
-def test_the_algorithm_s_loop(figure: PaperFigure) -> None:
+def test_the_algorithm_s_loop(figure):
     scenario = figure.scenario("as-written", full=True)
     assert scenario.run.updates == paper.UPDATES_IN_THE_LOOP
     assert scenario.network.answers_allowed == (paper.ANSWERS_PAID_FOR,) * paper.INSTITUTES
@@ -125,7 +124,7 @@ def published(name: str, words: str) -> Iterator[Claim]:
     yield from found
 
 
-def test_the_published_numbers_are_the_papers() -> None:
+def test_the_published_numbers_are_the_papers():
     epsilon, size = paper.LENDING_WITHIN[1:]
     assert {c.published for c in published("collab-02", "over ψ at ε = 10")} == {paper.FOLD}
     words = f"ε = {epsilon:g}, taken to n_i = {size:,}"

@@ -5,7 +5,7 @@ from scenarios.papers.polar import FIGURES, WIDE, WINDOWS
 from tests.transcription import polar_paper as paper
 
 
-def test_the_polar_entry_is_as_published_where_the_paper_says_anything() -> None:
+def test_the_polar_entry_is_as_published_where_the_paper_says_anything():
     base = entry("polar-convergence").scenario()
     cells = [base.cell(chosen) for chosen in base.grid()]
     hidden = [cell for cell in cells if cell.algorithm.kind == "polar"]
@@ -24,7 +24,7 @@ def test_the_polar_entry_is_as_published_where_the_paper_says_anything() -> None
         assert protocol.reach == "all" or protocol.reach >= paper.LEAST_REACH
 
 
-def test_every_sentence_on_the_figure_is_a_claim() -> None:
+def test_every_sentence_on_the_figure_is_a_claim():
     [figure] = FIGURES
     of_it = [claim for claim in figure.claims if {"as-published", WIDE} & {*claim.variants}]
     assert {claim.quantity.rpartition(": ")[2] for claim in of_it} == paper.SENTENCES

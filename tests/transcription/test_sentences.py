@@ -8,7 +8,7 @@ import pytest
 
 from scenarios.papers import FIGURES
 from scenarios.papers.claims import OURS, SENTENCES, Printed
-from scenarios.papers.figure import AS_PUBLISHED, PaperFigure
+from scenarios.papers.figure import AS_PUBLISHED
 from tests.mutants.mutant import ROOT
 from tests.together import together
 
@@ -33,7 +33,7 @@ def text(file: Path) -> str:
 
 
 @pytest.mark.parametrize("name", SENTENCES)
-def test_it_stands_in_its_file(name: str) -> None:
+def test_it_stands_in_its_file(name):
     sentence = SENTENCES[name]
     file = PAPERS / file_of(sentence)
     if not file.is_file():
@@ -46,7 +46,7 @@ def test_it_stands_in_its_file(name: str) -> None:
 
 @together
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
-def test_every_row_names_one_of_its_own_paper(figure: PaperFigure) -> None:
+def test_every_row_names_one_of_its_own_paper(figure):
     files = FILES[figure.source.partition(",")[0]]
     assert len(figure.printed) > 0
     for each in (*figure.printed, *(claim.judges for claim in figure.claims)):
@@ -56,7 +56,7 @@ def test_every_row_names_one_of_its_own_paper(figure: PaperFigure) -> None:
             assert each in ("", OURS)
 
 
-def test_every_sentence_is_judged() -> None:
+def test_every_sentence_is_judged():
     judged = {
         each
         for figure in FIGURES
@@ -65,13 +65,13 @@ def test_every_sentence_is_judged() -> None:
     assert {name for name, each in SENTENCES.items() if each not in judged} == set()
 
 
-def test_figures_of_async_have_the_numbers_of_the_version_that_is_named() -> None:
+def test_figures_of_async_have_the_numbers_of_the_version_that_is_named():
     for figure in FIGURES:
         if figure.source.startswith("Async") and AS_PUBLISHED in figure.variants:
             assert all(file_of(each) == ASYNC for each in figure.printed)
 
 
-def test_what_one_version_claims_of_all_the_other_claims_of_some() -> None:
+def test_what_one_version_claims_of_all_the_other_claims_of_some():
     """The abstract of 001 says "equal to 1 results in", the introduction of 004 "can beat"."""
     for name in ("async-07", "async-11"):
         [figure] = [each for each in FIGURES if each.name == name]

@@ -28,8 +28,8 @@ READ_AGAIN = {
 }
 
 
-def test_every_entry_that_cites_a_paper_is_transcribed() -> None:
-    citing: dict[str, set[str]] = {}
+def test_every_entry_that_cites_a_paper_is_transcribed():
+    citing = {}
     for found in catalogue():
         source = found.scenario().source
         if source != "synthetic":

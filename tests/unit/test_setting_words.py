@@ -42,13 +42,13 @@ from tests.together import together
         ("some.new_setting", True, "new setting = yes"),
     ],
 )
-def test_a_setting_is_said_in_words(path: str, value: Any, said: str) -> None:
+def test_a_setting_is_said_in_words(path, value, said):
     assert words(path, value) == said
     if isinstance(value, list | dict):
         assert words(path, json.dumps(value)) == said  # as the table of cells holds it
 
 
-def test_no_sweep_of_the_catalogue_speaks_a_scenarios_language() -> None:
+def test_no_sweep_of_the_catalogue_speaks_a_scenarios_language():
     raw = [
         said
         for found in catalogue()
@@ -81,11 +81,11 @@ def test_no_sweep_of_the_catalogue_speaks_a_scenarios_language() -> None:
         )),
     ],
 )  # fmt: skip
-def test_one_is_singular(text: str, expected: str) -> None:
+def test_one_is_singular(text, expected):
     assert agreed(text) == expected
 
 
-def test_messages_refusals_and_tables_agree() -> None:
+def test_messages_refusals_and_tables_agree():
     assert FormattedMessage("{n} rows are lost", n=1) == "1 row is lost"
     assert FormattedMessage("{n} rows are lost", n=2) == "2 rows are lost"
     assert str(Fault("data", "1 values", "allowed is 2")) == "data: given 1 value; allowed is 2"
@@ -95,7 +95,7 @@ def test_messages_refusals_and_tables_agree() -> None:
 # The question that a refusal of an unknown name asks.
 
 
-def test_near_names_are_asked_for_and_far_ones_are_not() -> None:
+def test_near_names_are_asked_for_and_far_ones_are_not():
     names = ["epsilon", "delta", "epsilons", "epsilon_true"]
     assert did_you_mean("epsilom", names) == "did you mean epsilon? "
     assert did_you_mean("epsilom", names, 2) == "did you mean epsilon or epsilons? "

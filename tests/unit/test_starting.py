@@ -2,7 +2,6 @@
 
 import signal
 import sys
-from typing import Any
 
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
@@ -15,7 +14,7 @@ from asyncdp_sim.runs.replicates import processes
 
 
 @pytest.mark.parametrize("before", [signal.default_int_handler, signal.SIG_IGN])
-def test_while_modules_are_read(before: Any) -> None:
+def test_while_modules_are_read(before):
     kept = signal.signal(signal.SIGINT, before)
     try:
         with loading():
@@ -27,7 +26,7 @@ def test_while_modules_are_read(before: Any) -> None:
         signal.signal(signal.SIGINT, kept)
 
 
-def test_where_a_module_cannot_be_read_all_is_as_before() -> None:
+def test_where_a_module_cannot_be_read_all_is_as_before():
     before = signal.getsignal(signal.SIGINT)
     try:
         with pytest.raises(ImportError), loading():
@@ -41,7 +40,7 @@ def test_where_a_module_cannot_be_read_all_is_as_before() -> None:
 
 
 @pytest.mark.long
-def test_a_worker_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_computes_with_one_thread(monkeypatch):
     """In NumPy's BLAS and in SciPy's, whenever its work first needs them."""
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     with processes(2) as mapped:
@@ -54,7 +53,7 @@ def _blas_threads(_: int) -> set[int]:
     return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
 
 
-def test_a_forecast_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forecast_computes_with_one_thread(monkeypatch):
     """Its redraws too, which nothing that limits threads surrounds but the command itself."""
     seen = []
 
@@ -69,7 +68,7 @@ def test_a_forecast_computes_with_one_thread(monkeypatch: pytest.MonkeyPatch) ->
     assert seen == [{1}]
 
 
-def test_libraries_are_looked_for_again_after_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_libraries_are_looked_for_again_after_an_import(monkeypatch):
     """What was loaded meanwhile has threads of its own."""
     made = []
 

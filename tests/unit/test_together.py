@@ -5,7 +5,7 @@ import pytest
 from tests.together import together
 
 
-def test_all_are_tried_and_those_that_fail_are_told_with_their_names() -> None:
+def test_all_are_tried_and_those_that_fail_are_told_with_their_names():
     tried = []
 
     @together
@@ -31,7 +31,7 @@ def test_all_are_tried_and_those_that_fail_are_told_with_their_names() -> None:
 
 
 @pytest.mark.parametrize("marks", [[], [pytest.mark.parametrize("a", [])]])
-def test_no_case_is_no_test(marks: list[pytest.MarkDecorator]) -> None:
+def test_no_case_is_no_test(marks):
     def test(a: int) -> None: ...
 
     for mark in marks:
@@ -42,5 +42,5 @@ def test_no_case_is_no_test(marks: list[pytest.MarkDecorator]) -> None:
 
 @together
 @pytest.mark.parametrize("text", ["a", "b"])
-def test_a_fixture_is_had_by_all(text: str, pytestconfig: pytest.Config) -> None:
+def test_a_fixture_is_had_by_all(text, pytestconfig):
     assert (text in "ab", pytestconfig.rootpath.is_dir()) == (True, True)

@@ -279,7 +279,7 @@ def test_no_claim_of_many_random_sound_scenarios_is_refuted():
     """Over all observers, mechanisms, accountants, samples and budgets that are registered."""
     seed = fresh_seed()
     ratios, wrong = [], []
-    met: Counter[str] = Counter()
+    met = Counter()
     for number in range(SCENARIOS):
         budget = BUDGET_OF.get(number)  # some hardly fit anything that is drawn
         scenario = sound(seed + number, against(number), budget)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from .calibration import KINDS, Check, check, scenarios
+from .calibration import KINDS, check, scenarios
 
 pytestmark = pytest.mark.no_evidence
 
@@ -90,7 +90,7 @@ def test_forecasts_that_are_off_are_seen():
 def test_sixty_scenarios():
     """Every scenario, and the same under three other seeds: other records and networks."""
     print(f"seed {SEED}")
-    found: list[Check] = []
+    found = []
     for number, given in enumerate(scenarios(SEED, 60), start=1):
         for again in range(4):
             seed = given.run.seed + 1000 * again

@@ -194,7 +194,7 @@ def test_what_it_works_out_is_the_gradient_where_there_is_no_noise():
     """Owner 2 adds none: its neighbours have its gradient; those of the others stay hidden."""
     run = gossip([1.0, np.inf, 1.0, 1.0])
     exact = run.problem.task.reply.gradients.gradient(run.view.owners, run.view.points)
-    off: dict[bool, list[float]] = {True: [], False: []}
+    off = {True: [], False: []}
     for place, answer in worked_out(run):
         error = float(np.abs(answer - exact[place]).max())
         off[bool(run.view.owners[place] == 1)].append(error)

@@ -55,7 +55,7 @@ def rounds_of(scenario: Scenario) -> Rounds:
 
 
 @pytest.mark.parametrize("updates", [1, 3, 40])
-def test_equal_steps_give_the_closed_form(updates: int) -> None:
+def test_equal_steps_give_the_closed_form(updates):
     """(1 − c^T)/(1 + c^T) · (1 + c)/(1 − c) rounds' worth, far from the bounds of Θ."""
     scenario = scene(f"run.updates={updates}", "model.theta_max=1e6")
     rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
@@ -66,7 +66,7 @@ def test_equal_steps_give_the_closed_form(updates: int) -> None:
     assert descent.squared(rounds) == pytest.approx(np.full(3, worth * each), rel=1e-6)
 
 
-def test_a_step_too_long_for_the_losses_contracts_nothing() -> None:
+def test_a_step_too_long_for_the_losses_contracts_nothing():
     """|1 − γ(σ + L)| beyond γ = 2/(2σ + L): 1.5 for γ = 1 on rows of length 1; all rounds count."""
     scenario = scene("algorithm.step=1.0")
     rounds, descent = rounds_of(scenario), Descent.from_scenario(scenario)
@@ -76,7 +76,7 @@ def test_a_step_too_long_for_the_losses_contracts_nothing() -> None:
     )
 
 
-def test_a_small_box_hides_old_rounds() -> None:
+def test_a_small_box_hides_old_rounds():
     """Without contraction all rounds would count; with a diameter d a few do: (d + m)²/m."""
     moved, noise = np.ones(1000), np.ones(1000)
     diameter = np.full(1000, 4.0)
@@ -98,7 +98,7 @@ def solved(moved: np.ndarray, noise: np.ndarray) -> float:
     return float(best.fun)
 
 
-def test_the_minorant_is_what_a_general_solver_finds() -> None:
+def test_the_minorant_is_what_a_general_solver_finds():
     """Least Σ a²/v with Σ a below Σ m all along and equal at the end, for uneven rounds."""
     rng = np.random.default_rng(1)
     for _ in range(6):
@@ -108,7 +108,7 @@ def test_the_minorant_is_what_a_general_solver_finds() -> None:
     assert _minorant(np.ones(2), np.array([1.0, 0.0])) == np.inf  # none does
 
 
-def test_who_is_in_a_round_is_read_off_the_trace() -> None:
+def test_who_is_in_a_round_is_read_off_the_trace():
     scenario = scene("protocol.deadline=0.7", "compute={kind='exponential', mean=0.4}")
     trace = simulate(scenario.network, Streams(3).within("replicate", 1))
     rounds = in_rounds(trace, np.array([0.25, 0.25, 0.5]), np.array([1.0, 2.0, 3.0]))
@@ -181,7 +181,7 @@ def test_steps_taken_to_contract_more_than_they_do_are_caught(monkeypatch):
 
 
 @pytest.mark.long
-def test_noise_of_others_is_counted_once() -> None:
+def test_noise_of_others_is_counted_once():
     """Planted: all rounds' noise of an owner that answers in none of them."""
     scenario = scene(*TIGHT)
     rounds = rounds_of(scenario)
@@ -190,7 +190,7 @@ def test_noise_of_others_is_counted_once() -> None:
     assert mu > float(Descent.from_scenario(scenario).squared(more)[0]) ** 0.5 + 4 * error
 
 
-def test_least_is_below_most_and_most_below_what_others_hear() -> None:
+def test_least_is_below_most_and_most_below_what_others_hear():
     for settings in ((), TIGHT, ("algorithm.exponent=0.5",), ("model.theta_max=0.01",)):
         scenario = scene(*settings)
         multiplier, _ = noise_of(scenario)
@@ -208,7 +208,7 @@ def test_least_is_below_most_and_most_below_what_others_hear() -> None:
         assert multiplier.shape == (3,)
 
 
-def test_where_a_projection_may_act_less_is_said() -> None:
+def test_where_a_projection_may_act_less_is_said():
     """In a box that noise fills, the pair's models are not Gaussian, and tell nothing for sure."""
     wide, narrow = (scene("owners.records=20000", f"model.theta_max={box}") for box in (2.0, 1e-3))
     told = []
@@ -220,7 +220,7 @@ def test_where_a_projection_may_act_less_is_said() -> None:
     assert Descent.from_scenario(scene("algorithm.initial=ones")).pull is None
 
 
-def test_a_run_states_what_the_last_model_tells() -> None:
+def test_a_run_states_what_the_last_model_tells():
     outcome = run(scene())
     assert outcome.summary["private"] is True
     assert outcome.summary["epsilon_true"] == outcome.ledger.spent.max() < 1.0
@@ -228,7 +228,7 @@ def test_a_run_states_what_the_last_model_tells() -> None:
 
 
 @pytest.mark.long
-def test_a_run_without_a_round_tells_nothing() -> None:
+def test_a_run_without_a_round_tells_nothing():
     none = scene("channel={kind='aloha', airtime=1.0}", "run.until=0.5")
     outcome = run(none)
     assert outcome.summary["updates"] == 0
@@ -259,7 +259,7 @@ def test_what_is_not_proven_is_refused_by_name(settings: tuple[str, ...], why: s
         scene(*settings)
 
 
-def test_figures_of_the_page() -> None:
+def test_figures_of_the_page():
     row = r"^\| (\d+)" + r" \| ([\d.]+)" * 4 + r" \|$"
     rows = re.findall(row, PAGE.read_text("utf-8"), re.M)
     assert len(rows) == 6
@@ -285,7 +285,7 @@ def audited() -> dict[str, Any]:
 
 
 @pytest.mark.long
-def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more() -> None:
+def test_the_audit_of_models_shows_much_of_what_is_claimed_and_no_more():
     told = audited()
     assert 0.7 * told["claimed"] < told["shown"] <= told["claimed"]
     assert told["words"].startswith("the last model of owner 1: measured ε ≥ ")
@@ -303,7 +303,7 @@ def test_the_audit_catches_steps_taken_to_contract_more_than_they_do(monkeypatch
 
 
 @pytest.mark.long
-def test_models_are_attacked_where_no_best_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_attacked_where_no_best_one_is_found(monkeypatch):
     """Nobody judges models that are learned from made-up records."""
     monkeypatch.setattr("asyncdp_sim.learning.objectives.mlp.PROMISED", 0.0)
     scenario = scene(

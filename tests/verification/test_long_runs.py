@@ -44,7 +44,7 @@ def close(found: tuple[float, float], exact: LongRun) -> None:
     assert found[1] == pytest.approx(exact.second[0, 0], rel=0.05)
 
 
-def test_steps_that_are_infinitely_short_find_the_weighted_minimiser() -> None:
+def test_steps_that_are_infinitely_short_find_the_weighted_minimiser():
     f = objective(2)
     for step, moves in ((1e-6, one_model(f, 1e-6)), (1e-6, copies(f, 1e-6, np.ones(3)))):
         mean = long_run(moves, PART).mean[:2]
@@ -55,7 +55,7 @@ def test_steps_that_are_infinitely_short_find_the_weighted_minimiser() -> None:
     assert minimiser(f, shares(f)) == pytest.approx(f.optimum)
 
 
-def test_of_two_owners_the_mean_over_those_present_counts_as_the_formula_says() -> None:
+def test_of_two_owners_the_mean_over_those_present_counts_as_the_formula_says():
     """E[1{1 ∈ A}/|A|] = p₁(1 − p₂/2), and not in the ratio of p₁ to p₂."""
     f = objective()
     two = Quadratic(f.gram[:2], f.moment[:2], f.energy[:2], f.records[:2], f.sigma, None)
@@ -69,7 +69,7 @@ def test_of_two_owners_the_mean_over_those_present_counts_as_the_formula_says() 
 
 
 @pytest.mark.parametrize("kind", ["one", "copies"])
-def test_a_long_run_is_as_it_is_played(kind: str) -> None:
+def test_a_long_run_is_as_it_is_played(kind):
     f = objective()
     moves = one_model(f, 0.1) if kind == "one" else copies(f, 0.02, 3 * PART)
     order = np.random.default_rng(3).choice(3, 60_000, p=PART)
@@ -82,7 +82,7 @@ def chain(cycle: float, share: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
     return rates, np.array([[-goes, goes], [comes, -comes]])
 
 
-def test_presence_that_changes_at_once_is_drawn_anew() -> None:
+def test_presence_that_changes_at_once_is_drawn_anew():
     f = objective()
     moves, part = one_model(f, 0.1), np.array([0.3, 1, 1]) / 2.3
     quick, anew = while_it_lasts(moves, *chain(1e-6)), long_run(moves, part)
@@ -92,7 +92,7 @@ def test_presence_that_changes_at_once_is_drawn_anew() -> None:
 
 
 @pytest.mark.long
-def test_presence_that_lasts_is_as_it_is_played() -> None:
+def test_presence_that_lasts_is_as_it_is_played():
     f, draws = objective(), np.random.default_rng(5)
     moves, (rates, changes) = one_model(f, 0.1), chain(4.0)
     state, order = 0, []

@@ -69,12 +69,12 @@ def held_between(kind: type[PurePair]) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-def test_answers_cost_no_less_than_they_must_and_hardly_more(kind: type[PurePair]) -> None:
+def test_answers_cost_no_less_than_they_must_and_hardly_more(kind):
     held_between(kind)
 
 
 @pytest.mark.no_evidence
-def test_losses_rounded_down_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_rounded_down_are_seen(monkeypatch):
     rounded_down(monkeypatch)
     with pytest.raises(AssertionError):
         held_between(LaplacePair)
@@ -83,7 +83,7 @@ def test_losses_rounded_down_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("answers", "known"), [(10, 0.99898), (63, 0.49410), (1000, 0.11577)], ids=str
 )
-def test_laplace_answers_whose_epsilon_adds_up_to_one(answers: int, known: float) -> None:
+def test_laplace_answers_whose_epsilon_adds_up_to_one(answers, known):
     assert upper(LaplacePair, 1 / answers, answers) == pytest.approx(known, rel=2e-4)
     exact = from_laplace_mechanism(answers, value_discretization_interval=1 / answers / 64)
     theirs = exact.self_compose(answers).get_epsilon_for_delta(DELTA)
@@ -93,7 +93,7 @@ def test_laplace_answers_whose_epsilon_adds_up_to_one(answers: int, known: float
 @pytest.mark.parametrize(
     ("answers", "accuracy", "seconds"), [(10**5, 0.01, 5), (10**6, 0.03, 30)], ids=str
 )
-def test_as_many_as_a_million_answers(answers: int, accuracy: float, seconds: float) -> None:
+def test_as_many_as_a_million_answers(answers, accuracy, seconds):
     begun = time.process_time()
     found = upper(LaplacePair, 1 / answers, answers)
     assert time.process_time() - begun <= seconds
@@ -101,7 +101,7 @@ def test_as_many_as_a_million_answers(answers: int, accuracy: float, seconds: fl
     assert least <= found <= least * (1 + accuracy)
 
 
-def test_figures_of_the_page() -> None:
+def test_figures_of_the_page():
     page = (Path(__file__).parents[2] / "docs" / "privacy" / "accountants.md").read_text("utf-8")
     rows = re.findall(r"^\| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$", page, re.M)
     assert len(rows) == 5
@@ -135,7 +135,7 @@ WHOLE = 1 - 2.0**-53
 
 
 @pytest.mark.parametrize(("charge", "mu"), [(0.5, 0.3), (0.05, 0.5), (1.0, 0.1)], ids=str)
-def test_a_mix_of_mechanisms(charge: float, mu: float) -> None:
+def test_a_mix_of_mechanisms(charge, mu):
     parts = ((LaplacePair(charge), 1), (SampledGaussianPair(mu / 2, WHOLE), 4))
     for delta in (1e-6, 1e-3):
         epsilon = together(parts, delta).epsilon(delta)
@@ -143,7 +143,7 @@ def test_a_mix_of_mechanisms(charge: float, mu: float) -> None:
         assert mixed(epsilon * (1 - 2e-3) - 1e-6, charge, mu) > delta
 
 
-def test_a_mix_of_scales() -> None:
+def test_a_mix_of_scales():
     """Two scales by each other, in any order, cost more than either, and less than the larger."""
     few, many = (LaplacePair(0.3), 4), (LaplacePair(0.03), 200)
     found = together((few, many), DELTA).epsilon(DELTA)
@@ -155,7 +155,7 @@ def test_a_mix_of_scales() -> None:
     assert together(halves, DELTA).epsilon(DELTA) == pytest.approx(whole, rel=1e-5)
 
 
-def test_unlike_answers_cost_more_than_equal_ones_of_their_sum() -> None:
+def test_unlike_answers_cost_more_than_equal_ones_of_their_sum():
     """So that no ledger may count them as equal ones; the figures of docs/privacy/spending.md."""
     unlike = together(((LaplacePair(0.02), 100), (LaplacePair(0.06), 100)), DELTA).epsilon(DELTA)
     equal = upper(LaplacePair, 0.04, 200)
@@ -164,7 +164,7 @@ def test_unlike_answers_cost_more_than_equal_ones_of_their_sum() -> None:
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("answers", [1, 3, 63, 1000])
-def test_noise_for_a_budget_spends_it_and_never_more(kind: type[PurePair], answers: int) -> None:
+def test_noise_for_a_budget_spends_it_and_never_more(kind, answers):
     for epsilon in (0.1, 1.0, 8.0):
         charge = charge_of(kind, epsilon, DELTA, answers)
         spent = upper(kind, charge, answers)
@@ -190,7 +190,7 @@ def product_delta(epsilon: float, shifts: list[float]) -> float:
     return rest(charge) / 2 + exp(-charge) / 2 * rest(-charge) + between
 
 
-def test_a_vector_is_dominated_by_one_coordinates_full_shift() -> None:
+def test_a_vector_is_dominated_by_one_coordinates_full_shift():
     """However a shift of given L1 norm is shared out, no δ is above that of one coordinate."""
     generator = np.random.default_rng(1)
     for total in (0.2, 1.0, 4.0):
@@ -203,7 +203,7 @@ def test_a_vector_is_dominated_by_one_coordinates_full_shift() -> None:
         assert inside < 0.99 * laplace_delta(total / 2, total)  # and most are well below
 
 
-def test_a_forecast_has_the_noise_that_composition_leaves() -> None:
+def test_a_forecast_has_the_noise_that_composition_leaves():
     """Exact moments, where gradients are bounded by their domain, against runs."""
     composed = {"accountant": "pld", "delta": DELTA, "epsilon": 3.0}
     bound = {"kind": "domain", "row_norm": 1.0, "target_max": 1.0}
@@ -227,7 +227,7 @@ def test_a_forecast_has_the_noise_that_composition_leaves() -> None:
     assert cost == pytest.approx(more / less, rel=1e-9)
 
 
-def test_nothing_costs_nothing_and_no_noise_has_no_end() -> None:
+def test_nothing_costs_nothing_and_no_noise_has_no_end():
     assert pure_law.epsilon_of(0.5, 0, DELTA, laplace=True) == 0
     assert pure_law.epsilon_of(inf, 3, DELTA, laplace=True) == inf
     assert upper(LaplacePair, 1e-9, 1) == 0  # δ alone suffices

@@ -53,12 +53,12 @@ def test_the_entry_is_averaging_as_a_node_sees_it():
     assert isinstance(asked.privacy.observer, NodeObserver)
 
 
-def test_every_message_adds_one_over_all_owners() -> None:
+def test_every_message_adds_one_over_all_owners():
     for rounds in played():
         assert sums(rounds, N).sum(axis=0) == pytest.approx(counts(rounds, N), rel=1e-12)
 
 
-def test_losses_add_up_to_the_new_messages_and_no_other_number_does() -> None:
+def test_losses_add_up_to_the_new_messages_and_no_other_number_does():
     """The trace of a projection is its rank; a message that repeats others adds nothing."""
     for rounds in played():
         totals, new = exact(rounds).sum(axis=0), new_messages(rounds, N)
@@ -67,7 +67,7 @@ def test_losses_add_up_to_the_new_messages_and_no_other_number_does() -> None:
     assert any((counts(rounds, N) > new_messages(rounds, N)).any() for rounds in played())
 
 
-def test_of_one_message_alone_the_sum_is_the_loss_and_of_all_it_is_none() -> None:
+def test_of_one_message_alone_the_sum_is_the_loss_and_of_all_it_is_none():
     [first, *_] = played()
     alone = first_alone(first)
     assert counts(alone, N).max() == 1

@@ -65,7 +65,7 @@ def proposed(tmp_path: Path, file: str, target: str, owner: str | None) -> pd.Da
 @pytest.mark.parametrize(("file", "target", "owner", "name"), [LENDING, SPARCS])
 def test_forecasts_from_public_rows_are_those_of_runs(file, target, owner, name, tmp_path):
     table = proposed(tmp_path, file, target, owner)
-    ratios: list[float] = []
+    ratios = []
     for seed in (FIRST, *range(1, DRAWS)):
         draw(table, seed, tmp_path)
         scenario = load(tmp_path / "s.toml")[0].base()

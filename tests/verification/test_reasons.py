@@ -219,7 +219,7 @@ ROWS: dict[str, tuple[Fields, Fact, tuple[Fields, ...]]] = {
 
 
 @pytest.mark.parametrize("said", ROWS)
-def test_what_is_said_is_true(said: str) -> None:
+def test_what_is_said_is_true(said):
     case, fact, others = ROWS[said]
     chosen = network(case)
     assert any(reason.startswith(said) for reason in reasons(chosen)), reasons(chosen)

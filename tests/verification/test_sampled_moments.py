@@ -35,7 +35,7 @@ WAYS = {
 """One-on-one, over counts of answers, in rounds, an average judged, few records in an answer."""
 
 
-def test_the_spread_is_that_of_all_samples_enumerated() -> None:
+def test_the_spread_is_that_of_all_samples_enumerated():
     """E Cov g over models too: 2⁴ samples of 4 records, and 5 models of weights of their own."""
     rng, n, p, q = np.random.default_rng(1), 4, 3, 0.3
     x, y, optimum = rng.normal(size=(n, p)), rng.normal(size=n), rng.normal(size=p)
@@ -68,7 +68,7 @@ def seen(settings: tuple[str, ...]) -> tuple[np.ndarray, float]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
-def test_expected_psi_of_sampled_answers_is_what_is_simulated(way: str) -> None:
+def test_expected_psi_of_sampled_answers_is_what_is_simulated(way):
     psi, expected = seen(WAYS[way])
     assert abs(score(way, psi, expected).z) <= LIMIT
     assert expected > 1.2 * without_sampling(way)  # samples matter
@@ -86,7 +86,7 @@ def without_sampling(way: str) -> float:
     return float(found.psi[-1])
 
 
-def test_what_is_not_exact_says_why() -> None:
+def test_what_is_not_exact_says_why():
     """No law of the order, clipping, too many features."""
     told = {
         "whose spread depends on the model": ("clock.kind=gamma", "clock.rate=1", "clock.cv=0.5"),

@@ -51,7 +51,7 @@ def simulated(scene: str, *settings: str) -> tuple[Scenario, Trace]:
         ("model.theta_max=0.05", "privacy.sensitivity.target_max=2.0", "run.updates=200"),
     ],
 )  # fmt: skip
-def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings: tuple[str, ...]) -> None:
+def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings):
     scenario, trace = simulated("last-model.toml", *settings)
     listener = scenario.privacy.listener.listening(scenario)
     stated = listener.learned(scenario.accountant, [trace]).zcdp
@@ -70,7 +70,7 @@ def test_what_models_tell_is_the_same_by_an_isotonic_regression(settings: tuple[
         ("privacy.epsilon=[1.0,2.0,4.0,8.0,16.0,32.0]", "run.updates=60"),
     ],
 )
-def test_what_a_node_is_told_is_the_same_in_fractions(settings: tuple[str, ...]) -> None:
+def test_what_a_node_is_told_is_the_same_in_fractions(settings):
     scenario, trace = simulated("six-averaging.toml", *settings)
     observer, multiplier = scenario.privacy.listener, scenario.accountant.multiplier
     assert isinstance(observer, NodeObserver)
@@ -82,7 +82,7 @@ def test_what_a_node_is_told_is_the_same_in_fractions(settings: tuple[str, ...])
         assert anew == pytest.approx(squared[owner, node], rel=1e-4, abs=1e-12)
 
 
-def test_where_fractions_take_too_long_the_audit_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_fractions_take_too_long_the_audit_says_so(monkeypatch):
     scenario, trace = simulated("six-averaging.toml")
     monkeypatch.setattr(claims, "_MEETINGS", 3)
     assert claims.of_view(trace, owed(scenario), {1}, 2) is None
@@ -160,8 +160,8 @@ def beyond(power: float, bound: float) -> bool:
     ids=["laplace", "four", "gaussian", "four gaussian", "composed"],
 )
 def test_a_record_that_several_owners_hold_is_detected_no_more_often_than_is_printed(
-    answers: int, owners: int, changes: dict[str, Any]
-) -> None:
+    answers, owners, changes
+):
     found = shared(answers, owners, **changes)
     power, advantage = attack(found, tuple(range(owners)), [answers] * 3)
     summary, accountant = found.summary, found.problem.accountant
@@ -175,7 +175,7 @@ def test_a_record_that_several_owners_hold_is_detected_no_more_often_than_is_pri
 
 @pytest.mark.long
 @pytest.mark.parametrize("changes", [{}, GAUSSIAN, COMPOSED], ids=["laplace", "gaussian", "pld"])
-def test_the_owners_table_is_of_a_record_that_others_hold_too(changes: dict[str, Any]) -> None:
+def test_the_owners_table_is_of_a_record_that_others_hold_too(changes):
     found = shared(4, 2, **changes)
     charged = (found.problem, found.ledger, found.guarantee, 2)
     table = owner_columns(*charged, found.traces, found.numbers, found.participants)

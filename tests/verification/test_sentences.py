@@ -322,7 +322,7 @@ ALSO: dict[str, tuple[Fields, ...]] = {
 
 
 @one_in(3, "name", ROWS)
-def test_what_is_said_is_true(name: str) -> None:
+def test_what_is_said_is_true(name):
     said, case, fact, silent_cases = ROWS[name]
     for chosen in map(scenario, (case, *ALSO.get(name, ()))):
         assert any(said in reason for reason in reasons(chosen))

@@ -39,7 +39,7 @@ def run(folder: Path, *command: str) -> tuple[int, str]:
 
 
 @pytest.mark.nightly
-def test_simpys_own_tests_pass_on_the_kernel(tmp_path: Path) -> None:
+def test_simpys_own_tests_pass_on_the_kernel(tmp_path):
     name = f"simpy-{version('simpy')}"
     asked = name.replace("-", "==")
     code, said = run(tmp_path, "pip", "download", "--no-deps", "--no-binary", "simpy", asked)

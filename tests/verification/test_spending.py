@@ -106,7 +106,7 @@ def test_what_noise_costs_together_is_the_budget_and_never_more(budget, how):
 
 @together_cases
 @pytest.mark.parametrize("budget", UNEVEN, ids=said)
-def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget: Any) -> None:
+def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget):
     """Σ ≤ 1, and what m answers cost rises to exactly K equal ones."""
     parts = BudgetSchedule.from_weights(budget.weights(3))
     for own in parts.parts:
@@ -118,7 +118,7 @@ def test_parts_are_those_of_the_rule_in_rational_arithmetic(budget: Any) -> None
     assert equal[-1].tolist() == parts.answers.tolist()
 
 
-def test_rules_are_what_they_say() -> None:
+def test_rules_are_what_they_say():
     growing = Scheduled(answers=4, growth=2.0).weights(1)[0]
     assert growing[1:] / growing[:-1] == pytest.approx(2.0)
     powers = Scheduled(answers=4, power=-1.0).weights(1)[0]
@@ -128,7 +128,7 @@ def test_rules_are_what_they_say() -> None:
     assert Scheduled(shares=[3.0, 1.0]).weights(2)[1].tolist() == [3, 1]
 
 
-def test_parts_that_add_up_to_more_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_that_add_up_to_more_are_seen(monkeypatch):
     right = budgets._parts
     monkeypatch.setattr(budgets, "_parts", lambda each: 1.01 * right(each))
     privacy = private(UNEVEN[0])
@@ -158,7 +158,7 @@ def test_unlike_answers_compose_to_what_an_audit_says(kind, law):
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
-def test_a_forecast_under_a_schedule_is_what_is_simulated(way: str) -> None:
+def test_a_forecast_under_a_schedule_is_what_is_simulated(way):
     z, error = z_score(*WAYS[way])
     print(f"{way}: z = {z:.2f}, standard error {error:.2%}")
     assert abs(z) <= 4
@@ -166,7 +166,7 @@ def test_a_forecast_under_a_schedule_is_what_is_simulated(way: str) -> None:
 
 
 @pytest.mark.long
-def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch):
     """Equal noise on all answers, and a place that counts used answers instead of released ones."""
     monkeypatch.setattr(BudgetSchedule, "places", lambda self, owners, _: self._first[owners] + 4)
     assert abs(z_score("privacy.budget.growth=1.5")[0]) > 4
@@ -183,7 +183,7 @@ def test_noise_that_does_not_follow_the_schedule_is_seen(monkeypatch: pytest.Mon
     assert abs(psi.mean() - found.psi[-1]) > 4 * psi.std() / REPLICATES**0.5
 
 
-def test_live_learning_is_its_replay_where_answers_are_lost() -> None:
+def test_live_learning_is_its_replay_where_answers_are_lost():
     for more in (
         LOSSY,
         (*LOSSY, "protocol.kind=push", "latency.answer={kind='constant',value=0.3}"),

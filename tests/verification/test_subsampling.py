@@ -56,7 +56,7 @@ def hockey_stick(u: np.ndarray, v: np.ndarray, q: float, alpha: float) -> float:
 
 
 @pytest.mark.parametrize("q", [0.05, 0.4, 0.9])
-def test_two_opposite_records_are_told_apart_best(q: float) -> None:
+def test_two_opposite_records_are_told_apart_best(q):
     rng = np.random.default_rng(1)
     for m in (0.3, 1.5):
         end = np.array([m, 0.0])
@@ -96,7 +96,7 @@ def test_the_same_as_dp_accounting_says_of_one_record_replaced(z, q, answers, cl
     assert found >= theirs.get_epsilon_for_delta(delta) - 1e-12
 
 
-def test_a_pure_answer_costs_the_largest_ratio_that_there_is() -> None:
+def test_a_pure_answer_costs_the_largest_ratio_that_there_is():
     """Laplace noise b = 1 on two numbers: the record moves them by c in L1, either way."""
     rng = np.random.default_rng(2)
     for c in (0.1, 1.0, 3.0):
@@ -111,14 +111,14 @@ def test_a_pure_answer_costs_the_largest_ratio_that_there_is() -> None:
             def law(at: np.ndarray, x: np.ndarray = x, q: float = q) -> np.ndarray:
                 near = np.abs(x).sum(axis=1)[:, None]
                 moved = near - np.abs(x[:, None] - at[None]).sum(axis=2)
-                found: np.ndarray = 1 - q + q * np.exp(moved)
+                found = 1 - q + q * np.exp(moved)
                 return found
 
             assert np.abs(np.log(law(u) / law(v))).max() == pytest.approx(claim, rel=1e-12)
             assert claim <= log1p(q * expm1(2 * c)) + 1e-12
 
 
-def test_what_noise_may_cost_is_what_answers_cost_turned_round() -> None:
+def test_what_noise_may_cost_is_what_answers_cost_turned_round():
     for epsilon in (1e-6, 0.01, 1.0, 30.0, 1300.0, 5000.0):
         for q in (1e-4, 0.1, 0.7, 0.999):
             assert amplified(bare(epsilon, q), q) == pytest.approx(epsilon, rel=1e-9)
@@ -128,7 +128,7 @@ def test_what_noise_may_cost_is_what_answers_cost_turned_round() -> None:
 
 
 @pytest.mark.parametrize("kind", ["linear", "perceptron"])
-def test_sums_over_samples_are_unbiased_and_spread_as_they_should(kind: str) -> None:
+def test_sums_over_samples_are_unbiased_and_spread_as_they_should(kind):
     """E g = ∇f_i, Cov g = (1 − q)/(q n²) Σ_j ∇ℓ_j ∇ℓ_jᵀ, clipped gradients all."""
     rng, draws, q, n = np.random.default_rng(3), 40_000, 0.3, 7
     x, y = rng.normal(size=(n, 3)), rng.normal(size=n)
@@ -155,7 +155,7 @@ def test_sums_over_samples_are_unbiased_and_spread_as_they_should(kind: str) -> 
 
 
 @pytest.mark.parametrize("settings", [(), GAUSSIAN], ids=["laplace", "gaussian"])
-def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings: tuple[str, ...]) -> None:
+def test_noisy_answers_are_unbiased_and_spread_as_they_should(settings):
     """E ‖answer − ∇f_i‖² = (1 − q)/(q n²) Σ ‖∇ℓ_j‖² + p Var w, over 20,000 answers."""
     scenario = load(SCENE, ("privacy.sampling=0.4", *settings))[0]
     problem = prepare(scenario, build_dataset(scenario))
@@ -197,12 +197,12 @@ def test_live_learning_is_its_replay_and_no_budget_is_exceeded(resend, settings)
         (("privacy.sensitivity.norm=l2-as-published",), "in which an answer costs its ε"),
     ],
 )
-def test_what_there_is_no_proof_of_is_refused(settings: tuple[str, ...], said: str) -> None:
+def test_what_there_is_no_proof_of_is_refused(settings, said):
     with pytest.raises(SpecError, match=said):
         load(SCENE, ("privacy.sampling=0.4", *settings))
 
 
-def test_figures_of_the_page() -> None:
+def test_figures_of_the_page():
     rows = re.findall(
         r"^\| ([\d.]+) \| ([\d,]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) times \|$",
         PAGE.read_text("utf-8"),

@@ -118,7 +118,7 @@ def small(accountant: str) -> Compared:
 
 @pytest.mark.long
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
-def test_small_banks_end_where_they_are_forecast_to(accountant: str) -> None:
+def test_small_banks_end_where_they_are_forecast_to(accountant):
     found = small(accountant)
     assert abs(found.z) <= LIMIT
     assert found.error < 0.07 * found.mean
@@ -126,7 +126,7 @@ def test_small_banks_end_where_they_are_forecast_to(accountant: str) -> None:
 
 
 @pytest.mark.long
-def test_a_forecast_by_another_accountant_is_seen() -> None:
+def test_a_forecast_by_another_accountant_is_seen():
     told = banks("ε adds up", SMALL)
     assert abs(compared("losses composed", SMALL, 100, told).z) > LIMIT
     found = compared("Gaussian", SMALL, 100, told)
@@ -135,7 +135,7 @@ def test_a_forecast_by_another_accountant_is_seen() -> None:
 
 
 @pytest.mark.long
-def test_a_forecast_with_a_quarter_more_noise_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forecast_with_a_quarter_more_noise_is_seen(monkeypatch):
     """By as many runs as a forecast makes where its first ones leave an owner undecided."""
     monkeypatch.setattr(import_module("asyncdp_sim.forecasts.population"), "RUNS", 100)
     told = banks("ε adds up", (*SMALL, "privacy.epsilon=24"))
@@ -144,7 +144,7 @@ def test_a_forecast_with_a_quarter_more_noise_is_seen(monkeypatch: pytest.Monkey
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("accountant", ACCOUNTANTS)
-def test_banks_of_the_catalogue_end_where_they_are_forecast_to(accountant: str) -> None:
+def test_banks_of_the_catalogue_end_where_they_are_forecast_to(accountant):
     """And as docs/privacy/accountants.md says."""
     found = compared(accountant, ENTRY, 200)
     row = found.row(accountant)
@@ -157,7 +157,7 @@ def test_banks_of_the_catalogue_end_where_they_are_forecast_to(accountant: str) 
     assert "Alone the banks have {:.2g}, {:.2g} and {:.2g}.".format(*found.alone) in page
 
 
-def test_the_page_has_a_row_for_each_accountant_within_the_limit() -> None:
+def test_the_page_has_a_row_for_each_accountant_within_the_limit():
     rows = re.findall(
         r"^\| ([^|]+) \| [\d.]+ \| [\d.]+ ± [\d.]+ \| (-?[\d.]+) \| (?:none|[\d, ]+) \| [\d.]+ \|",
         PAGE.read_text("utf-8"),

@@ -132,7 +132,7 @@ def test_losses_of_neighbouring_populations_have_their_exact_law(observer, adjac
 
 
 @WAYS
-def test_what_is_charged_is_the_exact_curve_at_delta(observer: str, adjacency: str) -> None:
+def test_what_is_charged_is_the_exact_curve_at_delta(observer, adjacency):
     accountant = scenario(observer, adjacency).accountant
     assert accountant.spent(np.full(3, K)) == pytest.approx(EPSILON, rel=1e-6)
     assert accountant.multiplier == pytest.approx(multiplier(), rel=1e-6)
@@ -185,7 +185,7 @@ OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("setting", OTHERS)
-def test_an_audit_refutes_no_other_sound_setting(setting: str) -> None:
+def test_an_audit_refutes_no_other_sound_setting(setting):
     observer, parts, privacy = OTHERS[setting]
     assert not attacked(observer, parts=parts, **privacy).exceeded
 

@@ -85,7 +85,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_has_the_pages_of_the_documentation(built: Path) -> None:
+def test_the_wheel_has_the_pages_of_the_documentation(built):
     [wheel] = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         names = set(packed.namelist())
@@ -94,7 +94,7 @@ def test_the_wheel_has_the_pages_of_the_documentation(built: Path) -> None:
 
 
 @pytest.mark.parametrize("neighbour", NEIGHBOURS)
-def test_the_wheel_is_installed_beside(neighbour: str, built: Path) -> None:
+def test_the_wheel_is_installed_beside(neighbour, built):
     [wheel] = built.glob("*.whl")
     asked = (
         "--dry-run",
@@ -108,9 +108,7 @@ def test_the_wheel_is_installed_beside(neighbour: str, built: Path) -> None:
     run(sys.executable, "-m", "pip", "install", *asked, *there, folder=built)
 
 
-def test_every_command_of_the_wheel_works_and_without_some_packages_says_so(
-    built: Path, tmp_path: Path
-) -> None:
+def test_every_command_of_the_wheel_works_and_without_some_packages_says_so(built, tmp_path):
     [wheel] = built.glob("*.whl")
     venv.create(tmp_path / "python", with_pip=True)
     pip = (tmp_path / "python" / "bin" / "python", "-m", "pip")
@@ -141,7 +139,7 @@ def walk(tmp_path: Path, name: str) -> dict[str, tuple[int, str]]:
     return failed
 
 
-def test_the_sdist_is_tested_from_itself(built: Path) -> None:
+def test_the_sdist_is_tested_from_itself(built):
     [top] = (built / "unpacked").iterdir()
     python = built / "python" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", f"{top}[suite]", folder=built)

@@ -50,7 +50,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_importing_it_loads_next_to_nothing() -> None:
+def test_importing_it_loads_next_to_nothing():
     code = (  # an editable installation has loaded typing and importlib by itself
         "import sys, typing, importlib; before = set(sys.modules); import asyncdp_sim as ad; "
         "dir(ad); found = set(sys.modules) - before; "
@@ -78,7 +78,7 @@ def test_every_name_has_an_example_that_runs(temporary, monkeypatch):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     finder = doctest.DocTestFinder(recurse=False)
-    said: list[str] = []
+    said = []
     for name in ad.__all__:
         each = getattr(ad, name)
         assert inspect.isclass(each) or inspect.isfunction(each), name
@@ -90,7 +90,7 @@ def test_every_name_has_an_example_that_runs(temporary, monkeypatch):
     assert list(temporary.iterdir()) == []
 
 
-def test_the_page_has_every_name() -> None:
+def test_the_page_has_every_name():
     """``python -m tests.regenerate`` writes it anew."""
     file = Path(__file__).parents[3] / "docs" / "reference" / "python.md"
     written = file.read_text(encoding="utf-8")
@@ -101,7 +101,7 @@ def test_the_page_has_every_name() -> None:
         ad.runn  # noqa: B018
 
 
-def test_every_argument_and_what_is_given_back_is_typed() -> None:
+def test_every_argument_and_what_is_given_back_is_typed():
     """Of functions, of what they return, and of pictures; mypy holds the rest of the house."""
     shown = [*(getattr(ad, name) for name in ad.__all__), *pictured()]
     found = 0
@@ -128,13 +128,13 @@ def pictured() -> list[type]:
 
 
 @pytest.mark.long
-def test_the_typed_example_runs(tmp_path: Path) -> None:
+def test_the_typed_example_runs(tmp_path):
     """Its types are checked with the rest of the house."""
     assert first_steps.main(tmp_path)[0].startswith("loose against strict, paired by replicate")
     assert {path.name for path in tmp_path.glob("*.png")} == {"epsilon.png", "messages.png"}
 
 
-def test_every_column_has_its_unit() -> None:
+def test_every_column_has_its_unit():
     result = ad.run(small(data={"held_out": 0.25}), events=True)
     names = ("curve", "updates", "owners", "events", "models", "optimum")
     for name in names:
@@ -151,7 +151,7 @@ def test_every_column_has_its_unit() -> None:
     assert result.curve["k"].min() == 0  # a frame is the reader's own
 
 
-def test_a_run_without_a_directory_is_the_same_and_leaves_nothing(temporary: Path) -> None:
+def test_a_run_without_a_directory_is_the_same_and_leaves_nothing(temporary):
     scenario = small()
     result = ad.run(scenario)
     assert not result.kept
@@ -173,7 +173,7 @@ def test_a_run_without_a_directory_is_the_same_and_leaves_nothing(temporary: Pat
     assert sorted(path.name for path in Path().iterdir()) == ["by-hand"]
 
 
-def test_a_directory_is_kept_and_opened_again(temporary: Path) -> None:
+def test_a_directory_is_kept_and_opened_again(temporary):
     scenario = small()
     made = ad.run(scenario, out="made")
     assert ad.run("made/scenario.toml", out="made").manifest == made.manifest  # finished before
@@ -192,7 +192,7 @@ def test_a_directory_is_kept_and_opened_again(temporary: Path) -> None:
     assert list(temporary.iterdir()) == []
 
 
-def test_scenarios_are_named_loaded_and_replaced_in_our_own_words() -> None:
+def test_scenarios_are_named_loaded_and_replaced_in_our_own_words():
     named, changed = ad.load("lending-sound"), ad.load("lending-sound", ["privacy.epsilon=3.0"])
     assert named.replace(privacy={"epsilon": 3.0}) == changed
     assert load_scenario(Path("lending-sound"), ["privacy.epsilon=3.0"], False)[0] == changed
@@ -204,7 +204,7 @@ def test_scenarios_are_named_loaded_and_replaced_in_our_own_words() -> None:
         ad.load("lending-sond")
 
 
-def test_a_network_alone_is_that_of_the_run() -> None:
+def test_a_network_alone_is_that_of_the_run():
     scenario = small()
     result, trace = ad.run(scenario, events=True), ad.simulate(scenario, replicate=2)
     for name in ("updates", "events"):
@@ -219,7 +219,7 @@ def test_a_network_alone_is_that_of_the_run() -> None:
         ad.simulate(scenario, replicate=0)
 
 
-def test_figures_are_axes_of_the_house() -> None:
+def test_figures_are_axes_of_the_house():
     result = ad.run(small(compute={"kind": "constant", "value": 0.1}), events=True)
     sweep = ad.sweep(small().replace(sweep={"privacy.epsilon": [1.0, 2.0]}))
     shown = [
@@ -238,7 +238,7 @@ def test_figures_are_axes_of_the_house() -> None:
         _ = sweep[0].events
 
 
-def test_a_network_alone_has_owners_and_figures_of_the_run() -> None:
+def test_a_network_alone_has_owners_and_figures_of_the_run():
     scenario = small(protocol={"kind": "push"}, compute={"kind": "exponential", "mean": 0.5})
     result, trace = ad.run(scenario, events=True), ad.simulate(scenario, replicate=2)
     whole = result.owners
@@ -265,7 +265,7 @@ def test_a_network_alone_has_owners_and_figures_of_the_run() -> None:
 
 
 @pytest.mark.long
-def test_an_audit_is_a_frame_of_its_checks_and_facts() -> None:
+def test_an_audit_is_a_frame_of_its_checks_and_facts():
     found = ad.audit(small(owners={"records": 9}), answers=200, thorough=True, runs=100)
     frame = found.to_frame()
     assert len(frame) == len(found.checks) + len(found.facts) > len(found.checks) > 0
@@ -278,7 +278,7 @@ def test_an_audit_is_a_frame_of_its_checks_and_facts() -> None:
     assert "not refuted, not proven" in page
 
 
-def test_an_audit_in_one_run_is_a_row_of_its_frame() -> None:
+def test_an_audit_in_one_run_is_a_row_of_its_frame():
     found = ad.audit(small(owners={"records": 9}), answers=200, canaries=4)
     guessed = found.guessed
     assert guessed is not None
@@ -292,7 +292,7 @@ def test_an_audit_in_one_run_is_a_row_of_its_frame() -> None:
     assert "one run with 4 canaries" in found._repr_html_()
 
 
-def test_what_a_notebook_shows_is_escaped() -> None:
+def test_what_a_notebook_shows_is_escaped():
     """Names of owners are of others."""
     scenario = small(owners={"names": NASTY, "count": 3}, title=NASTY[0])
     result = ad.run(scenario)
@@ -331,7 +331,7 @@ def test_what_an_audit_cannot_do_is_said(given: dict, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_notes_are_warnings_of_a_category_of_their_own(tmp_path: Path) -> None:
+def test_notes_are_warnings_of_a_category_of_their_own(tmp_path):
     """Those that the command line prints; of the caller's line, so that each is shown once."""
     scenario = ad.load("vary-availability").replace(run={"updates": 5, "replicates": 2})
     swept = scenario.replace(sweep={"privacy.epsilon": [1.0, 2.0]})

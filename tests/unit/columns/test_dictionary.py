@@ -150,7 +150,7 @@ def gather(directory: Path, folder: str, values: Found) -> None:
 
 
 @pytest.mark.long
-def test_every_column_is_in_the_dictionary_and_its_values_in_the_domain(found) -> None:
+def test_every_column_is_in_the_dictionary_and_its_values_in_the_domain(found):
     assert [key for key in found if column(*key) is None] == []
     wrong = {}
     for key, values in found.items():
@@ -162,7 +162,7 @@ def test_every_column_is_in_the_dictionary_and_its_values_in_the_domain(found) -
     assert wrong == {}
 
 
-def test_every_column_has_the_type_that_its_entry_states(found) -> None:
+def test_every_column_has_the_type_that_its_entry_states(found):
     wrong = {}
     for key, types in found.types.items():
         entry = column(*key)
@@ -172,13 +172,13 @@ def test_every_column_has_the_type_that_its_entry_states(found) -> None:
     assert wrong == {}
 
 
-def test_every_entry_is_written_by_some_run(found) -> None:
+def test_every_entry_is_written_by_some_run(found):
     entries = {(name, each.name) for name, table in tables().items() for each in table.columns}
     entries |= {("summary", name) for name in summary()}
     assert entries - set(found) == {("cells", "error")}  # see tests/unit/sweeps/test_failures
 
 
-def test_domains_of_names_are_those_of_the_trace() -> None:
+def test_domains_of_names_are_those_of_the_trace():
     details = [each.name.replace("_", "-") for each in Detail if each is not Detail.none]
     names = {"kind": [each.name for each in EventKind], "detail": details}
     domains = {each.name: each.domain for each in tables()["events"].columns}
@@ -192,7 +192,7 @@ def test_domains_of_names_are_those_of_the_trace() -> None:
     assert outcome.domain == f"whole numbers 0 to {max(ExchangeOutcome)}"
 
 
-def test_fields_of_files_and_pages_say_the_same(found) -> None:
+def test_fields_of_files_and_pages_say_the_same(found):
     for directory in found.directories:
         page = (directory / "README.md").read_text(encoding="utf-8")
         for file in directory.glob("*.parquet"):
@@ -205,7 +205,7 @@ def test_fields_of_files_and_pages_say_the_same(found) -> None:
                 assert f"| `{field.name}` | {entry.meaning} | {unit} |" in page
 
 
-def test_every_entry_says_all_of_it() -> None:
+def test_every_entry_says_all_of_it():
     every = [each for table in tables().values() for each in table.columns]
     for entry in (*every, *summary().values()):
         said = (entry.meaning, entry.unit, entry.domain, entry.null)
@@ -265,7 +265,7 @@ NUMBERS = {
 
 @together
 @pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS)
-def test_arrays_are_those_of_pyarrow(values: np.ndarray) -> None:
+def test_arrays_are_those_of_pyarrow(values):
     made, expected = arrow_array(values), pa.array(values, from_pandas=True)
     made.validate(full=True)
     assert made.type == expected.type
@@ -276,14 +276,14 @@ def test_arrays_are_those_of_pyarrow(values: np.ndarray) -> None:
     assert arrow_array(whole, absent).equals(pa.array(whole, mask=absent))
 
 
-def test_a_number_that_is_none_is_a_value_where_it_is_said_what_is_absent() -> None:
+def test_a_number_that_is_none_is_a_value_where_it_is_said_what_is_absent():
     made = arrow_array(np.array([np.nan, 1.0, 2.0]), np.array([False, True, False]))
     assert made.null_count == 1
     assert np.isnan(made[0].as_py())
     assert made[1:].to_pylist() == [None, 2.0]
 
 
-def test_numbers_come_back() -> None:
+def test_numbers_come_back():
     read = pa.table({"a": pa.chunked_array([[1, 2], [3]]), "b": [0.5, None, 2.0]})
     assert from_arrow(read["a"]).tolist() == [1, 2, 3]
     np.testing.assert_array_equal(from_arrow(read["b"]), [0.5, np.nan, 2.0])
@@ -292,7 +292,7 @@ def test_numbers_come_back() -> None:
 
 @together
 @pytest.mark.parametrize("texts", [[], ["a"], ["é", None, "", "漢字"], [None]])
-def test_texts(texts: list[str | None]) -> None:
+def test_texts(texts):
     made = arrow_texts(texts)
     made.validate(full=True)
     assert made.equals(pa.array(texts, pa.string()))
@@ -312,13 +312,13 @@ def test_texts(texts: list[str | None]) -> None:
         (lambda: summary_column("private", [True, None, False]), pa.array([True, None, False])),
     ],
 )
-def test_columns_of_a_sweep(made, expected: pa.Array) -> None:
+def test_columns_of_a_sweep(made, expected):
     column = made()
     assert column.type == expected.type
     assert column.equals(expected)
 
 
-def test_a_table_says_what_its_columns_mean() -> None:
+def test_a_table_says_what_its_columns_mean():
     table = arrow_table("models", {"theta_L": np.ones(2), "other": ["a", None]}, {"why": "so"})
     assert table.schema.metadata == {b"why": b"so"}
     assert b"meaning" in table.schema.field("theta_L").metadata
@@ -326,7 +326,7 @@ def test_a_table_says_what_its_columns_mean() -> None:
     assert table.to_pydict() == {"theta_L": [1.0, 1.0], "other": ["a", None]}
 
 
-def test_what_is_no_plain_number_is_read_too() -> None:
+def test_what_is_no_plain_number_is_read_too():
     kinds = pa.array(["up", None, "up"]).dictionary_encode()
     table = pa.table({"n": [1, None, 3], "kind": kinds, "true": [True, False, True]})
     assert np.array_equal(from_arrow(table["n"]), [1.0, np.nan, 3.0], equal_nan=True)
@@ -335,7 +335,7 @@ def test_what_is_no_plain_number_is_read_too() -> None:
 
 
 @pytest.mark.long
-def test_a_run_is_written_without_pandas(tmp_path: Path) -> None:
+def test_a_run_is_written_without_pandas(tmp_path):
     """It takes half a second and 50 MiB, in every process."""
     (tmp_path / "s.toml").write_text(SMALL, encoding="utf-8")
     code = (

@@ -64,7 +64,7 @@ def row(found: Comparison, figure: str) -> dict:
     return only
 
 
-def test_one_seed_is_paired_by_replicate(made: Path) -> None:
+def test_one_seed_is_paired_by_replicate(made):
     found = compared(made, "base", "epsilon")
     first, second = finals(made, "base"), finals(made, "epsilon")
     psi, by_hand = row(found, "psi_final"), ttest_rel(second, first).confidence_interval()
@@ -75,7 +75,7 @@ def test_one_seed_is_paired_by_replicate(made: Path) -> None:
     assert "Student's t" in found.others[0].pairing
 
 
-def test_other_seeds_are_not_paired_and_that_is_said(made: Path) -> None:
+def test_other_seeds_are_not_paired_and_that_is_said(made):
     found = compared(made, "base", "seed")
     psi = row(found, "psi_final")
     by_hand = ttest_ind(finals(made, "seed"), finals(made, "base"), equal_var=False)
@@ -86,7 +86,7 @@ def test_other_seeds_are_not_paired_and_that_is_said(made: Path) -> None:
     assert "better in" not in "\n".join(found.lines())
 
 
-def test_replicates_of_one_result_alone_are_left_out(made: Path) -> None:
+def test_replicates_of_one_result_alone_are_left_out(made):
     found = compared(made, "base", "fewer")
     assert found.others[0].common == (1, 2, 3, 4)
     assert "2 of one result alone left out" in found.others[0].pairing
@@ -95,7 +95,7 @@ def test_replicates_of_one_result_alone_are_left_out(made: Path) -> None:
         assert row(found, "psi_final")["low"] == row(found, "psi_final")["high"] == 0
 
 
-def test_figures_are_those_of_the_tables(made: Path) -> None:
+def test_figures_are_those_of_the_tables(made):
     """Common random numbers: other noise leaves the network as it was, figure by figure."""
     same = compared(made, "base", "epsilon")
     for figure in ("time_to_end", "throughput", "answers_released", "mean_staleness"):
@@ -128,7 +128,7 @@ ENDS = {
 
 
 @one_in(5, "end", ENDS)
-def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path: Path, end: str) -> None:
+def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path, end):
     """Whatever ends the run: ratios are of sums over replicates, in time up to the end of each."""
     (tmp_path / "s.toml").write_text(SMALL)
     for name, more in (
@@ -150,7 +150,7 @@ def test_a_figure_with_the_name_of_a_summarys_is_that_one(tmp_path: Path, end: s
                 assert each[side] == pytest.approx(known, rel=1e-9), each["figure"]
 
 
-def test_a_ratios_interval_is_that_of_the_summary(made: Path) -> None:
+def test_a_ratios_interval_is_that_of_the_summary(made):
     """What stands for a ratio in each replicate has its mean and its spread."""
     ends = Result.read(made / "slower").manifest["end_ticks"]
     ratio = Ratio(np.full(6, 20.0), np.array(ends) / 1e9)
@@ -160,7 +160,7 @@ def test_a_ratios_interval_is_that_of_the_summary(made: Path) -> None:
     assert np.log(high / low) / 2 == pytest.approx(half)
 
 
-def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path: Path) -> None:
+def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path):
     (tmp_path / "s.toml").write_text(SMALL)
     for name, more in (("whole", []), ("cut", ["run.until=4.0"])):
         write(run(load(tmp_path / "s.toml", more)[0]), tmp_path / name)
@@ -172,7 +172,7 @@ def test_of_older_results_that_a_time_ended_no_throughput_is_known(tmp_path: Pat
         assert ("throughput" in [each["figure"] for each in found.rows()]) == (name == "whole")
 
 
-def test_settings_are_told_in_the_words_of_the_file(made: Path) -> None:
+def test_settings_are_told_in_the_words_of_the_file(made):
     changes = {
         each.field: each.describe()[1:]
         for each in compared(made, "base", "slower").others[0].settings
@@ -185,7 +185,7 @@ def test_settings_are_told_in_the_words_of_the_file(made: Path) -> None:
     assert compared(made, "base", "fewer").others[0].settings[0].field == "run.replicates"
 
 
-def test_what_both_cost_together_is_said(made: Path) -> None:
+def test_what_both_cost_together_is_said(made):
     said = {
         name: compared(made, "base", name).others[0].together for name in SETTINGS if name != "base"
     }
@@ -198,7 +198,7 @@ def test_what_both_cost_together_is_said(made: Path) -> None:
     assert said["unlike"].startswith("the two results read different records")
 
 
-def test_that_every_delta_adds_up_is_said_where_one_is_stated(made: Path, tmp_path: Path) -> None:
+def test_that_every_delta_adds_up_is_said_where_one_is_stated(made, tmp_path):
     gaussian = ["privacy.mechanism=gaussian", "privacy.delta=1e-5", "run.seed=2"]
     write(run(load(made / "s.toml", gaussian)[0]), tmp_path / "gaussian")
     both = (Result.read(made / "base"), Result.read(tmp_path / "gaussian"))
@@ -207,13 +207,13 @@ def test_that_every_delta_adds_up_is_said_where_one_is_stated(made: Path, tmp_pa
     assert "δ" not in together(both[0], records[0])
 
 
-def test_both_labels_are_repeated(made: Path) -> None:
+def test_both_labels_are_repeated(made):
     lines = " ".join(compared(made, "base", "open").lines())
     for name in ("base", "open"):
         assert Result.read(made / name).manifest["label"] in lines
 
 
-def test_of_several_each_is_compared_with_the_first(made: Path) -> None:
+def test_of_several_each_is_compared_with_the_first(made):
     found = compared(made, "base", "epsilon", "slower")
     assert [(each["result"], each["against"]) for each in found.rows()] == [
         (name, "base") for name in ("epsilon", "slower") for _ in found.others[0].rows
@@ -221,7 +221,7 @@ def test_of_several_each_is_compared_with_the_first(made: Path) -> None:
     assert list(found.results) == ["base", "epsilon", "slower"]
 
 
-def test_cells_of_a_sweep_are_results(made: Path, tmp_path: Path) -> None:
+def test_cells_of_a_sweep_are_results(made, tmp_path):
     (tmp_path / "s.toml").write_text(SMALL + '[sweep]\n"privacy.epsilon" = [1.0, 2.0]\n')
     sweep(load(tmp_path / "s.toml")[0], tmp_path / "sweep")
     cells = [tmp_path / "sweep" / f"cell-000{place}" for place in (0, 1)]
@@ -251,7 +251,7 @@ def test_what_is_no_comparison_is_refused(made: Path, names: list[str], said: st
     assert said in line
 
 
-def test_what_is_absent_or_infinite_has_no_mean() -> None:
+def test_what_is_absent_or_infinite_has_no_mean():
     ours, theirs = np.array([1.0, 2.0, np.nan]), np.array([0.5, np.inf, 3.0])
     found = contrast(ours, theirs, in_pairs=True)
     assert (found.mean, found.low, found.less, found.more, found.pairs) == (None, None, 1, 1, 2)
@@ -277,7 +277,7 @@ def test_pictures_lie_over_each_other(made, tmp_path, monkeypatch):
     assert all(name in caption for name in names)
 
 
-def test_results_are_named_by_the_settings_in_which_they_differ(made: Path) -> None:
+def test_results_are_named_by_the_settings_in_which_they_differ(made):
     base = Result.read(made / "base")
     [first, second] = named({"base": base, "epsilon": Result.read(made / "epsilon")})
     epsilon = second.result.scenario["privacy"]["epsilon"]
@@ -286,7 +286,7 @@ def test_results_are_named_by_the_settings_in_which_they_differ(made: Path) -> N
     assert [line.name for line in named(several)] == ["base", "slower"]
 
 
-def test_json_holds_all_of_it(made: Path) -> None:
+def test_json_holds_all_of_it(made):
     content = json.loads(json.dumps(compared(made, "base", "open").content(), allow_nan=False))
     (only,) = content["comparisons"]
     assert (content["first"], only["second"], only["paired"]) == ("base", "open", True)

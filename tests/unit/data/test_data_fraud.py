@@ -318,7 +318,7 @@ def test_a_linear_svm_finds_as_many_frauds_in_the_twin_as_in_the_real_table(draw
     assert min(found[0][1], found[1][1]) > 0.99
 
 
-def test_labels_of_rows_that_nobody_owns_stay_labels() -> None:
+def test_labels_of_rows_that_nobody_owns_stay_labels():
     data = FraudData(features=3, public_records=400, preprocessing="pca", score_on="all")
     found = data.build(2, (100, 100), Streams(1))
     assert found.unowned_targets is not None

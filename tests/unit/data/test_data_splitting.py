@@ -1,7 +1,5 @@
 """Rows and whose they are: splits, simulated partitions, and rows that are kept apart."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -251,7 +249,7 @@ def test_labels_that_are_held_out_stay_labels():
     assert set(np.concatenate([*data.targets, *data.held_out_targets])) == {-1.0, 1.0}
 
 
-def test_a_table_split_by_a_column(tmp_path: Path):
+def test_a_table_split_by_a_column(tmp_path):
     lines = [f"{'ab'[row % 2]},{row},{row * row}" for row in range(20)]
     (tmp_path / "t.csv").write_text("who,x,y\n" + "\n".join(lines) + "\n")
     spec = TableData(

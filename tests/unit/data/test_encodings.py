@@ -295,7 +295,7 @@ ENCODINGS: tuple[Encoding | None, ...] = (
 )
 
 
-def test_all_encodings_are_tried() -> None:
+def test_all_encodings_are_tried():
     assert {type(each) for each in ENCODINGS if each is not None} == set(members(Encoding))
 
 
@@ -309,7 +309,7 @@ def built(folder: Path, columns: dict[str, pa.Array], encoding: Encoding | None)
     return data.build(len(OWNERS), OWNERS, Streams(1))
 
 
-def test_a_private_row_of_cells_of_any_type_changes_itself_alone(tmp_path: Path) -> None:
+def test_a_private_row_of_cells_of_any_type_changes_itself_alone(tmp_path):
     def holding(cell: int | None) -> dict[str, pa.Array]:
         """The columns, with one of the other cells in the row, or as they are."""
         made = {}
@@ -335,9 +335,7 @@ def test_a_private_row_of_cells_of_any_type_changes_itself_alone(tmp_path: Path)
         ([{"a": j} for j in PLACES], "struct<a: int64>"),
     ],
 )
-def test_lists_in_cells_are_refused_in_one_line_unless_dropped(
-    tmp_path: Path, cells: list[Any], told: str
-) -> None:
+def test_lists_in_cells_are_refused_in_one_line_unless_dropped(tmp_path, cells, told):
     column = pa.array(cells)
     for encoding in ENCODINGS[:-1]:
         with pytest.raises(DataError) as caught:

@@ -1,7 +1,6 @@
 """Owners of a column: it is read alone, and says what the whole table says."""
 
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -11,7 +10,6 @@ import pytest
 from asyncdp_sim.core.errors import DataError, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.data import FraudData, TableData
-from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.tables.rows import nearest
 from asyncdp_sim.scenario import Scenario, dump, load
 from tests.one_in import one_in
@@ -42,11 +40,9 @@ def folder(tmp_path: Path) -> Path:
         ({}, ()),
     ],
 )
-def test_it_is_what_the_whole_table_says(
-    folder: Path, fields: dict[str, Any], names: tuple[str, ...]
-) -> None:
-    given: dict[str, Any] = {"public_records": 1, "features": 1, **fields}
-    kinds: list[DataKind] = [TableData(path=str(folder / "t.csv"), target="y", **given)]
+def test_it_is_what_the_whole_table_says(folder, fields, names):
+    given = {"public_records": 1, "features": 1, **fields}
+    kinds = [TableData(path=str(folder / "t.csv"), target="y", **given)]
     if "owner_column" not in fields:
         kinds.append(FraudData(path=str(folder / "cards.parquet"), **given))
     for spec in kinds:
@@ -55,7 +51,7 @@ def test_it_is_what_the_whole_table_says(
             assert spec.build(len(names), None, Streams(1)).owner_names == names
 
 
-def test_a_scenario_need_not_count_its_owners(folder: Path) -> None:
+def test_a_scenario_need_not_count_its_owners(folder):
     scenario, _ = load(folder / "s.toml")
     assert scenario.owners.count == 3
     assert scenario.plain()["owners"]["count"] == 3
@@ -64,21 +60,21 @@ def test_a_scenario_need_not_count_its_owners(folder: Path) -> None:
     assert load(folder / "least.toml")[0].owners.count == 1
 
 
-def test_names_count_themselves(folder: Path) -> None:
+def test_names_count_themselves(folder):
     text = SCENARIO.replace('owner_column = "who"\n', "")
     text += '[owners]\nrecords = 2\nnames = ["A", "B"]\n'
     (folder / "named.toml").write_text(text, encoding="utf-8")
     assert load(folder / "named.toml")[0].owners.count == 2
 
 
-def test_a_count_that_is_given_is_taken_and_no_table_is_read(folder: Path) -> None:
+def test_a_count_that_is_given_is_taken_and_no_table_is_read(folder):
     (folder / "t.csv").unlink()
     assert load(folder / "s.toml", ["owners.count=7"])[0].owners.count == 7
     with pytest.raises(DataError, match=r"s.toml: data.path: given '.*t.csv'; there is no such f"):
         load(folder / "s.toml")
 
 
-def test_what_is_wrong_besides_is_said_as_ever(folder: Path) -> None:
+def test_what_is_wrong_besides_is_said_as_ever(folder):
     with pytest.raises(SpecError, match=r"data.features: given 0; allowed is a whole number ≥ 1"):
         load(folder / "s.toml", ["data.features=0"])
     text = SCENARIO.replace('owner_column = "who"\n', "")
@@ -87,7 +83,7 @@ def test_what_is_wrong_besides_is_said_as_ever(folder: Path) -> None:
         load(folder / "bare.toml")
 
 
-def test_each_cell_of_a_sweep_counts_its_own(folder: Path) -> None:
+def test_each_cell_of_a_sweep_counts_its_own(folder):
     """Over files and over columns; a count that is given, or swept, stays as it is."""
     table = pd.read_csv(folder / "t.csv")
     table["half"] = [*["p", "q"] * 4, "p"]
@@ -117,7 +113,7 @@ def test_each_cell_of_a_sweep_counts_its_own(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", ["Rate", "INTEREST RATE", "interest"])
-def test_a_column_is_found_by_a_word_of_its_name_in_any_case(asked: str) -> None:
+def test_a_column_is_found_by_a_word_of_its_name_in_any_case(asked):
     names = ["Bank name", "Interest rate", "Yearly income"]
     assert nearest(asked, names) == "nearest columns: Interest rate"
 
@@ -167,9 +163,7 @@ def owners(folder: Path, rows: pd.DataFrame, form: str, public: int = PUBLIC) ->
 @EACH
 @FORMS
 @one_in(2, "public", [0, PUBLIC])
-def test_each_text_is_an_owner_in_any_file(
-    tmp_path: Path, names: tuple[str, ...], form: str, public: int
-) -> None:
+def test_each_text_is_an_owner_in_any_file(tmp_path, names, form, public):
     rows = table(names)
     counts = rows["who"].head(ROWS - public).value_counts()
     found = owners(tmp_path, rows, form, public)
@@ -178,9 +172,7 @@ def test_each_text_is_an_owner_in_any_file(
 
 @EACH
 @one_in(3, "form", ["csv", "csv.gz", "parquet"])
-def test_an_empty_cell_is_nobodys_and_changes_no_other_owner(
-    tmp_path: Path, names: tuple[str, ...], form: str
-) -> None:
+def test_an_empty_cell_is_nobodys_and_changes_no_other_owner(tmp_path, names, form):
     before, rows = owners(tmp_path, table(names), form), table(names)
     rows.loc[0, "who"] = None
     assert owners(tmp_path, rows, form) == before | {names[0]: before[names[0]] - 1}
@@ -188,15 +180,13 @@ def test_an_empty_cell_is_nobodys_and_changes_no_other_owner(
 
 @EACH
 @one_in(5, "cell", [None, "x", "1e400", "7.5", "9" * 30])
-def test_a_cell_of_another_column_changes_no_owner(
-    tmp_path: Path, names: tuple[str, ...], cell: str | None
-) -> None:
+def test_a_cell_of_another_column_changes_no_owner(tmp_path, names, cell):
     before, rows = owners(tmp_path, table(names), "csv"), table(names)
     rows.loc[1, "x"] = cell
     assert owners(tmp_path, rows, "csv") == before
 
 
-def test_whole_numbers_of_a_parquet_stay_whole_beside_a_gap(tmp_path: Path) -> None:
+def test_whole_numbers_of_a_parquet_stay_whole_beside_a_gap(tmp_path):
     ids = [int(name) for name in SETS["long ids"]]
     rows = table(("a",)).assign(who=[ids[row % 3] for row in range(ROWS)])
     whole = owners(tmp_path, rows, "parquet")

@@ -100,7 +100,7 @@ def test_without_public_rows_there_is_nothing_to_draw_from(tmp_path):
 OWNERS, EACH, KNOWN = 8, 150, 480
 
 
-def test_shares_leave_owners_as_far_apart_as_they_are() -> None:
+def test_shares_leave_owners_as_far_apart_as_they_are():
     """Own ways of variance 2 and noise of 0.5 to 4, drawn 4,000 times: τ² and distances are 2."""
     g = np.random.default_rng(5)
     noise = np.array([0.5, 1.0, 2.0, 4.0, 4.0, 1.0])

@@ -4,7 +4,6 @@ import ast
 import re
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -55,12 +54,12 @@ def source(file: str) -> str:
     return "\n".join([*files.values(), *(each.read_text("utf-8") for each in tables)])
 
 
-def test_the_register_has_one_row_for_each_statistic() -> None:
+def test_the_register_has_one_row_for_each_statistic():
     assert len({each.statistic for each in oracles()}) == len(oracles()) > 90
     assert all(len(each.tests) > 0 for each in oracles())
 
 
-def test_every_test_of_verification_is_an_oracle_or_marked_as_no_evidence() -> None:
+def test_every_test_of_verification_is_an_oracle_or_marked_as_no_evidence():
     files = sorted((TESTS / "verification").glob("test_*.py"))
     assert [
         f"{file.name}::{name}"
@@ -91,7 +90,7 @@ STATED = {
 }  # fmt: skip
 
 
-def test_the_nearest_mark_counts(tmp_path: Path) -> None:
+def test_the_nearest_mark_counts(tmp_path):
     (tmp_path / "test_one.py").write_text(MARKED)
     (tmp_path / "test_two.py").write_text(
         '@pytest.mark.oracle("draws")\ndef test_e(): ...\ndef test_f(): ...\n'
@@ -117,7 +116,7 @@ def test_a_mark_that_is_not_stated_and_a_statement_without_a_mark_are_refused(
 
 
 @pytest.mark.long
-def test_a_kind_is_named_where_it_is_said_to_be_tested() -> None:
+def test_a_kind_is_named_where_it_is_said_to_be_tested():
     """By its class or by its kind; or its whole family is tried, member by member."""
     family = {member: name for name, union in FAMILIES.items() for member in members(union)}
     classes = {member.__name__: member for member in family}
@@ -137,7 +136,7 @@ def test_a_kind_is_named_where_it_is_said_to_be_tested() -> None:
     assert silent == []
 
 
-def test_bases_are_those_of_the_oracles() -> None:
+def test_bases_are_those_of_the_oracles():
     families = {member: name for name, union in FAMILIES.items() for member in members(union)}
     every = list(families)
     weak = {(families[k], kind_of(k)) for k in every if basis_of(k) is Basis.unverified}
@@ -149,18 +148,18 @@ def test_bases_are_those_of_the_oracles() -> None:
         assert basis_of(kind) in given or given == []
 
 
-def test_a_name_of_ours_gives_a_kind_from_outside_no_oracle() -> None:
+def test_a_name_of_ours_gives_a_kind_from_outside_no_oracle():
     namesake = type("PoissonClock", (PoissonClock,), {"__module__": __name__})
     assert len(oracles_of(PoissonClock)) > 5
     assert oracles_of(namesake) == ()
 
 
 @pytest.mark.parametrize("basis", list(Basis))
-def test_each_basis_has_words(basis: Basis) -> None:
+def test_each_basis_has_words(basis):
     assert len(basis.words) > 5
 
 
-def test_sources_that_are_ours_are_there() -> None:
+def test_sources_that_are_ours_are_there():
     """Modules of the package and files of tests, wherever a source names them."""
     said = " ".join(each.source for each in oracles())
     modules = set(re.findall(r"\basyncdp_sim(?:\.\w+)+", said))

@@ -129,9 +129,7 @@ def compared(scenario: Scenario, folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @one_in(len(CASES), "changes", CASES.values(), ids=CASES.keys())
-def test_runs_of_the_app_are_those_of_the_simulation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict
-) -> None:
+def test_runs_of_the_app_are_those_of_the_simulation(tmp_path, monkeypatch, changes):
     scenario = banks(tmp_path).replace(**changes)
     scenario = scenario.replace(compute={"kind": "exponential", "mean": EXCHANGE})
     for name, (ours, theirs) in compared(scenario, tmp_path, monkeypatch).items():

@@ -33,7 +33,7 @@ def told(kernel: Kernel, plan: list[tuple[int, Priority, str]]) -> list[str]:
     return happened
 
 
-def test_priorities_have_the_order_that_the_network_needs() -> None:
+def test_priorities_have_the_order_that_the_network_needs():
     assert [p.name for p in sorted(Priority)] == [
         "SIMPY_URGENT",
         "SIMPY_NORMAL",
@@ -52,18 +52,16 @@ def test_priorities_have_the_order_that_the_network_needs() -> None:
 
 @together
 @pytest.mark.parametrize(("first", "second"), list(combinations(sorted(Priority), 2)))
-def test_at_one_tick_each_priority_goes_before_the_later_ones(
-    first: Priority, second: Priority
-) -> None:
+def test_at_one_tick_each_priority_goes_before_the_later_ones(first, second):
     plan = [(3, second, "second"), (3, first, "first")]
     assert told(Kernel(), plan) == ["first", "second"]
 
 
-def test_a_signal_waits_until_it_is_fired_and_then_takes_its_place() -> None:
+def test_a_signal_waits_until_it_is_fired_and_then_takes_its_place():
     """Fired at tick 3, it happens between the answer's end and the clocks of that tick."""
     kernel = Kernel()
     signal = Signal(kernel)
-    happened: list[tuple[int, str]] = []
+    happened = []
 
     def listen(name: str) -> Activity:
         yield signal
@@ -93,12 +91,12 @@ def test_a_signal_waits_until_it_is_fired_and_then_takes_its_place() -> None:
     ]
 
 
-def test_within_a_class_the_first_scheduled_happens_first() -> None:
+def test_within_a_class_the_first_scheduled_happens_first():
     names = [str(number) for number in range(50)]
     assert told(Kernel(), [(1, Priority.CLOCK_TICK, name) for name in names]) == names
 
 
-def test_shuffled_ties_stay_within_their_class() -> None:
+def test_shuffled_ties_stay_within_their_class():
     plan = [(1, Priority.CLOCK_TICK, f"t{i}") for i in range(6)]
     plan += [(1, Priority.ANSWER_END, f"a{i}") for i in range(6)]
     orders = set()
@@ -112,7 +110,7 @@ def test_shuffled_ties_stay_within_their_class() -> None:
 
 
 @pytest.mark.parametrize(("horizon", "seen"), [(9, []), (10, []), (11, [10]), (LAST_TICK, [10])])
-def test_the_horizon_is_half_open(horizon: int, seen: list[int]) -> None:
+def test_the_horizon_is_half_open(horizon, seen):
     kernel = Kernel()
     happened = []
 
@@ -125,7 +123,7 @@ def test_the_horizon_is_half_open(horizon: int, seen: list[int]) -> None:
     assert happened == seen
 
 
-def test_stop_ends_the_run_before_the_next_event_of_the_same_tick() -> None:
+def test_stop_ends_the_run_before_the_next_event_of_the_same_tick():
     kernel = Kernel()
     happened = []
 
@@ -148,7 +146,7 @@ class BrokenError(Exception):
     """What the activities of this module raise."""
 
 
-def test_start_runs_up_to_the_first_event_without_an_event() -> None:
+def test_start_runs_up_to_the_first_event_without_an_event():
     kernel = Kernel()
     done = []
 
@@ -165,14 +163,14 @@ def test_start_runs_up_to_the_first_event_without_an_event() -> None:
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
-def test_a_tick_and_a_priority_happen_as_an_event_would(seed: int | None) -> None:
+def test_a_tick_and_a_priority_happen_as_an_event_would(seed):
     """In the same place among others, at shuffled ties too, however an activity says it."""
     plans = [[(3, Priority.TURN), (5, Priority.TURN)], [(5, Priority.TURN), (5, Priority.TIMEOUT)]]
     plans += [[(5, Priority.ANSWER_END), (9, Priority.TURN)], [(5, Priority.TURN)]]
     orders = []
     for events in (set(), {0, 2}, {1, 3}, {0, 1, 2, 3}):
         kernel = Kernel(None if seed is None else np.random.default_rng(seed))
-        seen: list[tuple[int, int]] = []
+        seen = []
 
         def activity(number: int, kernel=kernel, seen=seen, events=events) -> Activity:
             for tick, priority in plans[number]:
@@ -187,7 +185,7 @@ def test_a_tick_and_a_priority_happen_as_an_event_would(seed: int | None) -> Non
     assert [tick for tick, _ in orders[0]] == [3, 5, 5, 5, 5, 5]
 
 
-def test_an_activity_that_waits_for_nothing_takes_no_event() -> None:
+def test_an_activity_that_waits_for_nothing_takes_no_event():
     kernel = Kernel()
     done = []
 
@@ -201,7 +199,7 @@ def test_an_activity_that_waits_for_nothing_takes_no_event() -> None:
     assert kernel._queue == []
 
 
-def test_a_process_that_is_waited_for_still_wakes_its_waiter() -> None:
+def test_a_process_that_is_waited_for_still_wakes_its_waiter():
     kernel = Kernel()
     ticks = []
 
@@ -217,7 +215,7 @@ def test_a_process_that_is_waited_for_still_wakes_its_waiter() -> None:
     assert ticks == [4]
 
 
-def test_an_activity_can_wait_for_an_event_that_another_triggers() -> None:
+def test_an_activity_can_wait_for_an_event_that_another_triggers():
     kernel = Kernel()
     freed = Event(kernel)
     ticks = []
@@ -237,7 +235,7 @@ def test_an_activity_can_wait_for_an_event_that_another_triggers() -> None:
 
 
 @pytest.mark.parametrize("ties", [None, np.random.default_rng(1)])
-def test_a_failing_activity_ends_the_run(ties: np.random.Generator | None) -> None:
+def test_a_failing_activity_ends_the_run(ties):
     kernel = Kernel(ties)
     happened = []
 
@@ -257,7 +255,7 @@ def test_a_failing_activity_ends_the_run(ties: np.random.Generator | None) -> No
     assert kernel.now == 3
 
 
-def test_a_failure_in_the_last_event_before_the_horizon_is_raised() -> None:
+def test_a_failure_in_the_last_event_before_the_horizon_is_raised():
     kernel = Kernel()
 
     def failing() -> Activity:
@@ -272,7 +270,7 @@ def test_a_failure_in_the_last_event_before_the_horizon_is_raised() -> None:
 # Ticks and time units.
 
 
-def test_a_unit_has_a_thousand_million_ticks() -> None:
+def test_a_unit_has_a_thousand_million_ticks():
     assert TICKS_PER_UNIT == 10**9
     assert to_ticks(1) == 10**9
     assert to_ticks(0.1) == 10**8
@@ -281,12 +279,12 @@ def test_a_unit_has_a_thousand_million_ticks() -> None:
 
 
 @pytest.mark.parametrize("bad", [float("inf"), float("-inf"), float("nan")])
-def test_only_finite_times_have_ticks(bad: float) -> None:
+def test_only_finite_times_have_ticks(bad):
     with pytest.raises(ValueError, match="must be finite"):
         to_ticks(bad)
 
 
-def test_a_block_rounds_like_a_single_duration() -> None:
+def test_a_block_rounds_like_a_single_duration():
     halves = (np.arange(1000) + 0.5) / TICKS_PER_UNIT
     drawn = np.random.default_rng(1).exponential(1e-6, 1000)
     for units in (halves, drawn, drawn * 1e6):
@@ -295,7 +293,7 @@ def test_a_block_rounds_like_a_single_duration() -> None:
         assert all(type(tick) is int for tick in block)
 
 
-def test_a_block_beyond_the_last_tick_ends_there() -> None:
+def test_a_block_beyond_the_last_tick_ends_there():
     """Never a negative duration, which would take the clock back."""
     assert block_to_ticks(np.array([1.0, 1e10, 1e300])).tolist() == [10**9, LAST_TICK, LAST_TICK]
 
@@ -324,9 +322,9 @@ def three_waits(env: Kernel, seen: list[int]) -> Activity:
     seen.append(env.tick)
 
 
-def test_step_and_peek_go_from_one_event_to_the_next() -> None:
+def test_step_and_peek_go_from_one_event_to_the_next():
     env = Kernel()
-    seen: list[int] = []
+    seen = []
     env.start(three_waits(env, seen))
     env.timeout(3)
     peeked = []
@@ -339,9 +337,9 @@ def test_step_and_peek_go_from_one_event_to_the_next() -> None:
         env.step()
 
 
-def test_run_until_a_tick_leaves_what_happens_at_that_tick() -> None:
+def test_run_until_a_tick_leaves_what_happens_at_that_tick():
     env = Kernel()
-    seen: list[int] = []
+    seen = []
     env.start(three_waits(env, seen))
     env.run(until=4)
     assert (env.now, seen) == (4, [2])
@@ -351,7 +349,7 @@ def test_run_until_a_tick_leaves_what_happens_at_that_tick() -> None:
         env.run(until=100)
 
 
-def test_run_until_an_event_returns_its_value() -> None:
+def test_run_until_an_event_returns_its_value():
     env = Kernel()
     assert env.run(until=env.process(waits(env, 3, "done"))) == "done"
     assert env.now == 3
@@ -360,9 +358,9 @@ def test_run_until_an_event_returns_its_value() -> None:
 
 
 @pytest.mark.parametrize("resume", [Kernel.run, Kernel.run_before])
-def test_an_activity_behind_the_end_of_a_run_goes_on_in_the_next(resume: Any) -> None:
+def test_an_activity_behind_the_end_of_a_run_goes_on_in_the_next(resume):
     env = Kernel()
-    seen: list[int] = []
+    seen = []
     end = env.timeout(3)
 
     def activity() -> Activity:
@@ -378,14 +376,14 @@ def test_an_activity_behind_the_end_of_a_run_goes_on_in_the_next(resume: Any) ->
 
 
 @pytest.mark.parametrize("until", [0.5, "3.5"])
-def test_the_clock_counts_whole_ticks_alone(until: Any) -> None:
+def test_the_clock_counts_whole_ticks_alone(until):
     env = Kernel()
     for wrong in (lambda: env.run(until), lambda: simpy.events.Timeout(env, float(until))):
         with pytest.raises(TypeError, match="allowed is a whole number of ticks"):
             wrong()
 
 
-def test_interrupts_and_the_active_process() -> None:
+def test_interrupts_and_the_active_process():
     env = Kernel()
 
     def sleeper() -> Algorithm:
@@ -405,7 +403,7 @@ def test_interrupts_and_the_active_process() -> None:
 
 
 @pytest.mark.parametrize("run", [Kernel.run, Kernel.run_before])
-def test_an_exception_that_no_process_handles_ends_the_run(run: Any) -> None:
+def test_an_exception_that_no_process_handles_ends_the_run(run):
     env = Kernel()
 
     def child() -> Algorithm:

@@ -50,7 +50,7 @@ def scenario(protocol: dict[str, Any], algorithm: dict[str, Any], **parts: Any) 
 
 @pytest.mark.parametrize("parts", STARS.values(), ids=STARS)
 @one_in(2, "initial", ["zeros", "uniform"])
-def test_the_star_is_the_published_algorithm(parts: dict[str, Any], initial: str) -> None:
+def test_the_star_is_the_published_algorithm(parts, initial):
     """The same wake-ups and rows of noise, so the same models at every update, to 1e-12."""
     if initial == "uniform" and "theta_max" in parts.get("model", {}):
         parts = parts | {"model": parts["model"] | {"theta_max": 1.1}}  # gossip starts in Θ
@@ -74,7 +74,7 @@ def steps(graph: Any, box: float | None = None, clock: Any = None, **fields: Any
     return GossipGraph(rho=RHO, **fields).steps(setting)
 
 
-def test_the_stars_numbers_are_those_of_the_proof() -> None:
+def test_the_stars_numbers_are_those_of_the_proof():
     setting = Setting(FIT.weights, P, T, SIGMA, None)
     found, known = steps(StarGraph()), AsyncGossip(rho=RHO).steps(setting)
     assert found.shrink == pytest.approx(known.shrink_copy, rel=1e-15)
@@ -82,7 +82,7 @@ def test_the_stars_numbers_are_those_of_the_proof() -> None:
     assert found.step == pytest.approx(known.step, rel=1e-15)
 
 
-def test_steps_are_divided_by_how_often_a_node_wakes() -> None:
+def test_steps_are_divided_by_how_often_a_node_wakes():
     """Owners 2 and 3 of a line are in two of its three edges, or in more of its wake-ups."""
     rate = RHO / T**2
     found = steps(PATH)
@@ -111,7 +111,7 @@ def traces(graph: Any, count: int) -> list[Any]:
     "graph", [PATH, Ring(), Complete(), StarGraph()], ids=lambda graph: graph.kind
 )
 @pytest.mark.parametrize("box", [None, 0.4])
-def test_replay_is_the_formula_row_by_row(graph: Any, box: float | None) -> None:
+def test_replay_is_the_formula_row_by_row(graph, box):
     """A slow twin: one update after the other, one node after the other, by the text."""
     made = traces(graph, 2)
     path = replay(made, steps(graph, box), AnswerModel(FIT, NOISE), scopes(2), 1)
@@ -144,14 +144,14 @@ def test_replay_is_the_formula_row_by_row(graph: Any, box: float | None) -> None
         assert (clipped > 0) == (box is not None)
 
 
-def test_owner_1_may_be_judged_on_any_graph() -> None:
+def test_owner_1_may_be_judged_on_any_graph():
     for graph in (Ring(), StarGraph()):
         state = steps(graph, judged="owner", initial="uniform").init(scopes(3))
         assert np.array_equal(state.central, state.models[:, len(graph.nodes(N)) - N])
 
 
 @pytest.mark.parametrize("p", [1, 3])
-def test_the_mean_of_all_nodes_does_not_depend_on_the_other_replicates(p: int) -> None:
+def test_the_mean_of_all_nodes_does_not_depend_on_the_other_replicates(p):
     n_owners = 40
     setting = Setting(np.full(n_owners, 1 / n_owners), p, T, SIGMA, None)
     spec = GossipGraph(rho=1.0, initial="uniform")
@@ -162,13 +162,13 @@ def test_the_mean_of_all_nodes_does_not_depend_on_the_other_replicates(p: int) -
     assert together[0] == pytest.approx(made.init(scopes(1)).models[0].mean(axis=0), rel=1e-14)
 
 
-def test_averaging_alone_keeps_the_mean_and_brings_models_together() -> None:
+def test_averaging_alone_keeps_the_mean_and_brings_models_together():
     made = replace(steps(Ring(), initial="uniform"), step=np.zeros(N), shrink=np.ones(N))
     path = replay(traces(Ring(), 2), made, AnswerModel(FIT, NOISE), scopes(2), 1)
     assert np.ptp(path.central, axis=0).max() < 1e-14
 
 
-def test_both_steps_are_taken_at_the_update_from_one_point() -> None:
+def test_both_steps_are_taken_at_the_update_from_one_point():
     made = steps(Ring(), initial="uniform")
     state, rows = made.init(scopes(1)), np.array([0])
     before = state.models.copy()
@@ -222,7 +222,7 @@ def heard(trace: Trace) -> list[list[tuple[int, int]]]:
 
 @LOSSES
 @pytest.mark.parametrize("judged", ["owner", "central"])
-def test_live_is_replay_to_the_bit(loss: Any, judged: str) -> None:
+def test_live_is_replay_to_the_bit(loss, judged):
     live, replayed = (run(meeting(loss, how, judged)) for how in ("live", "replay"))
     assert any(trace.ended(ExchangeOutcome.lost).sum() > 0 for trace in live.traces)
     assert live.fingerprints == replayed.fingerprints
@@ -230,7 +230,7 @@ def test_live_is_replay_to_the_bit(loss: Any, judged: str) -> None:
 
 
 @LOSSES
-def test_without_noise_whoever_hears_takes_the_mean_and_nobody_else(loss: Any) -> None:
+def test_without_noise_whoever_hears_takes_the_mean_and_nobody_else(loss):
     """A few lines from the formula, over who heard whom."""
     built = meeting(loss)
     task, trace = prepare(built, build_dataset(built)).task, traced(loss)
@@ -255,9 +255,7 @@ def test_without_noise_whoever_hears_takes_the_mean_and_nobody_else(loss: Any) -
 
 @LOSSES
 @pytest.mark.parametrize("colluding", [None, (2, 5)])
-def test_what_nodes_learn_is_the_matrix_formula_of_all_that_they_heard(
-    loss: Any, colluding: tuple[int, ...] | None
-) -> None:
+def test_what_nodes_learn_is_the_matrix_formula_of_all_that_they_heard(loss, colluding):
     """The pseudo-inverse of every row that a pool heard; ε does not see what was lost."""
     built = meeting(loss)
     problem, trace = prepare(built, build_dataset(built)), traced(loss)
@@ -281,7 +279,7 @@ def test_what_nodes_learn_is_the_matrix_formula_of_all_that_they_heard(
             assert told[u, v] == pytest.approx(leverage / multiplier[u] ** 2, abs=1e-8)
 
 
-def test_some_nodes_learn_less_where_answers_are_lost() -> None:
+def test_some_nodes_learn_less_where_answers_are_lost():
     """Nobody has heard of owner 2, whose answers are all lost: at no cost to it, but it hears."""
     built = meeting([0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     problem, network = prepare(built, build_dataset(built)), built.network
@@ -292,7 +290,7 @@ def test_some_nodes_learn_less_where_answers_are_lost() -> None:
     assert trace.released.tolist() == [1] * NODES
 
 
-def test_an_observer_hears_one_answer_of_everybody_who_sent() -> None:
+def test_an_observer_hears_one_answer_of_everybody_who_sent():
     """Owners 1 and 2 meet often and never hear each other: each has sent one answer even so."""
     line = {"kind": "edges", "between": [[1, 2], [2, 3], [3, 4], [4, 5], [5, 6]]}
     lost = [1.0, 1.0, 0.0, 0.0, 0.0, 0.0]
@@ -303,14 +301,14 @@ def test_an_observer_hears_one_answer_of_everybody_who_sent() -> None:
     assert view.trace.released.tolist() == [1] * NODES
 
 
-def test_other_algorithms_and_losses_are_refused_by_name() -> None:
+def test_other_algorithms_and_losses_are_refused_by_name():
     for case in SCENES["meetings_refused"]:
         with pytest.raises(SpecError) as refused:
             meeting(0.3, **case["parts"])
         assert case["line"] in str(refused.value)
 
 
-def test_where_nothing_is_lost_every_number_is_as_without_a_channel() -> None:
+def test_where_nothing_is_lost_every_number_is_as_without_a_channel():
     plain, zero = (run(meeting(loss)) for loss in (0.0, [0.0] * NODES))
     assert plain.fingerprints == zero.fingerprints
     assert plain.learned.models.tobytes() == zero.learned.models.tobytes()

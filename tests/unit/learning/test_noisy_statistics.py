@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def one(theta_max: float | None = None, noise: float = 0.0, **fields: Any) -> No
     return NoisyStatistics(**fields).steps(replace(setting, noise=np.full(2, noise)))
 
 
-def test_the_ridge_by_hand() -> None:
+def test_the_ridge_by_hand():
     """b = 0.1: v = 2b², τ = 2c√(2v) = 0.4c; λ = τ − ¼ where λ_min is ¼, and 0 beyond τ."""
     answer = np.array([[0.25, 0.0, 2.0, 1.0, 1.0]])
     for caution, ridge in ((1.25, 0.25), (0.5, 0.0)):
@@ -67,7 +66,7 @@ def test_the_ridge_by_hand() -> None:
         assert state.central[0] == pytest.approx(exact, rel=1e-12)
 
 
-def test_noise_of_several_owners_adds_up_by_weight() -> None:
+def test_noise_of_several_owners_adds_up_by_weight():
     """√(¼² + ¾²) of one owner's deviation, in units of the Gram block; no gram, so λ = τ."""
     domain = Domain(row_norm=2.0, target_max=3.0)
     setting = Setting(np.array([0.25, 0.75]), 2, 2, 0.2, None)
@@ -84,7 +83,7 @@ def test_noise_of_several_owners_adds_up_by_weight() -> None:
     assert state.central[0] == pytest.approx(np.array([10.0, 20.0]) / (floor + 0.1), rel=1e-12)
 
 
-def test_the_box_is_kept_and_counted() -> None:
+def test_the_box_is_kept_and_counted():
     steps = one(theta_max=0.5)
     state = steps.init(scopes(2))
     answers = np.array([[1.0, 0.0, 1.0, 9.0, 0.1], [1.0, 0.0, 1.0, 0.1, 0.1]])
@@ -118,7 +117,7 @@ def test_neighbours_are_at_most_two_xi_over_n_apart(data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize("p", [2, 5])
-def test_the_bound_is_reached(p: int) -> None:
+def test_the_bound_is_reached(p):
     domain = Domain(row_norm=0.7, target_max=3.0)
     axes = [np.eye(p)[:1] * 0.7, -np.eye(p)[1:2] * 0.7]
     units = NoisyStatistics(gram_share=0.3).units(domain)
@@ -132,7 +131,7 @@ def test_the_bound_is_reached(p: int) -> None:
     assert np.abs(ends[0] - ends[1]).sum() == pytest.approx(2.0)
 
 
-def test_owners_that_miss_a_deadline_answer_in_a_later_round() -> None:
+def test_owners_that_miss_a_deadline_answer_in_a_later_round():
     made = scenario(
         protocol={"kind": "rounds", "deadline": 1.0},
         latency={},
@@ -151,7 +150,7 @@ def drawn(epsilon: float = 20.0) -> RunResult:
     return run(scenario(privacy={"epsilon": epsilon, "sensitivity": DOMAIN, "budget": ONCE}))
 
 
-def test_it_is_private_and_the_ledger_is_spent(tmp_path: Path) -> None:
+def test_it_is_private_and_the_ledger_is_spent(tmp_path):
     outcome = drawn()
     said = outcome.summary
     assert (said["private"], said["epsilon_true"], said["bound_exceeded"]) == (True, 20.0, None)
@@ -167,19 +166,19 @@ def test_it_is_private_and_the_ledger_is_spent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-100])
-def test_noise_that_drowns_everything_leaves_a_model(epsilon: float) -> None:
+def test_noise_that_drowns_everything_leaves_a_model(epsilon):
     """λ ≈ τ: no matrix is singular, and θ is near 0."""
     assert np.isfinite(list(drawn(epsilon).summary["psi_final"].values())).all()
 
 
-def test_an_answer_that_is_not_finite_spoils_its_replicate_alone() -> None:
+def test_an_answer_that_is_not_finite_spoils_its_replicate_alone():
     mean = np.array([[np.inf, 0.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 1.1, 2.2]])
     found = one().solve(mean, np.zeros(2))
     assert np.isnan(found[0]).all()
     assert found[1] == pytest.approx([1.0, 2.0])
 
 
-def test_an_answer_counts_its_own_bytes() -> None:
+def test_an_answer_counts_its_own_bytes():
     """p = 3: nine numbers in an answer, three in a query, of 8 bytes, and 40 of a header."""
     sized = scenario(latency={"rate_bytes": 100.0}).network
     assert (sized.answer_bytes, sized.query_bytes) == (9 * 8 + 40, 3 * 8 + 40)
@@ -197,14 +196,14 @@ REFUSED = table(__file__, "statistics_refused.toml")
 
 @together
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_by_name(case: str) -> None:
+def test_what_does_not_fit_is_refused_by_name(case):
     privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": ONCE, **REFUSED[case]["changed"]}
     with pytest.raises(SpecError, match=REFUSED[case]["said"]) as caught:
         scenario(privacy=privacy)
     assert len(caught.value.faults) == 1
 
 
-def test_other_models_and_copies_are_refused() -> None:
+def test_other_models_and_copies_are_refused():
     with pytest.raises(SpecError, match=r"model\.kind: given 'mlp'; .*: allowed is ridge"):
         scenario(model={"kind": "mlp", "regularisation": 0.1, "hidden": 2, "theta_max": 5.0})
     copies = {"kind": "broadcast", "interval": 0.5, "payload": "all-copies"}
@@ -212,14 +211,14 @@ def test_other_models_and_copies_are_refused() -> None:
         scenario(protocol=copies)
 
 
-def test_a_horizon_of_one_answer_is_one_answer() -> None:
+def test_a_horizon_of_one_answer_is_one_answer():
     privacy = {"epsilon": 20.0, "sensitivity": DOMAIN, "budget": {"kind": "horizon"}}
     outcome = run(scenario("rounds", privacy=privacy, run={"updates": 1, "replicates": 2}))
     assert outcome.summary["max_spent_ratio"] == 1.0
     assert not any("ended before" in warning for warning in outcome.warnings)
 
 
-def test_every_sign_of_a_row_has_the_same_length() -> None:
+def test_every_sign_of_a_row_has_the_same_length():
     """‖vech(xxᵀ)‖₁ = (‖x‖₁² + ‖x‖₂²)/2, whatever the signs."""
     for signs in product([-1.0, 1.0], repeat=3):
         x = np.array(signs) * [0.2, 0.5, 0.3]

@@ -175,7 +175,7 @@ def p(request: pytest.FixtureRequest) -> int:
 
 
 @ORACLE
-def test_gradient_from_moments_equals_the_gradient_from_records(p: int) -> None:
+def test_gradient_from_moments_equals_the_gradient_from_records(p):
     x, y = records(1, SIZES, p)
     points = np.random.default_rng(2).normal(size=(6, p))
     owners = np.array([0, 1, 2, 2, 1, 0])
@@ -186,7 +186,7 @@ def test_gradient_from_moments_equals_the_gradient_from_records(p: int) -> None:
 
 
 @one_in(4, "p", [1, 2, 3, 4, 7, 8, 10, 16, 33, 63, 64])
-def test_gradient_adds_up_in_a_stated_order(p: int) -> None:
+def test_gradient_adds_up_in_a_stated_order(p):
     """Bit for bit the loop over j = 1, 2, …, for any number of rows."""
     rng = np.random.default_rng(p)
     gram, moment = rng.normal(size=(3, p, p)), rng.normal(size=(3, p))
@@ -204,7 +204,7 @@ def test_gradient_adds_up_in_a_stated_order(p: int) -> None:
 
 
 @pytest.mark.parametrize("theta_max", [None, 100.0, 0.5, 0.05])
-def test_fitness_equals_the_direct_sum_over_records(theta_max: float | None) -> None:
+def test_fitness_equals_the_direct_sum_over_records(theta_max):
     """Also where the box is active at the optimum."""
     for seed in range(5):
         x, y = records(seed, SIZES, 4)
@@ -221,7 +221,7 @@ def test_fitness_equals_the_direct_sum_over_records(theta_max: float | None) -> 
 
 @ORACLE
 @pytest.mark.parametrize("theta_max", [None, 100.0, 0.5, 0.05])
-def test_optimum_satisfies_the_optimality_conditions(theta_max: float | None) -> None:
+def test_optimum_satisfies_the_optimality_conditions(theta_max):
     active = 0
     for seed in range(10):
         x, y = records(seed, SIZES, 4)
@@ -236,7 +236,7 @@ def test_optimum_satisfies_the_optimality_conditions(theta_max: float | None) ->
     assert active == (10 if theta_max in (0.5, 0.05) else 0)
 
 
-def test_excess_is_exact_close_to_the_optimum() -> None:
+def test_excess_is_exact_close_to_the_optimum():
     """f(θ) − f(θ*) by subtraction would lose all digits."""
     x, y = records(1, SIZES, 4)
     quadratic = Quadratic.from_records(x, y, 0.3, None)
@@ -246,7 +246,7 @@ def test_excess_is_exact_close_to_the_optimum() -> None:
     assert quadratic.excess(quadratic.optimum) == 0
 
 
-def test_the_bits_of_a_fitness_do_not_depend_on_how_many_are_asked_for() -> None:
+def test_the_bits_of_a_fitness_do_not_depend_on_how_many_are_asked_for():
     for p in (1, 5, 50, 130):
         x, y = records(1, SIZES, p)
         quadratic = Quadratic.from_records(x, y, 0.3, 0.5)
@@ -256,13 +256,13 @@ def test_the_bits_of_a_fitness_do_not_depend_on_how_many_are_asked_for() -> None
         assert np.array_equal(together, np.array(alone))
 
 
-def test_records_fitted_without_any_loss_are_refused() -> None:
+def test_records_fitted_without_any_loss_are_refused():
     zeros = Quadratic.from_records([np.ones((3, 1))], [np.zeros(3)], 0.1, None)
     with pytest.raises(DataError):
         zeros.least  # noqa: B018
 
 
-def test_constants_equal_brute_force() -> None:
+def test_constants_equal_brute_force():
     x, y = records(5, SIZES, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, 0.8)
     for norm, order in (("l1", 1), ("l2", 2)):
@@ -316,7 +316,7 @@ PAIRS = [(m, s) for m in MODELS for s in range(4) if not boundless(m, s)]
 
 @pytest.mark.oracle("live learning with each model")
 @one_in(4, ("model", "sensitivity"), PAIRS, ids=[f"{said(m)}-{s}" for m, s in PAIRS])
-def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
+def test_live_equals_replay_to_the_bit(model, sensitivity):
     recorded = scenario(model, sensitivity)
     replayed = run(recorded)
     live = run(
@@ -340,7 +340,7 @@ def test_live_equals_replay_to_the_bit(model: Any, sensitivity: int) -> None:
     ],
     ids=said,
 )
-def test_noise_free_learning_approaches_the_optimum(model: Any) -> None:
+def test_noise_free_learning_approaches_the_optimum(model):
     """Gradients, step and θ* belong to one objective: ψ falls to a small part of its start."""
     long = scenario(
         model,
@@ -356,7 +356,7 @@ def test_noise_free_learning_approaches_the_optimum(model: Any) -> None:
     assert np.all(last < 0.02 * first)
 
 
-def test_second_moments_are_for_ridge_without_clipping_alone() -> None:
+def test_second_moments_are_for_ridge_without_clipping_alone():
     for model in MODELS:
         problem = prepare(scenario(model, 0), build_dataset(scenario(model, 0)))
         assert isinstance(problem.task.reply.gradients, Quadratic) == model.quadratic
@@ -364,7 +364,7 @@ def test_second_moments_are_for_ridge_without_clipping_alone() -> None:
         assert clipped.task.reply.gradients is clipped.records
 
 
-def test_an_svm_appends_a_constant_after_the_domain_has_scaled_the_rows() -> None:
+def test_an_svm_appends_a_constant_after_the_domain_has_scaled_the_rows():
     here = scenario(SVM(regularisation=1.0), 3)
     problem = prepare(here, build_dataset(here))
     assert here.numbers == problem.task.objective.n_features == 4
@@ -376,13 +376,13 @@ def test_an_svm_appends_a_constant_after_the_domain_has_scaled_the_rows() -> Non
     assert scenario(Logistic(regularisation=1.0), 3).numbers == 3
 
 
-def test_the_regularisers_of_every_model_differ_by_a_factor_of_two() -> None:
+def test_the_regularisers_of_every_model_differ_by_a_factor_of_two():
     for kind in (Ridge, Logistic, SVM):
         assert kind(regularisation=0.1).sigma == 0.1
         assert kind(regularisation=0.1, regulariser="square").sigma == 0.2
 
 
-def test_labels_are_the_signs_of_the_same_draws() -> None:
+def test_labels_are_the_signs_of_the_same_draws():
     here = scenario(Logistic(regularisation=1.0)).data
     signs = here.build(2, (50, 40), Streams(3))
     drawn = here.model_copy(update={"labels": False}).build(2, (50, 40), Streams(3))
@@ -399,7 +399,7 @@ def test_labels_are_the_signs_of_the_same_draws() -> None:
 
 
 @pytest.mark.parametrize("bad", [0.0, 0.5, -2.0, 1.0 + 1e-12])
-def test_targets_other_than_labels_are_refused_by_name(bad: float) -> None:
+def test_targets_other_than_labels_are_refused_by_name(bad):
     here = scenario(SVM(regularisation=1.0))
     good = build_dataset(here)
     spoilt = [y.copy() for y in good.targets]
@@ -414,7 +414,7 @@ def test_targets_other_than_labels_are_refused_by_name(bad: float) -> None:
     )
 
 
-def test_linear_targets_are_refused_before_anything_is_drawn() -> None:
+def test_linear_targets_are_refused_before_anything_is_drawn():
     for model in (Logistic(regularisation=1.0), SVM(regularisation=1.0)):
         with pytest.raises(SpecError, match=r"data\.labels: given false; allowed is true"):
             scenario(model, data={"kind": "gaussian", "features": 3})

@@ -190,7 +190,7 @@ def scenario(folder: Path, text: str = FILE):
 
 
 @one_in(2, "text", [FILE, LABELS], ids=["squared", "logistic"])
-def test_noise_free_learning_descends(text: str, tmp_path: Path) -> None:
+def test_noise_free_learning_descends(text, tmp_path):
     """Gradients, step and θ* belong together: f falls, and ψ to a small part of its start."""
     outcome = run(scenario(tmp_path, text))
     curve = outcome.learned.curve
@@ -203,14 +203,14 @@ def test_noise_free_learning_descends(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", table(__file__, "net_refused.toml")["refused"])
-def test_what_is_wrong_is_said_in_a_line(case: dict[str, str], tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_in_a_line(case, tmp_path):
     """Units that start alike, too."""
     with pytest.raises(SpecError) as caught:
         scenario(tmp_path, FILE.replace(case["old"], case["new"]))
     assert caught.value.lines() == [f"{tmp_path / 'net.toml'}: {case['line']}"]
 
 
-def test_units_that_start_alike_would_stay_alike(tmp_path: Path) -> None:
+def test_units_that_start_alike_would_stay_alike(tmp_path):
     """What the refusal spares: from ones, all units have one gradient; from zeros, none moves."""
     here = scenario(tmp_path)
     objective = prepare(here, build_dataset(here)).task.objective
@@ -225,9 +225,7 @@ def test_units_that_start_alike_would_stay_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize("norm", ["l1", "l2-as-published"])
 @pytest.mark.parametrize("theta_max", [0.3, 2.0])
 @pytest.mark.parametrize("loss", ["squared", "logistic"])
-def test_the_bound_of_a_domain_holds_over_the_box_and_at_the_start(
-    loss: str, theta_max: float, norm: str
-) -> None:
+def test_the_bound_of_a_domain_holds_over_the_box_and_at_the_start(loss, theta_max, norm):
     """Also where the start in [0, 1) lies outside Θ."""
     rng = np.random.default_rng(7)
     model = MLP(hidden=4, loss=loss, regularisation=1.0, theta_max=theta_max)
@@ -243,7 +241,7 @@ def test_the_bound_of_a_domain_holds_over_the_box_and_at_the_start(
     assert bound / 5 < met <= bound
 
 
-def test_predictions_are_what_the_objective_judges(tmp_path: Path) -> None:
+def test_predictions_are_what_the_objective_judges(tmp_path):
     here = scenario(tmp_path)
     problem = prepare(here, build_dataset(here))
     theta = np.random.default_rng(1).normal(size=26)
@@ -254,7 +252,7 @@ def test_predictions_are_what_the_objective_judges(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_held_out_rows_are_judged_by_the_networks_predictions(tmp_path: Path) -> None:
+def test_held_out_rows_are_judged_by_the_networks_predictions(tmp_path):
     """Also each owner's own optimum, as for any other model."""
     asked = FILE.replace("features = 3", "features = 3\nheld_out = 0.25").replace(
         "updates = 600", "updates = 40\nalone = true"

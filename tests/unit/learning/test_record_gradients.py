@@ -187,7 +187,7 @@ def each_gradient(case: Case, x: Array, y: Array, theta: Array) -> list[Array]:
 
 
 @EACH
-def test_fitness_is_that_of_a_loop_over_records(case: Case) -> None:
+def test_fitness_is_that_of_a_loop_over_records(case):
     x, y = data(case)
     for theta in models(case, 3):
         pairs = [pair for owner in zip(x, y, strict=True) for pair in zip(*owner, strict=True)]
@@ -198,7 +198,7 @@ def test_fitness_is_that_of_a_loop_over_records(case: Case) -> None:
 
 @GRADIENTS
 @EACH
-def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(case: Case) -> None:
+def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(case):
     x, y = data(case)
     theta, step = models(case, 1)[0], 1e-5
     for owner in range(3):
@@ -218,9 +218,7 @@ def test_a_gradient_is_the_numeric_slope_of_the_owners_mean_loss(case: Case) -> 
 @NORMS
 @pytest.mark.parametrize("clip", [None, 0.01, 0.5, 1e6])
 @EACH
-def test_a_clipped_gradient_is_that_of_a_loop_over_records(
-    case: Case, clip: float | None, norm: Any
-) -> None:
+def test_a_clipped_gradient_is_that_of_a_loop_over_records(case, clip, norm):
     x, y = data(case)
     points, owners = models(case, 5), np.array([0, 1, 2, 1, 0])
     found = case.made(case.loss, x, y, clip, norm).gradient(owners, points)
@@ -237,7 +235,7 @@ def test_a_clipped_gradient_is_that_of_a_loop_over_records(
 
 
 @EACH
-def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(case: Case) -> None:
+def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(case):
     x, y = data(case)
     points, owners = models(case, 3), np.array([0, 1, 2])
     uniforms = np.random.default_rng(8).random((3, 5))
@@ -251,9 +249,7 @@ def test_a_sampled_gradient_is_the_mean_over_the_records_drawn(case: Case) -> No
 @pytest.mark.oracle("change of an answer by one record, under clipping")
 @one_in(2, "norm", ORDER)
 @EACH
-def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(
-    case: Case, norm: Any
-) -> None:
+def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(case, norm):
     """The sensitivity 2C/n_i that the noise rests on, which is all but reached."""
     rng = np.random.default_rng(3)
     x, y = data(case, (6,))
@@ -272,7 +268,7 @@ def test_replacing_one_record_moves_a_clipped_mean_by_at_most_twice_the_bound(
 
 @one_in(2, "norm", ORDER)
 @EACH
-def test_the_largest_gradient_is_that_of_brute_force(case: Case, norm: Any) -> None:
+def test_the_largest_gradient_is_that_of_brute_force(case, norm):
     """Before clipping; of many records, too, which are bounded over balls of models first."""
     thetas = models(case, 6)
     for sizes in ((30, 4, 11), (600,)):
@@ -291,7 +287,7 @@ def test_the_largest_gradient_is_that_of_brute_force(case: Case, norm: Any) -> N
     ("count", "row"),
     [(10_000, 0), (10_000, 8191), (10_000, 8192), (10_000, 9999), (8193, 8192), (1, 0)],
 )
-def test_the_largest_gradient_is_one_of_every_record(count: int, row: int) -> None:
+def test_the_largest_gradient_is_one_of_every_record(count, row):
     """One outlier, wherever it lies among many records."""
     x, y = records(7, (count,), 2)
     x[0][row] = 1000
@@ -304,9 +300,7 @@ def test_the_largest_gradient_is_one_of_every_record(count: int, row: int) -> No
 @NORMS
 @pytest.mark.parametrize("clip", [None, 0.5])
 @EACH
-def test_bits_do_not_depend_on_how_many_points_are_asked_for(
-    case: Case, clip: float | None, norm: Any
-) -> None:
+def test_bits_do_not_depend_on_how_many_points_are_asked_for(case, clip, norm):
     """Owners of 1, 2, 50 and 1500 records, so that stacks of models are cut in many ways."""
     x, y = data(case, (50, 1, 2, 1500))
     here, rng = case.made(case.loss, x, y, clip, norm), np.random.default_rng(4)
@@ -318,7 +312,7 @@ def test_bits_do_not_depend_on_how_many_points_are_asked_for(
 
 
 @EACH
-def test_bits_of_judges_do_not_depend_on_how_many_points_are_asked_for(case: Case) -> None:
+def test_bits_of_judges_do_not_depend_on_how_many_points_are_asked_for(case):
     here, rng = judge(case, *data(case, (50, 1, 2, 700))), np.random.default_rng(4)
     points, owners = models(case, 33), rng.integers(4, size=33)
     everything, excess = here.gradient(owners, points), here.excess(points)

@@ -44,7 +44,7 @@ def learned(case: str, learning: str = "replay", **parts: Any) -> RunResult:
 
 
 @one_in(3, "case", CASES)
-def test_live_equals_replay(case: str) -> None:
+def test_live_equals_replay(case):
     replayed, lived = (learned(case, how) for how in ("replay", "live"))
     assert lived.fingerprints == replayed.fingerprints
     for one, two in zip(lived.traces, replayed.traces, strict=True):
@@ -58,14 +58,14 @@ def test_live_equals_replay(case: str) -> None:
 
 
 @pytest.mark.long
-def test_some_models_were_projected_and_some_runs_cut_short() -> None:
+def test_some_models_were_projected_and_some_runs_cut_short():
     outcomes = [learned(case) for case in CASES]
     assert sum(int(outcome.learned.clipped.sum()) for outcome in outcomes) > 0
     short = [t.n_updates < o.scenario.run.updates for o in outcomes for t in o.traces]
     assert {*short} == {True, False}
 
 
-def test_where_the_step_is_taken_from_matters() -> None:
+def test_where_the_step_is_taken_from_matters():
     read = {"algorithm": BASE["algorithm"] | {"apply_at": "as-read"}}
     here, there = learned("push").fingerprints, learned("push", **read).fingerprints
     assert here["order"] == there["order"]
@@ -101,17 +101,13 @@ def hundred() -> list[Trace]:
 
 
 @one_in(2, "p", [1, 2, 10, 50, 65, 200])
-def test_bits_do_not_depend_on_the_number_of_replicates_with_moments(
-    hundred: list[Trace], p: int
-) -> None:
+def test_bits_do_not_depend_on_the_number_of_replicates_with_moments(hundred, p):
     _compare(hundred, p, moments=True, clip=None)
 
 
 @one_in(2, "clip", [None, 5.0])
 @pytest.mark.parametrize("p", [1, 10, 50])
-def test_bits_do_not_depend_on_the_number_of_replicates_with_records(
-    hundred: list[Trace], p: int, clip: float | None
-) -> None:
+def test_bits_do_not_depend_on_the_number_of_replicates_with_records(hundred, p, clip):
     _compare(hundred, p, moments=False, clip=clip)
 
 
@@ -127,7 +123,7 @@ def _compare(hundred: list[Trace], p: int, *, moments: bool, clip: float | None)
     assert np.array_equal(last.final[0], everyone.final[99])
 
 
-def test_replay_equals_a_loop_over_one_trace(hundred: list[Trace]) -> None:
+def test_replay_equals_a_loop_over_one_trace(hundred):
     """A slow twin: one replicate, one update at a time, noise of update k = row k."""
     x, y = records(1, SIZES, 4)
     trace = hundred[6]
@@ -149,9 +145,7 @@ def test_replay_equals_a_loop_over_one_trace(hundred: list[Trace]) -> None:
     assert found.clipped[6] == state.clipped[0]
 
 
-def test_noise_does_not_depend_on_the_block_that_it_is_drawn_in(
-    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_noise_does_not_depend_on_the_block_that_it_is_drawn_in(hundred, monkeypatch):
     whole = path(hundred[:3], 5)
     for block in (1, 3, 7):
         monkeypatch.setattr("asyncdp_sim.learning.answers._BLOCK", block)
@@ -159,9 +153,7 @@ def test_noise_does_not_depend_on_the_block_that_it_is_drawn_in(
 
 
 @pytest.mark.parametrize("record_every", [1, 2, 7, 40, 1000])
-def test_a_path_records_the_start_the_multiples_and_the_end(
-    hundred: list[Trace], record_every: int
-) -> None:
+def test_a_path_records_the_start_the_multiples_and_the_end(hundred, record_every):
     full = path(hundred[:9], 3)
     found = path(hundred[:9], 3, record_every=record_every)
     for r, trace in enumerate(hundred[:9]):
@@ -172,14 +164,14 @@ def test_a_path_records_the_start_the_multiples_and_the_end(
         assert np.array_equal(found.final[r], full.models(r)[-1])
 
 
-def test_rows_past_the_end_of_a_replicate_repeat_its_last_model(hundred: list[Trace]) -> None:
+def test_rows_past_the_end_of_a_replicate_repeat_its_last_model(hundred):
     found = path(hundred[:9], 3)
     for r, trace in enumerate(hundred[:9]):
         past = found.central[len(trace.updates) :, r]
         assert np.array_equal(past, np.broadcast_to(found.final[r], past.shape))
 
 
-def test_a_replicate_without_updates_stays_at_its_start(hundred: list[Trace]) -> None:
+def test_a_replicate_without_updates_stays_at_its_start(hundred):
     none = traces(1, 3, 40, until=1e-9)
     assert len(none[0].updates) == 0
     alone, together = path(none, 3), path([*none, hundred[1]], 3)
@@ -190,7 +182,7 @@ def test_a_replicate_without_updates_stays_at_its_start(hundred: list[Trace]) ->
         assert found.clipped[0] == 0
 
 
-def test_a_run_that_diverges_says_so_without_a_warning() -> None:
+def test_a_run_that_diverges_says_so_without_a_warning():
     several = traces(2, 3, 400)
     x, y = records(1, SIZES, 3)
     quadratic = Quadratic.from_records(x, y, 0.3, None)
@@ -258,7 +250,7 @@ PAIRS: dict[str, Callable[[int], CellTask]] = {
 
 
 @one_in(2, "cell", PAIRS.values(), ids=PAIRS)
-def test_two_cells(hundred: list[Trace], cell: Callable[[int], CellTask]) -> None:
+def test_two_cells(hundred, cell):
     cells = [cell(0), cell(1)]
     assert alike(cells[0]) == alike(cells[1]) is not None
     for count in (1, 2, 33):
@@ -266,7 +258,7 @@ def test_two_cells(hundred: list[Trace], cell: Callable[[int], CellTask]) -> Non
     assert not np.array_equal(*(alone(hundred[:3], each).final for each in cells))
 
 
-def test_cells_of_all_kinds_at_once(hundred: list[Trace]) -> None:
+def test_cells_of_all_kinds_at_once(hundred):
     """Each learns with its like; those with no like learn alone."""
     cells = [cell(n) for cell in PAIRS.values() for n in (0, 1)]
     cells += [cell_task(3), cell_task(65), cell_task(record_every=7), cell_task(initial="ones")]
@@ -276,7 +268,7 @@ def test_cells_of_all_kinds_at_once(hundred: list[Trace]) -> None:
     held_to_each_alone(hundred[:4], cells)
 
 
-def test_an_algorithm_that_is_no_dataclass_learns_alone(hundred: list[Trace]) -> None:
+def test_an_algorithm_that_is_no_dataclass_learns_alone(hundred):
     class Wrapper:
         def __init__(self, steps: Any) -> None:
             self._steps = steps
@@ -289,7 +281,7 @@ def test_an_algorithm_that_is_no_dataclass_learns_alone(hundred: list[Trace]) ->
     held_to_each_alone(hundred[:3], cells)
 
 
-def test_each_watch_is_shown_its_own_cells_queries(hundred: list[Trace]) -> None:
+def test_each_watch_is_shown_its_own_cells_queries(hundred):
     plain = LinearRecords(*records(1, SIZES, 4))
     cells = [cell_task(rho=rho) for rho in (60.0, 70.0, 80.0)]
     watches = [GradientMonitor(plain), None, GradientMonitor(plain)]
@@ -305,9 +297,7 @@ def test_each_watch_is_shown_its_own_cells_queries(hundred: list[Trace]) -> None
 
 
 @pytest.mark.parametrize("which", ["clipped records", "clipped records of others"])
-def test_gradients_are_asked_once_for_all_cells(
-    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch, which: str
-) -> None:
+def test_gradients_are_asked_once_for_all_cells(hundred, monkeypatch, which):
     asked, gradient = [], LinearRecords.gradient
 
     def counted(self: LinearRecords, owners: Any, points: Any) -> Any:
@@ -320,9 +310,7 @@ def test_gradients_are_asked_once_for_all_cells(
     assert asked == [3 * 9] * max(trace.n_updates for trace in hundred[:9])
 
 
-def test_noise_is_drawn_once_for_all_cells_that_memory_holds(
-    hundred: list[Trace], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_noise_is_drawn_once_for_all_cells_that_memory_holds(hundred, monkeypatch):
     drawn, rows = [], LaplaceNoise.rows
 
     def counted(self: LaplaceNoise, generator: Any, count: int, size: int) -> Any:

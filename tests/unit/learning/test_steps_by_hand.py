@@ -1,7 +1,6 @@
 """Synchronous steps, FedBuff's, and the weights of stale answers, against short references."""
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def gradient(theta: np.ndarray, rows: list[np.ndarray] | None = None) -> np.ndar
 
 
 @pytest.mark.parametrize("batch", [None, 4])
-def test_the_parameter_server_is_its_ten_lines(batch: int | None) -> None:
+def test_the_parameter_server_is_its_ten_lines(batch):
     """Its batches are the rows of one stream, in the order in which answers arrive."""
     algorithm = ParameterServer(step=0.1, exponent=0.75, batch=batch)
     sample = None if batch is None else Sample(LinearRecords(X, Y), batch)
@@ -107,7 +106,7 @@ def gathered(replicates: int, features: int, turns: list[AnswerBatch], answers: 
     return -state.central
 
 
-def test_one_coordinate_of_one_replicate_has_the_same_bits_alone() -> None:
+def test_one_coordinate_of_one_replicate_has_the_same_bits_alone():
     """Nine answers of one number each, summed alone or beside another replicate."""
     answers = np.random.default_rng(5).normal(size=(9, 2, 1))
     alone, both = np.array([0]), np.array([0, 1])
@@ -118,7 +117,7 @@ def test_one_coordinate_of_one_replicate_has_the_same_bits_alone() -> None:
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
-def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost: float) -> None:
+def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost):
     answers = np.array([[[1.0], [1.0]], [[lost], [2.0]], [[0.0], [3.0]]])
     alone, both = np.array([0]), np.array([0, 1])
     one = [AnswerBatch(np.array([i]), rows=alone) for i in range(2)]
@@ -129,7 +128,7 @@ def test_a_replicate_that_diverged_is_the_same_beside_one_with_more_answers(lost
     assert np.array_equal(found[0], gathered(2, 1, two, both_found)[0], equal_nan=True)
 
 
-def test_a_trim_of_0_is_read_and_written_as_older_versions_did() -> None:
+def test_a_trim_of_0_is_read_and_written_as_older_versions_did():
     """Digests hold it, and so scenarios of results do; any other is refused as gone."""
     found = parse(Collab1, {"kind": "collab-1", "rho": 1.0, "trim": 0})
     assert found == Collab1(rho=1.0)
@@ -153,7 +152,7 @@ def scenario(learning: str = "replay", **parts: Any) -> Scenario:
 PUSH = {"kind": "push", "own_tick": "overlap"}
 
 
-def test_the_cases_end_with_buffers_that_are_not_full() -> None:
+def test_the_cases_end_with_buffers_that_are_not_full():
     horizon = {"updates": 20, "replicates": 8, "until": 7.0}
     for case, parts in CASES.items():
         outcome = run(scenario(run=horizon, **parts))
@@ -164,7 +163,7 @@ def test_the_cases_end_with_buffers_that_are_not_full() -> None:
             assert len(trace.updates) == 3 * trace.n_updates
 
 
-def test_a_buffer_of_one_is_fedasync_that_keeps_nothing() -> None:
+def test_a_buffer_of_one_is_fedasync_that_keeps_nothing():
     """At staleness 0: mixing 1 and step η_g η_l give the same model, to rounding."""
     parts = {"protocol": {"kind": "request"}, "run": {"updates": 60, "replicates": 2}}
     one = {"kind": "fedbuff", "step": 0.1, "server_step": 0.8, "buffer": 1}
@@ -182,7 +181,7 @@ def outcome() -> RunResult:
     return run(scenario(run={"updates": 20, "replicates": 2, "until": 7.0}, protocol=PUSH))
 
 
-def test_what_is_written(tmp_path: Path) -> None:
+def test_what_is_written(tmp_path):
     """``updates``: B rows a k, at the tick of the k-th update; ``curve``: ticks of updates."""
     made = outcome()
     write(made, tmp_path / "result")
@@ -207,7 +206,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     assert any(f"{left} were left in the buffer" in warning for warning in made.warnings)
 
 
-def test_buffered_answers_are_charged() -> None:
+def test_buffered_answers_are_charged():
     made = run(scenario(run={"updates": 20, "replicates": 20, "until": 7.0}, protocol=PUSH))
     released = max(int(trace.released.max()) for trace in made.traces)
     assert made.summary["max_spent_ratio"] == pytest.approx(released / 40)
@@ -218,7 +217,7 @@ def test_buffered_answers_are_charged() -> None:
         assert waiting.tolist() == trace.released.tolist()
 
 
-def test_a_trace_of_other_updates_is_not_replayed() -> None:
+def test_a_trace_of_other_updates_is_not_replayed():
     made = outcome()
     task = made.problem.task
     steps = FedAsync(step=0.1, mixing=1.0).steps(Setting(np.full(3, 1 / 3), 3, 20, 0.1, None))
@@ -247,7 +246,7 @@ OWNERS, SIZE, UPDATES, RIDGE, RHO = 3, 4, 7, 0.3, 20.0
 SHARE = np.array([0.5, 0.2, 0.3])
 
 
-def test_initial_values() -> None:
+def test_initial_values():
     def start(initial: str, count: int = 3) -> tuple[np.ndarray, np.ndarray]:
         steps = AsyncGossip(rho=1.0, initial=initial).steps(
             Setting(SHARE, SIZE, UPDATES, RIDGE, None)
@@ -271,7 +270,7 @@ def test_initial_values() -> None:
     assert np.array_equal(models[1], drawn)
 
 
-def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() -> None:
+def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all():
     steps = AsyncGossip(rho=UPDATES**2 * 2 * RIDGE).steps(
         Setting(np.array([1.0]), 1, UPDATES, RIDGE, 1.0)
     )
@@ -285,7 +284,7 @@ def test_a_projection_counts_once_per_update_and_on_the_boundary_not_at_all() ->
     assert (state.copies.item(), state.clipped.tolist()) == (1.0, [1])
 
 
-def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection() -> None:
+def test_a_coordinate_that_is_no_number_hides_no_other_from_the_projection():
     """Else it would depend on the other replicates whether the other coordinate is projected."""
     steps = AsyncGossip(rho=RHO).steps(Setting(SHARE, SIZE, UPDATES, RIDGE, 0.4))
     state = steps.init([Streams(1).within("replicate", r) for r in (1, 2)])

@@ -2,7 +2,6 @@
 
 import json
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,21 +51,21 @@ def replayed(outcome: RunResult) -> np.ndarray:
 
 
 @one_in(3, "parts", WAYS.values(), ids=WAYS)
-def test_live_is_the_replay_of_its_trace(parts: Parts) -> None:
+def test_live_is_the_replay_of_its_trace(parts):
     ended = learned(**parts, run={"target": 0.5})
     assert {trace.ending for trace in ended.traces} == {Ending.target}
     assert np.array_equal(replayed(ended), ended.learned.models)
 
 
 @one_in(4, "parts", WAYS.values(), ids=WAYS)
-def test_a_target_that_is_not_reached_changes_nothing(parts: Parts) -> None:
+def test_a_target_that_is_not_reached_changes_nothing(parts):
     never = {"target": 1e-300}
     plain = learned(**parts)
     assert learned(**parts, run=never).fingerprints == plain.fingerprints
     assert learned(**parts, run={"learning": "replay"}).fingerprints == plain.fingerprints
 
 
-def test_good_enough_is_enough() -> None:
+def test_good_enough_is_enough():
     """f = ‖θ − y‖²/2 over unit rows, with y = (0, 2) and a third row that nothing explains."""
     x, y = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.array([0.0, 2.0, 1.0])
     quadratic = Quadratic.from_records([x], [y], 0.0, None)
@@ -78,7 +77,7 @@ def test_good_enough_is_enough() -> None:
 
 
 @pytest.mark.parametrize("parts", TARGETS.values(), ids=TARGETS)
-def test_a_run_ends_with_the_first_update_that_reaches_the_target(parts: Parts) -> None:
+def test_a_run_ends_with_the_first_update_that_reaches_the_target(parts):
     whole = learned(**parts)
     goal = float(np.quantile(whole.learned.curve["relative_fitness"], 0.3))
     outcome = learned(**parts, run={"target": goal})
@@ -96,10 +95,10 @@ def test_a_run_ends_with_the_first_update_that_reaches_the_target(parts: Parts) 
     assert [t.n_updates for t in rare.traces] == [t.n_updates for t in outcome.traces]
 
 
-def test_update_t_that_reaches_the_target_has_reached_it() -> None:
+def test_update_t_that_reaches_the_target_has_reached_it():
     """With as many updates allowed as it takes; fedasync steps alike for every T."""
-    asked: Parts = {"protocol": {"kind": "push"}, **CENTRAL}
-    goal: Parts = {"target": 0.5, "replicates": 1}
+    asked = {"protocol": {"kind": "push"}, **CENTRAL}
+    goal = {"target": 0.5, "replicates": 1}
     k = learned(**asked, run=goal).traces[0].n_updates
     assert 1 < k < 40
     [trace] = learned(**asked, run=goal | {"updates": k}).traces
@@ -108,7 +107,7 @@ def test_update_t_that_reaches_the_target_has_reached_it() -> None:
     assert (trace.ending, trace.n_updates) == (Ending.updates, k - 1)
 
 
-def test_it_is_said_that_timing_is_not_paid_for() -> None:
+def test_it_is_said_that_timing_is_not_paid_for():
     plain, told = learned(run={"until": 10.0}), learned(run={"target": 0.3})
     assert (plain.summary["timing_accounted"], told.summary["timing_accounted"]) == (True, False)
     assert (plain.summary["private"], told.summary["private"]) == (True, False)
@@ -128,7 +127,7 @@ def test_it_is_said_that_timing_is_not_paid_for() -> None:
     assert not any("this holds for" in line for line in lines)  # there is nothing to add up
 
 
-def test_a_target_that_was_reached_is_not_a_fault() -> None:
+def test_a_target_that_was_reached_is_not_a_fault():
     reached = learned(run={"target": 0.5})
     updates = [trace.n_updates for trace in reached.traces]
     said = f"3 of 3 replicates reached run.target, after {min(updates)} to {max(updates)} updates"
@@ -141,7 +140,7 @@ def test_a_target_that_was_reached_is_not_a_fault() -> None:
     assert any("ended before T = 40 updates" in each for each in short.warnings)
 
 
-def test_the_result_directory(tmp_path: Path) -> None:
+def test_the_result_directory(tmp_path):
     outcome = learned(run={"target": 0.3})
     write(outcome, tmp_path / "r")
     owners = pq.read_table(tmp_path / "r" / "owners.parquet").to_pydict()
@@ -153,7 +152,7 @@ def test_the_result_directory(tmp_path: Path) -> None:
     assert reproduce(tmp_path / "r", workers=1).fingerprints == outcome.fingerprints
 
 
-def test_cells_share_no_traces(tmp_path: Path) -> None:
+def test_cells_share_no_traces(tmp_path):
     """Other noise makes other models and thereby other traces, though the network is the same."""
     swept = {"privacy.epsilon": [20.0, 500.0]}
     asked = scenario(run={"target": 0.3}, sweep=swept)
@@ -173,6 +172,6 @@ def test_cells_share_no_traces(tmp_path: Path) -> None:
     assert len({cell.network for cell in grid(scenario(sweep=swept))}) == 1
 
 
-def test_what_a_worker_is_sent_arrives() -> None:
+def test_what_a_worker_is_sent_arrives():
     task = prepared(scenario(run={"target": 0.1}))
     assert pickle.loads(pickle.dumps(task)).target.psi == 0.1

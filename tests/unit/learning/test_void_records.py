@@ -65,9 +65,7 @@ def scenario(path: str, model: Model, sensitivity: dict[str, Any], **data: Any) 
 @one_in(2, "gap", ["maybe", 1e153], ids=str)
 @pytest.mark.parametrize("bound", SENSITIVITIES)
 @pytest.mark.parametrize("name", MODELS)
-def test_gradient_and_fitness_are_those_of_the_others(
-    name: str, bound: str, gap: object, tmp_path: Path
-) -> None:
+def test_gradient_and_fitness_are_those_of_the_others(name, bound, gap, tmp_path):
     """Over n_i − 1 records, times (n_i − 1)/n_i: what the gap held is in none of them."""
     model = MODELS[name]
     here = scenario(table(tmp_path, model, gap), model, SENSITIVITIES[bound])
@@ -101,7 +99,7 @@ def test_gradient_and_fitness_are_those_of_the_others(
 
 
 @pytest.mark.parametrize("name", ["ridge", "svm"])
-def test_held_out_rows_without_a_target_are_in_no_loss(name: str, tmp_path: Path) -> None:
+def test_held_out_rows_without_a_target_are_in_no_loss(name, tmp_path):
     model = MODELS[name]
     here = scenario(table(tmp_path, model, None), model, SENSITIVITIES["clip"], held_out=0.75)
     dataset = build_dataset(here)
@@ -134,7 +132,7 @@ FEW = {("ridge", 1e153), ("ridge", 1e20), ("ridge in a box", 1e49), ("svm", 1e9)
         for number in SIZES
     ],
 )
-def test_a_private_number_of_any_size_ends_no_run(name: str, number: float, tmp_path: Path) -> None:
+def test_a_private_number_of_any_size_ends_no_run(name, number, tmp_path):
     """Two columns alike, and beyond what doubles tell apart from 1, make a singular system."""
     model = MODELS.get(name, Ridge(regularisation=0.1, theta_max=1.0))
     frame = pd.read_csv(table(tmp_path, model, 1))
@@ -147,7 +145,7 @@ def test_a_private_number_of_any_size_ends_no_run(name: str, number: float, tmp_
         assert np.isfinite(found.learned.curve["relative_fitness"]).all()
 
 
-def test_a_record_is_no_number_at_a_diverged_model_and_contributes_nothing() -> None:
+def test_a_record_is_no_number_at_a_diverged_model_and_contributes_nothing():
     x = np.asfortranarray([[1.0, -1.0], [1.0, 2.0]])
     records = Ridge(regularisation=1.0).records([x], [np.array([0.0, 1.0])], 0.5, "l1")
     point = np.full((1, 2), np.inf)  # ∞ − ∞ is no number, fused multiply-add or not
@@ -156,7 +154,7 @@ def test_a_record_is_no_number_at_a_diverged_model_and_contributes_nothing() -> 
     assert np.allclose(found, 0.25 * np.array([[1.0, 2.0]]) / 3)
 
 
-def test_private_targets_that_are_no_labels_contribute_nothing(tmp_path: Path) -> None:
+def test_private_targets_that_are_no_labels_contribute_nothing(tmp_path):
     model = MODELS["svm"]
     here = scenario(table(tmp_path, model, 0), model, SENSITIVITIES["clip"])
     problem = prepare(here, build_dataset(here))

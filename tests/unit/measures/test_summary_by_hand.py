@@ -113,7 +113,7 @@ BY_HAND = {
 }
 
 
-def test_every_figure_is_what_it_says() -> None:
+def test_every_figure_is_what_it_says():
     said = asdict(summarise([FIRST, SECOND], 1.5))
     intervals = said.pop("intervals")
     assert said.keys() == BY_HAND.keys()
@@ -122,7 +122,7 @@ def test_every_figure_is_what_it_says() -> None:
     assert all(intervals[name] is not None for name in ratios)
 
 
-def test_an_interval_is_students_over_replicates() -> None:
+def test_an_interval_is_students_over_replicates():
     """Throughput: residuals 3 − 0.0375·100 and 3 − 0.0375·60, that is ∓0.75.
 
     Their standard deviation (over R − 1) is 0.75 √2, that of the ratio 0.75 √2 / √2 / 80, and the
@@ -135,14 +135,14 @@ def test_an_interval_is_students_over_replicates() -> None:
     assert found == pytest.approx((0.0375 / factor, 0.0375 * factor), rel=1e-9)
 
 
-def test_the_interval_of_a_share_is_that_of_its_logit() -> None:
+def test_the_interval_of_a_share_is_that_of_its_logit():
     """Residuals ∓2 of two replicates of ten: h = tan(0.475 π) · 2/10, of the odds 2/3."""
     odds = 2 / 3 * np.exp(np.array([-1, 1]) * tan(0.475 * pi) * 0.2 / (0.4 * 0.6))
     found = Ratio(np.array([2.0, 6.0]), np.array([10.0, 10.0])).interval(SHARE)
     assert found == pytest.approx(tuple(odds / (1 + odds)), rel=1e-9)
 
 
-def test_every_interval_has_the_range_of_its_figure_in_the_dictionary() -> None:
+def test_every_interval_has_the_range_of_its_figure_in_the_dictionary():
     ends = {"≥ 0": (0.0, inf), "≥ 1": (1.0, inf), "0 to 1": (0.0, 1.0)}
     for name in RATIOS:
         assert RANGES.get(name, POSITIVE) == ends[summary()[name].domain], name
@@ -168,7 +168,7 @@ def test_an_interval_lies_within_its_range_and_holds_the_ratio(
         assert found[0] < value < found[1]
 
 
-def test_rare_events_have_intervals_that_cover() -> None:
+def test_rare_events_have_intervals_that_cover():
     """A rate of 2 % in 50 answers of 8 replicates: coverage, which a symmetric interval lacks."""
     g = np.random.default_rng(1)
     covered = symmetric = 0
@@ -182,11 +182,11 @@ def test_rare_events_have_intervals_that_cover() -> None:
     assert 0.945 * 2000 < covered < 0.985 * 2000
 
 
-def test_all_have_contributed_when_the_last_one_has() -> None:
+def test_all_have_contributed_when_the_last_one_has():
     assert summarise([SECOND]).updates_until_all == 3
 
 
-def test_without_a_shared_channel_nothing_is_said_of_it() -> None:
+def test_without_a_shared_channel_nothing_is_said_of_it():
     said = summarise([FIRST, SECOND])
     assert (said.offered_load, said.delivered_load, said.collision_rate) == (None, None, None)
     assert said.intervals["collision_rate"] is None

@@ -50,7 +50,7 @@ def traced(spec: Network, seed: int = 1, learning: Any = None, *, events: bool =
 
 
 class TestGraphs:
-    def test_edges_in_order(self) -> None:
+    def test_edges_in_order(self):
         assert StarGraph().edges(3) == ((0, 1), (0, 2), (0, 3))
         assert Ring().edges(4) == ((1, 2), (1, 4), (2, 3), (3, 4))
         assert Complete().edges(3) == Ring().edges(3) == ((1, 2), (1, 3), (2, 3))
@@ -58,7 +58,7 @@ class TestGraphs:
         assert LINE.edges(5) == ((1, 2), (2, 3), (3, 4), (4, 5))
 
     @pytest.mark.parametrize("n_owners", [2, 5, 12])
-    def test_they_are_what_networkx_calls_them(self, n_owners: int) -> None:
+    def test_they_are_what_networkx_calls_them(self, n_owners):
         for graph, known in (
             (StarGraph(), nx.star_graph(n_owners)),
             (Ring(), nx.cycle_graph(range(1, n_owners + 1))),
@@ -66,7 +66,7 @@ class TestGraphs:
         ):
             assert nx.utils.graphs_equal(graph.build(n_owners), known)
 
-    def test_a_geometric_graph_links_what_is_near_and_is_drawn_once(self) -> None:
+    def test_a_geometric_graph_links_what_is_near_and_is_drawn_once(self):
         one, two = GeometricGraph(radius=0.5), GeometricGraph(radius=0.5, graph=2)
         assert one.edges(12) == GeometricGraph(radius=0.5).edges(12) != two.edges(12)
         assert set(one.edges(12)) < set(GeometricGraph(radius=0.6).edges(12))
@@ -81,7 +81,7 @@ class TestFile:
         path.write_text(text, encoding="utf-8")
         return EdgeFile(path=str(path))
 
-    def test_it_is_read_once(self, tmp_path: Path) -> None:
+    def test_it_is_read_once(self, tmp_path):
         text = "source,target,latency\n1,2,0.1\n\n3,2,0.2\n"
         graph = self.graph(tmp_path, text)
         assert graph.faults(3) == []
@@ -90,7 +90,7 @@ class TestFile:
         (tmp_path / "edges.csv").unlink()
         assert graph.model_copy().faults(3) != graph.faults(3) == []
 
-    def test_one_that_is_not_there_has_no_edges(self, tmp_path: Path) -> None:
+    def test_one_that_is_not_there_has_no_edges(self, tmp_path):
         graph = EdgeFile(path=str(tmp_path / "none.csv"))
         [fault] = graph.faults(3)
         assert "there is no such file" in str(fault)
@@ -111,7 +111,7 @@ class TestFile:
     ],
     ids=lambda parts: "-".join(parts) or "slow",
 )
-def test_a_star_is_request_that_refuses(parts: dict[str, Any]) -> None:
+def test_a_star_is_request_that_refuses(parts):
     """The same wake-ups, reads and updates to the tick, from the same seed."""
     star = traced(network(StarGraph(), **parts))
     request = traced(network(StarGraph(), **parts, protocol=Request(), answers_per_update=1))
@@ -125,7 +125,7 @@ def test_a_star_is_request_that_refuses(parts: dict[str, Any]) -> None:
     assert star.owners["attempts"].tolist() == served.tolist()
 
 
-def test_an_edge_keeps_its_clock_whatever_other_edges_there_are() -> None:
+def test_an_edge_keeps_its_clock_whatever_other_edges_there_are():
     """Without duration every wake-up is an update: those of an edge are its clock's ticks."""
     quick = {"latency": Latency(), "compute": Constant(value=0.0), "until": 4.0}
 
@@ -145,9 +145,7 @@ def test_an_edge_keeps_its_clock_whatever_other_edges_there_are() -> None:
 
 @EACH
 class TestEveryGraph:
-    def test_an_update_is_made_by_two_neighbours_of_whom_owners_answer(
-        self, graph: GossipGraph
-    ) -> None:
+    def test_an_update_is_made_by_two_neighbours_of_whom_owners_answer(self, graph):
         edges, per_k = set(graph.edges(5)), defaultdict(list)
         for row in traced(network(graph)).updates:
             per_k[int(row["k"])].append((int(row["owner"]), int(row["peer"])))
@@ -157,23 +155,23 @@ class TestEveryGraph:
             assert (min(owner, peer), max(owner, peer)) in edges
             assert pairs[1:] == ([] if graph.learner else [(peer, owner)])
 
-    def test_a_node_talks_to_one_neighbour_at_a_time(self, graph: GossipGraph) -> None:
+    def test_a_node_talks_to_one_neighbour_at_a_time(self, graph):
         rows = traced(network(graph)).exchanges
         for node in graph.nodes(5):
             mine = rows[(rows["owner"] == node) | ((rows["peer"] == node) & (node == 0))]
             order = np.argsort(mine["read_tick"], kind="stable")
             assert np.all(mine["read_tick"][order][1:] >= mine["end_tick"][order][:-1])
 
-    def test_staleness_counts_the_updates_of_others_in_between(self, graph: GossipGraph) -> None:
+    def test_staleness_counts_the_updates_of_others_in_between(self, graph):
         trace = traced(network(graph))
         for row in trace.updates:
             between = trace.update_ticks[: row["k"] - 1] > row["read_tick"]
             assert row["staleness"] == between.sum()
         assert (trace.updates["staleness"].max() > 0) == (graph.kind != "star")
 
-    def test_the_next_wake_up_of_two_free_nodes_is_never_dropped(self, graph: GossipGraph) -> None:
+    def test_the_next_wake_up_of_two_free_nodes_is_never_dropped(self, graph):
         events = traced(network(graph)).events
-        busy: Counter[int] = Counter()
+        busy = Counter()
         for event in events:
             kind, owner = event["kind"], int(event["owner"])
             if kind == K.query_sent:
@@ -185,7 +183,7 @@ class TestEveryGraph:
                 assert event["detail"] == Detail.busy
                 assert busy[owner] == 1 or (graph.learner and sum(busy.values()) == 1)
 
-    def test_a_run_ends_when_no_two_neighbours_can_answer(self, graph: GossipGraph) -> None:
+    def test_a_run_ends_when_no_two_neighbours_can_answer(self, graph):
         trace = traced(network(graph, answers_allowed=(2, 5, 3, 9, 4), updates=1000))
         left = [0, *(np.array([2, 5, 3, 9, 4]) - trace.released)]
         assert min(left[1:]) == 0
@@ -194,14 +192,14 @@ class TestEveryGraph:
         assert trace.ending is (Ending.silent if any(left) else Ending.spent)
         assert trace.end_tick == trace.update_ticks[-1]
 
-    def test_owners_that_leave_for_good_end_the_run(self, graph: GossipGraph) -> None:
+    def test_owners_that_leave_for_good_end_the_run(self, graph):
         trace = traced(network(graph, availability=Churn(lifetime=Exponential(mean=3.0))))
         assert trace.ending is Ending.silent
         last = trace.events[np.isin(trace.events["kind"], (K.went_offline, K.update_applied))]
         assert trace.end_tick == last["tick"][-1]
 
 
-def test_shares_online_are_those_of_the_wake_ups() -> None:
+def test_shares_online_are_those_of_the_wake_ups():
     """Both ends draw at every wake-up of an edge, whether or not they are busy."""
     trace = traced(network(Ring(), availability=Bernoulli(probability=0.5), until=50.0))
     events = trace.events
@@ -211,7 +209,7 @@ def test_shares_online_are_those_of_the_wake_ups() -> None:
     assert (events["detail"] == Detail.offline).sum() > wakes / 2
 
 
-def test_who_is_never_online_has_silent_edges() -> None:
+def test_who_is_never_online_has_silent_edges():
     nobody_left = network(LINE, availability=Bernoulli(probability=[1.0, 0.0, 1.0, 0.0, 1.0]))
     assert traced(nobody_left).end_tick == 0
     trace = traced(network(LINE, availability=Bernoulli(probability=[1.0, 0.0, 1.0, 1.0, 0.0])))
@@ -219,8 +217,8 @@ def test_who_is_never_online_has_silent_edges() -> None:
     assert trace.n_updates == 40
 
 
-def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
-    quick: dict[str, Any] = {"latency": Latency(), "compute": Constant(value=0.0), "updates": 1000}
+def test_clocks_are_the_edges_one_for_all_or_one_each():
+    quick = {"latency": Latency(), "compute": Constant(value=0.0), "updates": 1000}
     quick["answers_allowed"] = (1000,) * 5
     each = PoissonClock(rate=[9.0, 1.0, 1.0, 1.0])
     trace = traced(network(LINE, protocol=Gossip(graph=LINE, clock=each), **quick))
@@ -235,6 +233,6 @@ def test_clocks_are_the_edges_one_for_all_or_one_each() -> None:
     assert trace.ending is Ending.silent
 
 
-def test_edges_that_share_a_clock_are_refused() -> None:
+def test_edges_that_share_a_clock_are_refused():
     with pytest.raises(SpecError, match="every edge has a clock of its own"):
         Gossip(graph=LINE, clock=PoissonClock(population="superposed"))

@@ -66,7 +66,7 @@ def shares(process: Any, replicates: int = 40) -> np.ndarray:
 
 
 @pytest.mark.long
-def test_a_jammer_costs_what_is_predicted() -> None:
+def test_a_jammer_costs_what_is_predicted():
     """g/(g + h) of answers begin in silence; e^(−a/g) of them end in it: arrivals are Poisson.
 
     40 runs of 2000 units each have a standard error of about 0.002; within four of these.
@@ -77,7 +77,7 @@ def test_a_jammer_costs_what_is_predicted() -> None:
     assert abs(found.mean() - g / (g + h) * exp(-a / g)) < 4 * error
 
 
-def test_a_jammer_that_does_not_outlast_a_beginning_is_caught() -> None:
+def test_a_jammer_that_does_not_outlast_a_beginning_is_caught():
     """The planted fault: one that destroys only what begins while it holds, e^(−a/g) = 0.905."""
 
     def brief(env: Kernel, network: Joined) -> Algorithm:
@@ -91,7 +91,7 @@ def test_a_jammer_that_does_not_outlast_a_beginning_is_caught() -> None:
     assert abs(found.mean() - 2 / 2.5 * exp(-0.1)) > 20 * found.std(ddof=1) / len(found) ** 0.5
 
 
-def test_answers_that_touch_a_held_channel_are_lost_and_no_others() -> None:
+def test_answers_that_touch_a_held_channel_are_lost_and_no_others():
     """It holds [1, 1.5) and [3, 3.5); answers take 0.2, and intervals are half-open."""
 
     def scripted(env: Kernel, network: Joined) -> Algorithm:
@@ -110,13 +110,13 @@ def test_answers_that_touch_a_held_channel_are_lost_and_no_others() -> None:
 
 
 @ON_EACH
-def test_whoever_holds_a_channel_for_ever_lets_nothing_through(channel: Any) -> None:
+def test_whoever_holds_a_channel_for_ever_lets_nothing_through(channel):
     assert simulate(network(channel), replicate()).n_updates > 10
     assert simulate(network(channel), replicate(), processes=[always]).n_updates == 0
 
 
 @ON_EACH
-def test_learning_over_the_trace_is_learning_inside(channel: Any) -> None:
+def test_learning_over_the_trace_is_learning_inside(channel):
     held = network(channel, latency=Latency(query=Exponential(mean=0.1)))
     rng = np.random.default_rng(1)
     x = [rng.normal(size=(9, 2)) for _ in range(3)]
@@ -133,7 +133,7 @@ def test_learning_over_the_trace_is_learning_inside(channel: Any) -> None:
     assert np.array_equal(live.trajectory().models(0), over.models(0))
 
 
-def test_what_joins_changes_nobody_elses_numbers() -> None:
+def test_what_joins_changes_nobody_elses_numbers():
     """A process that does nothing to the network leaves every event where it was."""
 
     def watches(env: Kernel, network: Joined) -> Algorithm:
@@ -147,7 +147,7 @@ def test_what_joins_changes_nobody_elses_numbers() -> None:
     )
 
 
-def test_a_power_cut() -> None:
+def test_a_power_cut():
     def cut(env: Kernel, network: Joined) -> Algorithm:
         yield env.at(to_ticks(10.0), Priority.PRESENCE)
         network.cut([1])
@@ -169,9 +169,9 @@ def test_a_power_cut() -> None:
     assert trace.owners["online"].tolist() == [0.5, 0.75, 0.75]
 
 
-def test_all_of_simpy_works() -> None:
+def test_all_of_simpy_works():
     """Processes that wait for each other, interrupts, conditions and resources."""
-    seen: list[tuple[str, int]] = []
+    seen = []
 
     def parent(env: Kernel, _: Joined) -> Algorithm:
         store = simpy.Resource(env)
@@ -196,7 +196,7 @@ def test_all_of_simpy_works() -> None:
     assert seen == [("one", 5), ("two interrupted", 7), ("two", 7), ("both", 7)]
 
 
-def test_what_is_wrong_is_told() -> None:
+def test_what_is_wrong_is_told():
     def impatient(env: Kernel, _: Joined) -> Algorithm:
         yield env.timeout(0.5)
 

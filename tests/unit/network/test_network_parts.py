@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -40,7 +40,7 @@ def no_stream() -> np.random.Generator:
     raise AssertionError("this clock or law draws nothing")
 
 
-def test_deterministic_ticks_are_multiples_never_accumulated() -> None:
+def test_deterministic_ticks_are_multiples_never_accumulated():
     clock = DeterministicClock(rate=3.0, phase=(0.25, 0.0))
     ticks = list(islice(clock.ticks(0, no_stream, 1), 10**5))
     period = round(10**9 / 3)
@@ -48,7 +48,7 @@ def test_deterministic_ticks_are_multiples_never_accumulated() -> None:
     assert next(clock.ticks(1, no_stream, 1)) == period
 
 
-def test_nobody_ever_ticks() -> None:
+def test_nobody_ever_ticks():
     network = Network(answers_allowed=(5,), updates=9, clock=ScriptedClock(times=[[]]))
     trace = simulate(network, Streams(1).within("replicate", 1), events=True)
     assert (trace.end_tick, len(trace.events), len(trace.updates)) == (0, 0, 0)
@@ -65,7 +65,7 @@ def parsed(fields: dict[str, Any]) -> Network:
 
 @together
 @pytest.mark.parametrize("case", CASES["refused"], ids=str)
-def test_it_is_refused_in_a_line(case: dict[str, Any]) -> None:
+def test_it_is_refused_in_a_line(case):
     with pytest.raises(SpecError) as refused:
         parsed(CASES["of"][case["of"]] | case["with"])
     [fault] = refused.value.faults
@@ -73,7 +73,7 @@ def test_it_is_refused_in_a_line(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["crowd", "gossip", "rounds", "servers", "three"])
-def test_nothing_is_refused_of_the_networks_themselves(name: str) -> None:
+def test_nothing_is_refused_of_the_networks_themselves(name):
     parsed(CASES["of"][name])
 
 
@@ -87,7 +87,7 @@ _, *FILES_AND_LINES = Path(__file__).with_name("wrong_files.txt").read_text("utf
 
 
 @pytest.mark.parametrize("case", FILES_AND_LINES, ids=lambda case: case.splitlines()[-1][:60])
-def test_what_is_wrong_with_a_file_is_a_line_each(case: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_file_is_a_line_each(case, tmp_path):
     head, text = case.split("\n", 1)
     section, name, owners, fields = head.split(" ", 3)
     content, said = text.split("<<<\n")
@@ -100,14 +100,14 @@ def test_what_is_wrong_with_a_file_is_a_line_each(case: str, tmp_path: Path) -> 
 # Networks whose runs end where a model is good enough: who must be asked, and their names.
 
 
-def test_somebody_must_be_asked() -> None:
+def test_somebody_must_be_asked():
     asks = Network(answers_allowed=(2, 2), updates=2, stops=True)
     with pytest.raises(ValueError, match="depends on the model: such a network needs a learning"):
         simulate(asks, Streams(1).within("replicate", 1))
     simulate(asks, Streams(1).within("replicate", 1), learning=Scripted())
 
 
-def test_a_network_that_asks_nobody_keeps_its_name() -> None:
+def test_a_network_that_asks_nobody_keeps_its_name():
     plain = Network(answers_allowed=(20, 20), updates=20, compute=Exponential(mean=0.2))
     stops = plain.model_copy(update={"stops": True})
     assert plain.digest(1, 2) != stops.digest(1, 2)
@@ -173,7 +173,7 @@ def changed(spec: Spec, where: str = "") -> Iterator[tuple[str, Spec]]:
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer")
-def test_every_field_of_every_part_counts() -> None:
+def test_every_field_of_every_part_counts():
     seen = set()
     for network in networks():
         before = network.digest(1, 2)
@@ -210,7 +210,7 @@ FILED = with_files()
 
 
 @pytest.mark.parametrize(("path", "network"), FILED, ids=[Path(path).name for path, _ in FILED])
-def test_a_file_counts_by_what_it_says(path: str, network: Network, tmp_path: Path) -> None:
+def test_a_file_counts_by_what_it_says(path, network, tmp_path):
     moved = tmp_path / f"moved{Path(path).suffix}"
     moved.write_bytes(Path(path).read_bytes())
     assert filed(network, str(moved)).digest(1, 2) == network.digest(1, 2)
@@ -219,8 +219,8 @@ def test_a_file_counts_by_what_it_says(path: str, network: Network, tmp_path: Pa
     assert filed(network, str(edited)).digest(1, 2) != network.digest(1, 2)
 
 
-def test_each_kind_of_file_is_among_them() -> None:
-    kinds: list[Callable[[Network], object]] = [
+def test_each_kind_of_file_is_among_them():
+    kinds = [
         lambda n: n.availability,
         lambda n: n.compute,
         lambda n: n.topology,

@@ -1,7 +1,5 @@
 """Owners' clocks: one for all, phases of the day, and rates near the resolution of time."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -133,14 +131,14 @@ def of(clock: object, **parts: object) -> Network:
         lambda rate: DeterministicClock(rate=rate / 4),
     ],
 )
-def test_clocks_are_refused_by_the_sum_of_their_rates(clock: object) -> None:
+def test_clocks_are_refused_by_the_sum_of_their_rates(clock):
     assert callable(clock)
     assert meeting(4, of(clock(FASTEST))) == pytest.approx(REFUSED)
     with pytest.raises(SpecError, match=r"clock.rate: given owners whose clocks tick 1.01e\+07"):
         of(clock(1.01 * FASTEST))
 
 
-def test_jobs_without_a_clock_too() -> None:
+def test_jobs_without_a_clock_too():
     saturated = {"clock": SaturatedClock(), "protocol": Push()}
     of(compute=Constant(value=4.01 / FASTEST), **saturated)
     with pytest.raises(SpecError, match="compute: given owners whose jobs end"):
@@ -148,9 +146,7 @@ def test_jobs_without_a_clock_too() -> None:
 
 
 @pytest.mark.long
-def test_a_reader_is_told_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_reader_is_told_before(tmp_path, monkeypatch, capsys):
     command = Command(monkeypatch, capsys)
     rate = 2 * NOTICED * TICKS_PER_UNIT / 3
     said = "0.20% of the clocks' ticks share a time step with another tick"
@@ -161,7 +157,7 @@ def test_a_reader_is_told_before(
     assert "resolution" not in command.done("check", file, "--set", "clock.rate=1").out
 
 
-def test_a_run_as_long_as_time_is_counted() -> None:
+def test_a_run_as_long_as_time_is_counted():
     """The sum over replicates is beyond 64 bits, and so are sums of waits within one."""
     asked = ad.load("vary-availability").replace(
         clock={"kind": "poisson", "rate": 1e-8},
@@ -172,7 +168,7 @@ def test_a_run_as_long_as_time_is_counted() -> None:
     assert summary["updates"] > 0
 
 
-def test_sums_of_times_beyond_64_bits() -> None:
+def test_sums_of_times_beyond_64_bits():
     assert total_units(np.full(5, LAST_TICK)) == 5 * LAST_TICK / TICKS_PER_UNIT
     assert total_units(np.array([3, -5])) == -2e-9
     assert total_units(np.array([], dtype=np.int64)) == 0.0

@@ -42,7 +42,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("fields", NOWHERE.values(), ids=NOWHERE)
-def test_owners_that_get_nowhere_end_the_run(fields: dict[str, Any]) -> None:
+def test_owners_that_get_nowhere_end_the_run(fields):
     trace = ended(**fields)
     assert trace.ending is Ending.stalled
     assert trace.released.tolist() == [0, 2]
@@ -59,16 +59,14 @@ def test_owners_that_get_nowhere_end_the_run(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "protocol", [Dispatch(tasks=3), Dispatch(tasks=2, to="same", queue="none")]
 )
-def test_tasks_that_fail_at_once_are_handed_out_again(
-    protocol: Dispatch, fields: dict[str, Any]
-) -> None:
+def test_tasks_that_fail_at_once_are_handed_out_again(protocol, fields):
     many = {"answers_allowed": (1000, 1000), "compute": Exponential(mean=1.0)}
     trace = ended(protocol=protocol, **many, **fields)
     assert trace.ending is Ending.updates
     assert trace.owners["attempts"].sum() > 50 * 50
 
 
-def test_tasks_that_fail_now_and_then_end_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_that_fail_now_and_then_end_no_run(monkeypatch):
     monkeypatch.setattr(dispatch, "ATTEMPTS", 30)
     many = {"answers_allowed": (1000, 1000), "compute": Constant(value=1.0)}
     trace = ended(protocol=Dispatch(tasks=3), channel=Ideal(loss_query=0.5), **many)
@@ -77,14 +75,14 @@ def test_tasks_that_fail_now_and_then_end_no_run(monkeypatch: pytest.MonkeyPatch
 
 
 @one_in(3, "fields", CASES["endless"].values(), ids=CASES["endless"])
-def test_attempts_that_fail_at_one_tick_without_end_end_the_run(fields: dict[str, Any]) -> None:
+def test_attempts_that_fail_at_one_tick_without_end_end_the_run(fields):
     trace = ended(compute=Constant(value=1.0), **fields)
     assert trace.ending is Ending.stalled
     assert 10**5 <= trace.owners["attempts"].sum() <= 2 * 10**5
 
 
 @pytest.mark.usefixtures("impatient")
-def test_outages_within_outages_are_comings_and_goings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outages_within_outages_are_comings_and_goings(monkeypatch):
     """Each owner is in four, away but for 3e-7 of the time: it hardly ever comes or goes itself."""
     monkeypatch.setattr(learner, "_COMINGS", 2000)
     dark = Outages(
@@ -98,7 +96,7 @@ def test_outages_within_outages_are_comings_and_goings(monkeypatch: pytest.Monke
 
 
 @pytest.mark.long
-def test_the_real_patience_is_a_hundred_thousand_attempts() -> None:
+def test_the_real_patience_is_a_hundred_thousand_attempts():
     trace = ended(channel=DEAF)
     assert trace.ending is Ending.stalled
     assert 10**5 <= trace.owners["attempts"][0] < 1.2 * 10**5
@@ -107,14 +105,14 @@ def test_the_real_patience_is_a_hundred_thousand_attempts() -> None:
 @together
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("fields", NOWHERE.values(), ids=NOWHERE)
-def test_a_horizon_comes_first(fields: dict[str, Any]) -> None:
+def test_a_horizon_comes_first(fields):
     trace = ended(until=20.0, **fields)
     assert trace.ending is Ending.horizon
     assert trace.end_tick == 20 * 10**9
 
 
 @pytest.mark.usefixtures("impatient")
-def test_slow_is_not_stalled() -> None:
+def test_slow_is_not_stalled():
     """Hundreds of attempts may fail in all, and owners may be away for long, time and again."""
     rare = ended(channel=Ideal(loss_query=0.95), answers_allowed=(20, 20), updates=20)
     assert rare.ending is Ending.updates
@@ -129,9 +127,9 @@ def test_slow_is_not_stalled() -> None:
     assert np.diff(seldom.updates["tick"]).max() > 1100 * 10**9
 
 
-def test_the_watch_never_shows_in_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_watch_never_shows_in_the_tables(monkeypatch):
     """However often it looks: at the shortest, between any two clock ticks."""
-    fields: dict[str, Any] = {
+    fields = {
         "answers_allowed": (60, 60),
         "updates": 100,
         "channel": Csma(airtime=0.1, propagation_delay=0.01, loss=0.3, retransmissions=1),
@@ -146,14 +144,14 @@ def test_the_watch_never_shows_in_the_tables(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("protocol", [Request(), Push(), Broadcast(interval=1.0)])
-def test_every_budget_spent(protocol: Any) -> None:
+def test_every_budget_spent(protocol):
     trace = ended(protocol=protocol, compute=Exponential(mean=0.1))
     assert trace.ending is Ending.spent
     assert trace.released.tolist() == [2, 2]
     assert trace.end_tick == trace.exchanges["end_tick"].max()
 
 
-def test_spent_waits_for_answers_under_way() -> None:
+def test_spent_waits_for_answers_under_way():
     """The last answers are released long before they arrive, or are lost."""
     channel = Ideal(loss=(0.0, 1.0))
     trace = ended(protocol=Push(), latency=Latency(answer=Constant(value=9.0)), channel=channel)
@@ -176,14 +174,14 @@ def test_spent_waits_for_answers_under_way() -> None:
     ],
     ids=["a script ends", "all have left", "one is never there", "one tick each"],
 )
-def test_nobody_asks_any_more(fields: dict[str, Any]) -> None:
+def test_nobody_asks_any_more(fields):
     trace = ended(**fields)
     assert trace.ending is Ending.silent
     assert trace.released.tolist() != [2, 2]
     assert len(trace.updates) < 50
 
 
-def test_a_first_period_beyond_the_clock_is_cut() -> None:
+def test_a_first_period_beyond_the_clock_is_cut():
     wild = OnOff(on=Gamma(mean=1e9, cv=100.0), off=Constant(value=1.0))
     assert ended(answers_allowed=(3,), until=1.0, availability=wild).end_tick == 10**9
 
@@ -195,12 +193,12 @@ def early_ends(run_: dict[str, Any], **parts: Any) -> list[str]:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("case", SAID.values(), ids=SAID)
-def test_the_warning_says_why(case: dict[str, Any]) -> None:
+def test_the_warning_says_why(case):
     whole = CASES["scenario"]["run"]
     parts = dict(case["changed"])
     until = {"until": parts.pop("until")} if "until" in parts else {}
     assert early_ends(whole | until, **parts) == [case["sentence"]]
 
 
-def test_a_run_that_reaches_update_t_has_nothing_to_explain() -> None:
+def test_a_run_that_reaches_update_t_has_nothing_to_explain():
     assert early_ends({"updates": 4, "replicates": 2}) == []

@@ -60,7 +60,7 @@ def told(pair_of: PairOf, charge: float, answers: int = 1) -> tuple[float, float
     return of_losses(together(((pair_of(charge), answers),), DELTA, tilted=False))
 
 
-def test_randomised_response_reaches_what_pure_epsilon_allows() -> None:
+def test_randomised_response_reaches_what_pure_epsilon_allows():
     for epsilon in (0.1, 1.0, 3.0):
         wrong = 1 / (1 + exp(epsilon))
         found = of_pure(np.array(epsilon), 0.0, wrong)
@@ -71,7 +71,7 @@ def test_randomised_response_reaches_what_pure_epsilon_allows() -> None:
         )
 
 
-def test_a_laplace_answer_is_told_by_the_known_curve() -> None:
+def test_a_laplace_answer_is_told_by_the_known_curve():
     """Below f = e^−ε/2 the best test is right in e^ε f; its advantage is 1 − e^(−ε/2)."""
     for epsilon in (0.1, 1.0, 3.0):
         power, advantage = told(LaplacePair, epsilon)
@@ -79,7 +79,7 @@ def test_a_laplace_answer_is_told_by_the_known_curve() -> None:
         assert advantage == pytest.approx(1 - exp(-epsilon / 2), rel=2e-3)
 
 
-def test_the_figures_of_the_page() -> None:
+def test_the_figures_of_the_page():
     charge = charge_of(LaplacePair, 1.0, DELTA, 63)
     power, advantage = told(LaplacePair, charge, 63)
     pure = of_pure(np.array(1.0))
@@ -89,7 +89,7 @@ def test_the_figures_of_the_page() -> None:
         assert said in PAGE.read_text("utf-8")
 
 
-def test_gaussian_losses_have_the_gaussian_curve() -> None:
+def test_gaussian_losses_have_the_gaussian_curve():
     for mu in (0.1, 1.0, 4.0):
         found, exact = told(sampled_gaussian(1 - 2.0**-53), mu), of_gaussian(mu)
         assert found[0] == pytest.approx(float(exact.power), rel=2e-2)
@@ -99,7 +99,7 @@ def test_gaussian_losses_have_the_gaussian_curve() -> None:
         assert exact.power == pytest.approx(norm.sf(norm.isf(F) - mu))
 
 
-def test_nothing_is_told_by_nothing_and_everything_by_exact_answers() -> None:
+def test_nothing_is_told_by_nothing_and_everything_by_exact_answers():
     counts = np.array([[0, 1]])
     pure = Pure(np.array([4, 4]), np.array([1.0, inf]), np.array([1.0, inf]))
     gaussian = Gaussian(np.array([4, 4]), np.array([1.0, inf]), np.array([5.0, 0.0]), DELTA)
@@ -110,7 +110,7 @@ def test_nothing_is_told_by_nothing_and_everything_by_exact_answers() -> None:
 
 
 @pytest.mark.long
-def test_the_best_test_of_composed_answers_reaches_the_curve_and_does_not_cross_it() -> None:
+def test_the_best_test_of_composed_answers_reaches_the_curve_and_does_not_cross_it():
     """The likelihood ratio of 40 Laplace answers, moved by all that a record may move them."""
     charge, answers, runs = 0.3, 40, 200_000
     generator = np.random.default_rng(7)
@@ -131,7 +131,7 @@ def test_the_best_test_of_composed_answers_reaches_the_curve_and_does_not_cross_
     assert best <= advantage + 4 / np.sqrt(runs)
 
 
-def test_a_composed_claim_leaves_an_attacker_less_than_the_same_pure_one() -> None:
+def test_a_composed_claim_leaves_an_attacker_less_than_the_same_pure_one():
     same = {"privacy__delta": 1e-6, "privacy__accountant": "pld"}
     many = {"privacy__budget": {"kind": "per-owner-cap", "answers": 200}}
     pure, composed = (run(scenario(**many, **CLIP, **more)).summary for more in ({}, same))
@@ -140,7 +140,7 @@ def test_a_composed_claim_leaves_an_attacker_less_than_the_same_pure_one() -> No
     assert pure["attacker_power"] == pytest.approx(exp(1) * F)
 
 
-def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon() -> None:
+def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon():
     told = {"privacy__sensitivity": CLIP["privacy__sensitivity"] | {"norm": "l2-as-published"}}
     found = run(scenario(**CLIP | told))
     most = of_pure(np.array(sqrt(3.0)))
@@ -165,9 +165,7 @@ def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon() -> None:
     [{}, {"mechanism": "gaussian", "delta": DELTA}, {"accountant": "pld", "delta": DELTA}],
     ids=["laplace", "gaussian", "composed"],
 )
-def test_no_upper_bound_stands_beside_a_lower_one(
-    noise: dict[str, object], bound: float, tmp_path: Path
-) -> None:
+def test_no_upper_bound_stands_beside_a_lower_one(noise, bound, tmp_path):
     """One record with a gradient as long as one likes is told for sure, whatever the noise is."""
     told = {f"privacy__{name}": value for name, value in noise.items()}
     found = run(scenario(**told, privacy__sensitivity={"kind": "declared", "bound": bound}))
@@ -188,7 +186,7 @@ def test_no_upper_bound_stands_beside_a_lower_one(
     assert dict(figures(older))["an attacker"].startswith("no upper bound")
 
 
-def test_the_screen_says_what_an_attacker_can_do() -> None:
+def test_the_screen_says_what_an_attacker_can_do():
     said = dict(figures(manifest(run(scenario(**CLIP)))))
     assert said["an attacker"] == words(exp(1) * F, (exp(1) - 1) / (exp(1) + 1), 1)
     assert said["an attacker"] == (
@@ -197,7 +195,7 @@ def test_the_screen_says_what_an_attacker_can_do() -> None:
     )
 
 
-def test_owners_curves_are_written_where_answers_are_composed(tmp_path: Path) -> None:
+def test_owners_curves_are_written_where_answers_are_composed(tmp_path):
     import pyarrow.parquet as pq
 
     made = run(scenario(**CLIP, privacy__delta=1e-6, privacy__accountant="pld"))
@@ -224,8 +222,8 @@ def test_owners_curves_are_written_where_answers_are_composed(tmp_path: Path) ->
     ids=["laplace", "gaussian"],
 )
 def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(
-    settings: tuple[str, ...],
-) -> None:
+    settings,
+):
     found = audit(load(SCENE, settings)[0], answers=20_000, runs=20, confidence=0.999)
     for check in found.checks:
         finding = check.finding
@@ -239,7 +237,7 @@ def test_what_an_audit_measures_is_beside_the_curve_and_never_across_it(
     assert said.endswith(f"the stated ε allows ≤ {allowed:.3g}")
 
 
-def test_a_claims_curve() -> None:
+def test_a_claims_curve():
     assert Claim(1.0).most_true(0.01) == pytest.approx(exp(1) * 0.01)
     assert Claim(1.0, 0.1).most_true(0.0) == 0.1
     assert Claim(inf).most_true(0.01) == 1

@@ -48,9 +48,7 @@ def order_of_rows(domain: Domain) -> int:
 @together
 @pytest.mark.parametrize(("norm", "rows_in"), ROWS)
 @pytest.mark.parametrize("row_norm", [0.3, 1.0, 7.0])
-def test_confine_respects_the_norm_and_the_range(
-    norm: str, rows_in: str | None, row_norm: float
-) -> None:
+def test_confine_respects_the_norm_and_the_range(norm, rows_in, row_norm):
     rng = np.random.default_rng(1)
     domain = Domain(row_norm=row_norm, target_max=2.0, norm=norm, rows=rows_in)
     order = order_of_rows(domain)
@@ -92,9 +90,7 @@ def corner_search(domain: Domain, theta_max: float, p: int) -> float:
 @pytest.mark.parametrize(("norm", "rows"), ROWS)
 @pytest.mark.parametrize("p", [1, 2, 5])
 @pytest.mark.parametrize("theta_max", [0.1, 3.0])
-def test_a_domains_bound_is_never_exceeded_and_is_tight(
-    norm: str, rows: str | None, p: int, theta_max: float
-) -> None:
+def test_a_domains_bound_is_never_exceeded_and_is_tight(norm, rows, p, theta_max):
     domain = Domain(row_norm=0.7, target_max=1.5, norm=norm, rows=rows)
     worst = corner_search(domain, theta_max, p)
     bound = domain.xi(Ridge(regularisation=1.0, theta_max=theta_max), p)
@@ -104,9 +100,7 @@ def test_a_domains_bound_is_never_exceeded_and_is_tight(
 
 @pytest.mark.parametrize("otherwise", ["l1", "l2"])
 @pytest.mark.parametrize("rows", [None, "l1", "l2"])
-def test_a_domain_without_a_norm_takes_that_of_the_mechanism(
-    otherwise: str, rows: str | None
-) -> None:
+def test_a_domain_without_a_norm_takes_that_of_the_mechanism(otherwise, rows):
     model = Ridge(regularisation=1.0, theta_max=0.5)
     bare = Domain(row_norm=0.7, target_max=1.5, rows=rows)
     named = Domain(row_norm=0.7, target_max=1.5, rows=rows, norm=otherwise)
@@ -116,7 +110,7 @@ def test_a_domain_without_a_norm_takes_that_of_the_mechanism(
     assert bare.describe(model, 9, otherwise) == named.describe(model, 9)
 
 
-def test_both_bounds_of_a_domain_are_told() -> None:
+def test_both_bounds_of_a_domain_are_told():
     """Rows of ‖x‖₂ ≤ 1 in p = 9: Ξ₂ = 2(1.5 + 3·0.5) = 6, and Ξ₁ = √9 Ξ₂."""
     model = Ridge(regularisation=1.0, theta_max=0.5)
     told = "in the domain record gradients are bounded by Ξ₁ = {} and Ξ₂ = {}"
@@ -129,7 +123,7 @@ def test_both_bounds_of_a_domain_are_told() -> None:
 
 
 @pytest.mark.parametrize("kind", [Declared, Clip])
-def test_a_named_bound_is_itself(kind: type) -> None:
+def test_a_named_bound_is_itself(kind):
     assert kind(bound=2.5).xi(Ridge(regularisation=1.0), 3) == 2.5
     boxed = Ridge(regularisation=1.0, theta_max=1.0)
     assert kind(bound=2.5, norm="l2-as-published").xi(boxed, 300) == 2.5
@@ -154,7 +148,7 @@ def law(of: Scenario) -> AdaptiveBound:
 
 
 @pytest.mark.parametrize(("adjacency", "moves"), [("replaced", 1.0), ("added-or-removed", 0.5)])
-def test_a_sum_and_a_count_share_the_budget_of_an_answer(adjacency: str, moves: float) -> None:
+def test_a_sum_and_a_count_share_the_budget_of_an_answer(adjacency, moves):
     of = made({"adjacency": adjacency})
     multiplier = of.accountant.multiplier
     assert multiplier is not None
@@ -172,9 +166,7 @@ def test_a_sum_and_a_count_share_the_budget_of_an_answer(adjacency: str, moves: 
 
 @one_in(2, ("how", "workers"), [("live", 1), ("replay", 2)])
 @pytest.mark.parametrize("algorithm", [WHOLE_OWNERS["algorithm"], LOCAL], ids=["gradient", "steps"])
-def test_live_learning_and_any_workers_give_its_replay(
-    algorithm: Any, how: str, workers: int
-) -> None:
+def test_live_learning_and_any_workers_give_its_replay(algorithm, how, workers):
     runs = [
         run(made(algorithm=algorithm, run={**WHOLE_OWNERS["run"], "learning": each}), workers=count)
         for each, count in (("replay", 1), (how, workers))
@@ -185,7 +177,7 @@ def test_live_learning_and_any_workers_give_its_replay(
     assert len(np.unique(curve["clip_bound"])) == len(curve) - 2  # replicates move apart
 
 
-def test_cells_together_have_the_bits_of_each_alone() -> None:
+def test_cells_together_have_the_bits_of_each_alone():
     cells = [
         made(),
         made({"epsilon": 8.0}),
@@ -210,7 +202,7 @@ def map_(work: Any, *lots: Any, **_: Any) -> list[Any]:
     return list(map(work, *lots))
 
 
-def test_without_noise_the_bound_follows_the_exact_count() -> None:
+def test_without_noise_the_bound_follows_the_exact_count():
     of = made()
     task = prepare(of, build_dataset(of)).task.without_noise()
     assert task.reply.bound is not None
@@ -218,7 +210,7 @@ def test_without_noise_the_bound_follows_the_exact_count() -> None:
     assert task.reply.bound.start == 0.5
 
 
-def test_a_label_and_a_check_say_that_bounds_are_public_and_paid_for() -> None:
+def test_a_label_and_a_check_say_that_bounds_are_public_and_paid_for():
     of = made()
     said = label([manifest(run(of))]).text
     assert "so is the clip bound of every round, found by noisy counts that ε covers" in said
@@ -238,12 +230,12 @@ def test_a_label_and_a_check_say_that_bounds_are_public_and_paid_for() -> None:
         {"unit": "record", "observer": "transcript"},
     ],
 )
-def test_without_a_learner_that_counts_it_is_refused(privacy: dict[str, Any]) -> None:
+def test_without_a_learner_that_counts_it_is_refused(privacy):
     with pytest.raises(SpecError, match="whose learner counts"):
         made(privacy)
 
 
-def test_what_takes_the_bound_for_fixed_refuses_or_says_so() -> None:
+def test_what_takes_the_bound_for_fixed_refuses_or_says_so():
     of, fixed = made(), made({"sensitivity": {"kind": "clip", "bound": 0.5}})
     assert any("clip bound moves by noisy counts" in doubt for doubt in nonlinear(of))
     assert not any("noisy counts" in doubt for doubt in nonlinear(fixed))
@@ -252,9 +244,7 @@ def test_what_takes_the_bound_for_fixed_refuses_or_says_so() -> None:
 
 
 @pytest.mark.parametrize(("asked", "answers"), [(None, "3 answers"), (1, "1 answer;")])
-def test_check_says_how_far_noise_on_counts_moves_the_bound(
-    asked: int | None, answers: str
-) -> None:
+def test_check_says_how_far_noise_on_counts_moves_the_bound(asked, answers):
     of = made(protocol={"kind": "rounds", "owners": asked})
     [line] = [line for line in describe(of) if line.startswith("noise on counts: ")]
     assert of.clip_law is not None
@@ -274,7 +264,7 @@ def scales(**privacy: Any) -> Any:
     return of_owners(privacy).noise_for(np.array(RECORDS)).scale
 
 
-def test_noise_hides_an_answer_that_is_wholly_another() -> None:
+def test_noise_hides_an_answer_that_is_wholly_another():
     multiplier = of_owners().accountant.multiplier
     assert multiplier is not None
     assert scales() == pytest.approx(2 * 0.5 * multiplier)
@@ -294,8 +284,8 @@ UNKNOWN = [{"epsilon": 0.3}, {"delta": None}, {"sensitivity": None}, {"epsilon":
 @pytest.mark.parametrize("accountant", [None, "pld"])
 @pytest.mark.parametrize("unknown", UNKNOWN)
 def test_a_budget_that_is_not_known_to_hold_an_answer_is_refused_by_its_field(
-    observer: str, accountant: str | None, unknown: dict[str, Any]
-) -> None:
+    observer, accountant, unknown
+):
     price = {"budget": {"kind": "until-spent", "per_answer": 1.0}, "accountant": accountant}
     with pytest.raises(SpecError) as caught:
         of_owners({**price, "observer": observer, **unknown})
@@ -305,7 +295,7 @@ def test_a_budget_that_is_not_known_to_hold_an_answer_is_refused_by_its_field(
 
 
 @pytest.mark.parametrize(("adjacency", "times"), [("replaced", 2), ("added-or-removed", 1)])
-def test_noise_of_a_sum_hides_the_owner_that_moves_it_most(adjacency: str, times: int) -> None:
+def test_noise_of_a_sum_hides_the_owner_that_moves_it_most(adjacency, times):
     multiplier = of_owners().accountant.multiplier
     assert multiplier is not None
     shares = scales(observer="aggregate", adjacency=adjacency)
@@ -314,7 +304,7 @@ def test_noise_of_a_sum_hides_the_owner_that_moves_it_most(adjacency: str, times
     assert np.all(in_sum >= times * 0.5 * max(RECORDS) * multiplier)  # the grid is paid for
 
 
-def test_a_trusted_learner_adds_to_a_sum_what_hides_an_owner_in_it() -> None:
+def test_a_trusted_learner_adds_to_a_sum_what_hides_an_owner_in_it():
     scenario, multiplier = of_owners({"observer": "model"}), of_owners().accountant.multiplier
     assert multiplier is not None
     in_sum = np.sqrt(3) * scales(observer="model") * RECORDS
@@ -325,7 +315,7 @@ def test_a_trusted_learner_adds_to_a_sum_what_hides_an_owner_in_it() -> None:
 
 
 @pytest.mark.parametrize("norm", ["l1", "l2"])
-def test_whole_answers_are_clipped_row_by_row(norm: Any) -> None:
+def test_whole_answers_are_clipped_row_by_row(norm):
     answers = Streams(1).generator("rows").normal(size=(7, 40)) * 10.0 ** np.arange(-3, 4)[:, None]
     whole = clipped(answers, 2.0, norm)
     lengths = np.linalg.norm(whole, ord=1 if norm == "l1" else 2, axis=1)
@@ -339,14 +329,14 @@ def test_whole_answers_are_clipped_row_by_row(norm: Any) -> None:
 
 
 @pytest.mark.parametrize("algorithm", [BASE["algorithm"], LOCAL], ids=["gradient", "steps"])
-def test_an_answer_is_never_longer_than_the_bound_whatever_its_records_are(algorithm: Any) -> None:
+def test_an_answer_is_never_longer_than_the_bound_whatever_its_records_are(algorithm):
     scenario = of_owners(algorithm=algorithm)
     reply = prepare(scenario, build_dataset(scenario)).task.reply
     answers = reply.gradients.gradient(np.arange(3), np.full((3, 2), 1e3))
     assert np.linalg.norm(answers, axis=1) == pytest.approx(0.5)
 
 
-def test_local_steps_are_exact_and_their_difference_is_hidden_once() -> None:
+def test_local_steps_are_exact_and_their_difference_is_hidden_once():
     scenario = of_owners(algorithm=LOCAL)
     assert scenario.accountant.answers.tolist() == [8, 8, 8]
     assert scenario.noise_for(np.array(RECORDS)).scale == pytest.approx(scales())
@@ -365,7 +355,7 @@ def test_local_steps_are_exact_and_their_difference_is_hidden_once() -> None:
 
 @pytest.mark.parametrize("algorithm", [BASE["algorithm"], LOCAL], ids=["gradient", "steps"])
 @pytest.mark.parametrize("observer", ["transcript", "aggregate", "model"])
-def test_live_learning_is_its_replay(algorithm: Any, observer: str) -> None:
+def test_live_learning_is_its_replay(algorithm, observer):
     replayed, live = (
         run(
             of_owners(
@@ -382,12 +372,12 @@ REFUSED = table(__file__, "owner_unit.toml")["refused"]
 
 @together
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_not_known_to_hide_an_owner_is_refused(case: dict[str, Any]) -> None:
+def test_what_is_not_known_to_hide_an_owner_is_refused(case):
     with pytest.raises(SpecError, match=re.escape(case["why"])):
         of_owners(case["privacy"], **case["changed"])
 
 
-def test_a_record_is_the_unit_where_nothing_is_said() -> None:
+def test_a_record_is_the_unit_where_nothing_is_said():
     said, silent = of_owners({"unit": "record"}), of_owners({"unit": None})
     assert np.array_equal(scales(unit="record"), scales(unit=None))
     assert "unit" not in silent.plain()["privacy"]
@@ -398,7 +388,7 @@ def test_a_record_is_the_unit_where_nothing_is_said() -> None:
     ("adjacency", "changed"),
     [("replaced", "be replaced"), ("added-or-removed", "be absent")],
 )
-def test_the_label_says_what_is_hidden_and_what_is_public(adjacency: str, changed: str) -> None:
+def test_the_label_says_what_is_hidden_and_what_is_public(adjacency, changed):
     text = label([manifest(run(of_owners({"adjacency": adjacency})))]).text
     assert text.startswith(
         "Private as claimed: ε = 2 per owner over the run, δ = 1e-06, Gaussian noise"
@@ -409,14 +399,14 @@ def test_the_label_says_what_is_hidden_and_what_is_public(adjacency: str, change
     )
 
 
-def test_a_label_of_both_units_says_of_how_many_each_is() -> None:
+def test_a_label_of_both_units_says_of_how_many_each_is():
     results = [manifest(run(of_owners({"unit": unit}))) for unit in ("owner", "record")]
     text = label(results).text
     assert "The unit is an owner (in 1 of 2 cells; a record in the others): all records" in text
 
 
 @pytest.mark.parametrize("adjacency", ["replaced", "added-or-removed"])
-def test_an_audit_changes_all_records_of_one_owner_and_none_of_others(adjacency: str) -> None:
+def test_an_audit_changes_all_records_of_one_owner_and_none_of_others(adjacency):
     pair = neighbours(of_owners({"adjacency": adjacency}))
     tables = zip(pair.first.records.features, pair.second.records.features, strict=True)
     assert [int((one != other).any(axis=1).sum()) for one, other in tables] == [0, 0, 40]

@@ -62,7 +62,7 @@ def recovered(problem: Problem, seen: Transcript) -> Recovered:
 
 @pytest.mark.parametrize("n_owners", [2, 3])
 @pytest.mark.parametrize("parts", [ROUNDS, GOSSIP], ids=["rounds", "gossip"])
-def test_answers_are_worked_out_to_rounding(parts: dict[str, Any], n_owners: int) -> None:
+def test_answers_are_worked_out_to_rounding(parts, n_owners):
     problem, noted, _ = transcribed(scenario(n_owners, **parts))
     for replicate in range(2):
         seen = noted.transcript(replicate)
@@ -73,7 +73,7 @@ def test_answers_are_worked_out_to_rounding(parts: dict[str, Any], n_owners: int
         np.testing.assert_allclose(found.answers, answers, rtol=0, atol=1e-9)
 
 
-def test_an_infinite_budget_gives_the_gradient_itself_away() -> None:
+def test_an_infinite_budget_gives_the_gradient_itself_away():
     clip = {"kind": "clip", "bound": 5.0}
     budgets = {"epsilon": [1.0, float("inf")], "sensitivity": clip}
     problem, noted, _ = transcribed(scenario(privacy=budgets, **ROUNDS))
@@ -93,7 +93,7 @@ def test_an_infinite_budget_gives_the_gradient_itself_away() -> None:
     ],
     ids=["text", "proof", "models that start outside"],
 )
-def test_coordinates_on_the_bound_stay_hidden(algorithm: dict[str, Any]) -> None:
+def test_coordinates_on_the_bound_stay_hidden(algorithm):
     """The projection says only that they were beyond it; the others are worked out as before.
 
     Colluders know Θ, and with it that no model starts outside.
@@ -110,7 +110,7 @@ def test_coordinates_on_the_bound_stay_hidden(algorithm: dict[str, Any]) -> None
     np.testing.assert_allclose(found.answers[~hidden], answers[~hidden], rtol=0, atol=1e-9)
 
 
-def test_only_lone_updates_are_worked_out() -> None:
+def test_only_lone_updates_are_worked_out():
     """H's updates at k = 1 and 4 are alone, those at 6 and 7 are not: the answer of 1 is known."""
     problem, _, _ = transcribed(scenario(**GOSSIP))
     steps = problem.task.steps
@@ -123,7 +123,7 @@ def test_only_lone_updates_are_worked_out() -> None:
     assert nothing.answers.shape == (0, 3)
 
 
-def test_a_secret_start_is_refused() -> None:
+def test_a_secret_start_is_refused():
     algorithm = {"kind": "async-gossip", "rho": 20.0, "initial": "uniform"}
     problem, noted, _ = transcribed(scenario(algorithm=algorithm))
     with pytest.raises(ValueError, match="given uniform"):
@@ -131,7 +131,7 @@ def test_a_secret_start_is_refused() -> None:
 
 
 @pytest.mark.parametrize("parts", [ROUNDS, GOSSIP], ids=["rounds", "gossip"])
-def test_a_tap_changes_nothing(parts: dict[str, Any]) -> None:
+def test_a_tap_changes_nothing(parts):
     given = scenario(**parts)
     problem, noted, models = transcribed(given)
     outcome = run(given)
@@ -142,14 +142,14 @@ def test_a_tap_changes_nothing(parts: dict[str, Any]) -> None:
     assert noted.answer_size == noted.n_features == problem.task.objective.n_features
 
 
-def test_the_mean_of_all_answers() -> None:
+def test_the_mean_of_all_answers():
     scale = laplace_scale(3.0, np.array([50.0]), np.array([200.0]), np.array([0.5]))[0]
     assert averaged_deviation(3.0, 200, 0.5, 50) == pytest.approx(sqrt(2) * scale / sqrt(50))
     assert averaged_deviation(3.0, 200, float("inf"), 50) == 0
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-def test_averaging_never_tells_more_than_epsilon_allows(epsilon: float) -> None:
+def test_averaging_never_tells_more_than_epsilon_allows(epsilon):
     assert averaging_advantage(epsilon, 1) == pytest.approx(1 - exp(-epsilon / 2))
     found = [averaging_advantage(epsilon, count) for count in (1, 2, 5, 30, 1000)]
     assert found == sorted(found, reverse=True)
@@ -161,7 +161,7 @@ def test_averaging_never_tells_more_than_epsilon_allows(epsilon: float) -> None:
 # Knowledge of curious servers: by hand, and where the laws of weights are simple.
 
 
-def test_a_guess_by_hand() -> None:
+def test_a_guess_by_hand():
     """Two windows of one step, two servers, g = (2, 0): the first sees (2, 1) and (6, 1)."""
     weights = np.array([[[1.0, 1.0]], [[3.0, -1.0]]])
     additive = np.array([[[[0.0, 1.0], [0.0, -1.0]]], [[[0.0, 1.0], [0.0, -1.0]]]])
@@ -172,7 +172,7 @@ def test_a_guess_by_hand() -> None:
     assert (everything.error, everything.cosine) == (0.0, 1.0)
 
 
-def test_weights_of_each_coordinate() -> None:
+def test_weights_of_each_coordinate():
     weights = np.array([[[[1.0, 3.0], [2.0, 0.0]]]])
     nothing = np.zeros((1, 1, 2, 2))
     found = guess(np.array([1.0, 1.0]), weights, nothing, 1)
@@ -180,24 +180,24 @@ def test_weights_of_each_coordinate() -> None:
     assert guess(np.array([1.0, 1.0]), weights, nothing, 2).cosine == pytest.approx(1)
 
 
-def test_nothing_seen_is_nothing_known() -> None:
+def test_nothing_seen_is_nothing_known():
     weights = np.array([[[0.0, 1.0]], [[2.0, -1.0]]])
     assert guess(np.ones(1), weights, np.zeros((2, 1, 2, 1)), 1).cosine == 0.5
 
 
 @pytest.mark.parametrize("ratio", [1.0, 2.0, 10.0])
-def test_two_cells(ratio: float) -> None:
+def test_two_cells(ratio):
     """One of two weights is uniform on [(M − M̄)/2, (M + M̄)/2]: ρ² = Var/(M/2)² = (M̄/M)²/3."""
     assert weight_spread(1, 2, 5.0, 5.0 * ratio) == pytest.approx(ratio**2 / 3)
 
 
 @pytest.mark.parametrize(("window", "servers"), [(1, 3), (4, 5)])
-def test_positive_weights(window: int, servers: int) -> None:
+def test_positive_weights(window, servers):
     """Where M̄ = M, m cells are a uniform split of M, of variance M²(m − 1)/(m²(m + 1)) each."""
     assert weight_spread(window, servers, 2.0, 2.0) == pytest.approx(1 / (window * servers + 1))
 
 
-def test_errors_between_knowing_all_and_nothing() -> None:
+def test_errors_between_knowing_all_and_nothing():
     found = [guess_error(2.0, 5, servers) for servers in range(1, 6)]
     assert found == sorted(found, reverse=True)
     assert found[0] == pytest.approx(sqrt(8 / 9))
@@ -207,6 +207,6 @@ def test_errors_between_knowing_all_and_nothing() -> None:
     assert guess_error(0.0, 3, 1) == 0
 
 
-def test_additive_perturbations() -> None:
+def test_additive_perturbations():
     """Two servers, d_1 = −d_2: (Δ E‖d‖²)/((M/2)²‖g‖²)."""
     assert additive_spread(3, 2, 5.0, 0.7, 2.0) == pytest.approx(3 * 0.7 / (2.5**2 * 4))

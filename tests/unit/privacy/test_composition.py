@@ -85,9 +85,7 @@ RESPONSES = [
 
 @COMPOSED
 @pytest.mark.parametrize(("charge", "answers", "delta"), RESPONSES)
-def test_randomised_response_costs_what_its_binomial_law_says(
-    charge: float, answers: int, delta: float
-) -> None:
+def test_randomised_response_costs_what_its_binomial_law_says(charge, answers, delta):
     found = of(GenericPair(charge), answers, delta)
     epsilon = found.epsilon(delta)
     assert response_delta(epsilon, charge, answers) <= found.delta(epsilon) <= delta
@@ -103,7 +101,7 @@ ROUNDED = {
 
 @COMPOSED
 @pytest.mark.parametrize("margin", ROUNDED)
-def test_rounding_never_makes_delta_too_low(margin: str) -> None:
+def test_rounding_never_makes_delta_too_low(margin):
     """And does without the margin for it."""
     charge, answers, delta, *ends = ROUNDED[margin]
     found = of(GenericPair(charge), answers, delta)
@@ -114,7 +112,7 @@ def test_rounding_never_makes_delta_too_low(margin: str) -> None:
 
 
 @COMPOSED
-def test_the_law_as_it_is_holds_where_delta_is_large_and_its_margin_where_it_is_small() -> None:
+def test_the_law_as_it_is_holds_where_delta_is_large_and_its_margin_where_it_is_small():
     found = of(GenericPair(0.5), 20, 1e-6, tilted=False)
     for epsilon in (-3.0, -0.5, 0.0, 0.4, 2.0, 4.0, 9.4):
         exact = response_delta(abs(epsilon), 0.5, 20)
@@ -156,7 +154,7 @@ ONE = [
 
 @OVER_SAMPLES
 @pytest.mark.parametrize(("mu", "q", "delta"), ONE)
-def test_an_answer_over_a_sample_costs_what_its_law_says(mu: float, q: float, delta: float) -> None:
+def test_an_answer_over_a_sample_costs_what_its_law_says(mu, q, delta):
     pair = SampledGaussianPair(mu, q)
     found = of(pair, 1, delta)
     epsilon = found.epsilon(delta)
@@ -166,7 +164,7 @@ def test_an_answer_over_a_sample_costs_what_its_law_says(mu: float, q: float, de
 
 @pytest.mark.long
 @OVER_SAMPLES
-def test_two_answers_over_samples_cost_what_their_laws_say() -> None:
+def test_two_answers_over_samples_cost_what_their_laws_say():
     for mu, q, delta in ((1.0, 0.1, 1e-6), (2.0, 1e-2, 1e-20)):
         pair = SampledGaussianPair(mu, q)
         epsilon = of(pair, 2, delta).epsilon(delta)
@@ -196,9 +194,7 @@ def one_is_large(epsilon: float, pair: SampledGaussianPair, answers: int) -> flo
         (9.0, 1e-7, 10**4, 1e-9, 1e-2),
     ],
 )
-def test_many_answers_of_which_one_gives_a_record_away(
-    mu: float, q: float, answers: int, delta: float, close: float
-) -> None:
+def test_many_answers_of_which_one_gives_a_record_away(mu, q, answers, delta, close):
     """Of σ = ½, a library's grid says ε = 3.876 at δ = 10⁻¹², where δ is 2.6·10⁻¹² at least."""
     pair = SampledGaussianPair(mu, q)
     found = of(pair, answers, delta)
@@ -210,7 +206,7 @@ def test_many_answers_of_which_one_gives_a_record_away(
 
 
 @OVER_SAMPLES
-def test_samples_of_all_records_have_the_exact_gaussian_curve() -> None:
+def test_samples_of_all_records_have_the_exact_gaussian_curve():
     for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**5, 1e-3)):
         epsilon = of(SampledGaussianPair(mu, 1 - 2.0**-53), answers, delta).epsilon(delta)
         assert delta_of(epsilon, mu * answers**0.5) <= delta * (1 + 1e-9)
@@ -242,8 +238,8 @@ def below(pair: Pair, losses: Any) -> tuple[Any, Any]:
 @OVER_SAMPLES
 @pytest.mark.parametrize("pair", PAIRS, ids=repr)
 def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_upper_end(
-    pair: Pair,
-) -> None:
+    pair,
+):
     """Nor more than 10⁻⁹ of it, relatively; what is beyond them is told."""
     top = pair.top(1e-30)
     count = 41
@@ -270,9 +266,7 @@ def test_cells_have_no_less_than_their_probability_and_no_less_of_it_at_the_uppe
 @pytest.mark.parametrize(
     ("name", "large"), [("CUT", 0.5), ("TAIL", 0.05), ("CONVERGED", 0.5)], ids=str
 )
-def test_what_is_cut_off_or_coarse_counts_against_privacy(
-    name: str, large: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_cut_off_or_coarse_counts_against_privacy(name, large, monkeypatch):
     """Even where hundreds of times too much is."""
     monkeypatch.setattr(composition, name, large)
     for pair, delta in (
@@ -288,7 +282,7 @@ def test_what_is_cut_off_or_coarse_counts_against_privacy(
 
 
 @COMPOSED
-def test_epsilon_at_delta_is_one_whose_delta_that_is() -> None:
+def test_epsilon_at_delta_is_one_whose_delta_that_is():
     for answers in range(1, 60):
         found = of(LaplacePair(0.3), answers, 1e-4)
         assert found.delta(found.uncapped(1e-4)) <= 1e-4
@@ -296,7 +290,7 @@ def test_epsilon_at_delta_is_one_whose_delta_that_is() -> None:
 
 @pytest.mark.long
 @COMPOSED
-def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for() -> None:
+def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for():
     for kind, answers in ((LaplacePair, 7), (GenericPair, 3000), (sampled_gaussian(0.01), 400)):
         for epsilon, delta in ((0.2, 1e-6), (3.0, 1e-40)):
             charge = charge_of(kind, epsilon, delta, answers)
@@ -309,14 +303,14 @@ def test_a_charge_and_a_number_of_answers_fit_the_budget_they_are_found_for() ->
 
 @COMPOSED
 @pytest.mark.parametrize("kind", [LaplacePair, GenericPair, sampled_gaussian(0.5)])
-def test_a_budget_that_is_less_than_one_answer_costs_holds_none(kind: Any) -> None:
+def test_a_budget_that_is_less_than_one_answer_costs_holds_none(kind):
     alone = charge_of(kind, 1.0, 1e-6, 1)
     assert answers_of(kind, alone, 1.0, 1e-6, 10**9) == 1
     assert answers_of(kind, alone, 0.3, 1e-6, 10**9) == 0
 
 
 @COMPOSED
-def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more() -> None:
+def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more():
     costs = tuple((0.001 * (1 + np.arange(3000) % 1000)).tolist())
     grouped = unlike(LaplacePair, 1.0, costs)
     assert len(grouped) <= composition.GROUPS
@@ -326,7 +320,7 @@ def test_many_unequal_answers_cost_no_less_than_themselves_and_hardly_more() -> 
 
 
 @COMPOSED
-def test_the_ledger_grows_with_answers_up_to_the_budget() -> None:
+def test_the_ledger_grows_with_answers_up_to_the_budget():
     """On one lattice, that of all answers: with one for each number it need not."""
     most, charge = 300, charge_of(LaplacePair, 1.0, 1e-6, 300)
     own = Pure(np.array([most]), np.array([1.0]), np.array([most * charge]))
@@ -342,7 +336,7 @@ def test_the_ledger_grows_with_answers_up_to_the_budget() -> None:
 
 @OVER_SAMPLES
 @one_in(4, "q", ["0.2", "1e-4", "1e-5", "1e-9"])
-def test_sampled_gaussian_answers_at_a_small_delta_take_no_time(q: str) -> None:
+def test_sampled_gaussian_answers_at_a_small_delta_take_no_time(q):
     begun = time.process_time()
     asked = (f"privacy.sampling={q}", "privacy.budget.answers=200", "run.updates=200")
     scenario = load(SCENE, (*SAMPLED, *asked))[0]
@@ -352,7 +346,7 @@ def test_sampled_gaussian_answers_at_a_small_delta_take_no_time(q: str) -> None:
 
 
 @OVER_SAMPLES
-def test_a_delta_for_which_no_noise_is_needed_is_refused() -> None:
+def test_a_delta_for_which_no_noise_is_needed_is_refused():
     """Where a record is in no answer with a probability of 1 − δ, as where δ is no float."""
     few = ("privacy.sampling=1e-6", "privacy.budget.answers=3", "privacy.delta=1e-5")
     with pytest.raises(SpecError, match=r"privacy\.delta: given 1e-05; allowed is less than 3e-06"):
@@ -362,7 +356,7 @@ def test_a_delta_for_which_no_noise_is_needed_is_refused() -> None:
 
 
 @OVER_SAMPLES
-def test_renyi_privacy_is_never_better() -> None:
+def test_renyi_privacy_is_never_better():
     """Worked out by an integral, at the orders that a library tries first."""
     for mu, q, answers, delta in ((1.0, 0.1, 100, 1e-6), (4.0, 1e-4, 1000, 1e-9)):
         m, x = mu / 2, np.linspace(-40, 40, 400_001)
@@ -398,8 +392,8 @@ CASES = [
 @pytest.mark.long
 @pytest.mark.parametrize(("kind", "law", "charge", "answers", "delta"), CASES)
 def test_answers_cost_at_least_as_much_as_an_audit_says_and_at_most_a_thousandth_more(
-    kind: PairOf, law: Law, charge: float, answers: int, delta: float
-) -> None:
+    kind, law, charge, answers, delta
+):
     least = recomposed.epsilon_of(law, (charge,), delta, answers)
     most = together(((kind(charge), answers),), delta).epsilon(delta)
     assert most * (1 - 1e-3) <= least <= most
@@ -407,7 +401,7 @@ def test_answers_cost_at_least_as_much_as_an_audit_says_and_at_most_a_thousandth
         assert pure_delta(least, charge, answers, laplace=False) >= delta
 
 
-def test_samples_of_all_records_are_not_above_the_exact_gaussian_curve() -> None:
+def test_samples_of_all_records_are_not_above_the_exact_gaussian_curve():
     for mu, answers, delta in ((0.5, 1, 1e-6), (0.03, 63, 1e-12), (0.1, 10**4, 1e-3)):
         least = recomposed.epsilon_of(Sampled(1 - 2.0**-53), (mu,), delta, answers)
         assert delta_of(least, mu * answers**0.5) >= delta * (1 - 1e-9)
@@ -422,9 +416,7 @@ def test_samples_of_all_records_are_not_above_the_exact_gaussian_curve() -> None
         pytest.param(np.arange(1, 301.0), 2e-2, id="300", marks=pytest.mark.long),
     ],
 )
-def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(
-    kind: PairOf, law: Law, shape: np.ndarray, close: float
-) -> None:
+def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(kind, law, shape, close):
     relative = tuple((shape / shape.mean()).tolist())
     charge = charge_of(kind, 1.0, 1e-6, len(shape), relative)
     most = together(unlike(kind, charge, relative), 1e-6).epsilon(1e-6)
@@ -439,8 +431,8 @@ def test_unequal_answers_cost_at_least_as_much_as_an_audit_says(
     ids=["pure", "sampled"],
 )
 def test_noise_that_costs_half_a_thousandth_more_than_is_claimed_is_refuted(
-    settings: tuple[str, ...],
-) -> None:
+    settings,
+):
     composed = ("privacy.accountant=pld", "privacy.delta=1e-6", "privacy.budget.answers=100")
     scenario = load(SCENE, (*composed, "run.updates=100", *settings))[0]
     divisors = scenario.privacy.divisors(build_dataset(scenario).records)

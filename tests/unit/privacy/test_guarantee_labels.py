@@ -86,14 +86,14 @@ def named(found: Guarantee) -> set[str]:
     ),
 )
 def test_every_combination(
-    kind: str,
-    norm: str | None,
-    mechanism: str,
-    noise: str,
-    infinite: bool,
-    exceeded: bool,
-    overlap: bool,
-) -> None:
+    kind,
+    norm,
+    mechanism,
+    noise,
+    infinite,
+    exceeded,
+    overlap,
+):
     found = judged(
         kind=kind,
         norm=norm,
@@ -126,12 +126,12 @@ def test_every_combination(
     assert len(found.reasons) == len(set(found.reasons))
 
 
-def test_a_sound_bound_needs_no_words() -> None:
+def test_a_sound_bound_needs_no_words():
     for kind in ("clip", "domain"):
         assert judged(kind=kind) == Guarantee(True, 2.0, 0.0, None, ())
 
 
-def test_a_declared_bound_that_held_is_private_and_says_what_it_rests_on() -> None:
+def test_a_declared_bound_that_held_is_private_and_says_what_it_rests_on():
     found = judged(largest=(5.0, 5.0))  # a bound that is just reached is not exceeded
     assert (found.private, found.epsilon_true, found.bound_exceeded) == (True, 2.0, False)
     assert len(found.reasons) == 1
@@ -141,7 +141,7 @@ def test_a_declared_bound_that_held_is_private_and_says_what_it_rests_on() -> No
     )
 
 
-def test_an_exceeded_bound_scales_each_owners_epsilon_by_its_own_excess() -> None:
+def test_an_exceeded_bound_scales_each_owners_epsilon_by_its_own_excess():
     assert judged(largest=(50.0, 1.0)).epsilon_true == pytest.approx(5.0)  # 0.5 · 10
     assert judged(largest=(10.0, 6.0)).epsilon_true == pytest.approx(2.4)  # 2 · 1.2
     found = judged(largest=(50.0, 6.0))
@@ -149,16 +149,16 @@ def test_an_exceeded_bound_scales_each_owners_epsilon_by_its_own_excess() -> Non
     assert "50 at owner 1" in found.reasons[0]
 
 
-def test_a_small_gradient_does_not_improve_the_claim() -> None:
+def test_a_small_gradient_does_not_improve_the_claim():
     assert judged(largest=(0.1, 0.1)).epsilon_true == 2.0
 
 
-def test_a_declared_bound_is_never_judged_without_a_look() -> None:
+def test_a_declared_bound_is_never_judged_without_a_look():
     with pytest.raises(ValueError, match="needs a look"):
         judged(largest=None)
 
 
-def test_queries_that_were_not_looked_at_leave_the_claim_open() -> None:
+def test_queries_that_were_not_looked_at_leave_the_claim_open():
     """Neither yes nor no; and a bound that is known to be exceeded is exceeded all the same."""
     found = judged(unseen=3)
     assert (found.private, found.bound_exceeded, found.unseen) == (None, None, 3)
@@ -173,28 +173,28 @@ def test_queries_that_were_not_looked_at_leave_the_claim_open() -> None:
 @together
 @pytest.mark.parametrize("kind", ["declared", "clip", "domain"])
 @pytest.mark.parametrize("mechanism", ["laplace", "gaussian", "discrete-laplace", "none"])
-def test_timing_that_nobody_pays_for_has_no_finite_epsilon(kind: str, mechanism: str) -> None:
+def test_timing_that_nobody_pays_for_has_no_finite_epsilon(kind, mechanism):
     delta = 1e-6 if mechanism == "gaussian" else None
     found = judged(kind=kind, mechanism=mechanism, delta=delta, timing="who speaks")
     assert (found.private, found.epsilon_true) == (False, inf)
     assert "timing not accounted: who speaks" in found.reasons
 
 
-def test_epsilon_of_a_declared_bound_is_a_least_one() -> None:
+def test_epsilon_of_a_declared_bound_is_a_least_one():
     assert judged().at_least
     assert judged(largest=(50.0, 1.0)).at_least
     assert not judged(kind="clip").at_least
     assert judged(kind="clip").unseen is None
 
 
-def test_owners_are_named() -> None:
+def test_owners_are_named():
     found = judged(epsilon=(inf, 1.0, inf), largest=(1.0, 1.0, 1.0), public=(0, 3, 4))
     told = "\n".join(found.reasons)
     assert "owners 1, 3" in told
     assert "7 public rows are records of owners 2, 3" in told
 
 
-def test_the_judged_epsilon_is_not_written_back() -> None:
+def test_the_judged_epsilon_is_not_written_back():
     """The ledger's ε must not change because the guarantee is worse."""
     privacy = Privacy(epsilon=EPSILON, sensitivity=Declared(bound=XI))
     accountant = privacy.accountant_for(2, T)
@@ -208,14 +208,14 @@ def test_the_judged_epsilon_is_not_written_back() -> None:
 GAUSSIAN = {"mechanism": "gaussian", "delta": 1e-6}
 
 
-def test_gaussian_answers_are_private_at_a_delta_that_is_said() -> None:
+def test_gaussian_answers_are_private_at_a_delta_that_is_said():
     found = judged(kind="clip", **GAUSSIAN)
     assert (found.private, found.delta, found.reasons) == (True, 1e-6, ())
     assert found.epsilon_true == pytest.approx(2.0, rel=1e-5)
     assert found.epsilon_true <= 2.0
 
 
-def test_a_gaussians_true_epsilon_where_the_bound_was_exceeded() -> None:
+def test_a_gaussians_true_epsilon_where_the_bound_was_exceeded():
     """A gradient m times as long is a sensitivity of m Ξ: the multiplier is divided by m."""
     found = judged(largest=(15.0, 5.0), **GAUSSIAN)  # at the owner of ε = 0.5
     assert found.bound_exceeded is True
@@ -231,7 +231,7 @@ def test_a_gaussians_true_epsilon_where_the_bound_was_exceeded() -> None:
 
 
 @pytest.mark.parametrize(("delta", "noted"), [(1e-6, False), (0.0124, False), (1 / 80, True)])
-def test_a_delta_that_is_not_below_one_over_n_is_noted(delta: float, noted: bool) -> None:
+def test_a_delta_that_is_not_below_one_over_n_is_noted(delta, noted):
     """n = 80 records of the larger owner; the claim stands as it is stated."""
     found = judged(kind="clip", mechanism="gaussian", delta=delta)
     assert found.private
@@ -241,19 +241,19 @@ def test_a_delta_that_is_not_below_one_over_n_is_noted(delta: float, noted: bool
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
-def test_a_shared_record_costs_at_most_the_least_epsilon(mechanism: str) -> None:
+def test_a_shared_record_costs_at_most_the_least_epsilon(mechanism):
     found = judged(kind="clip", mechanism=mechanism, overlap=2)
     assert found == Guarantee(True, 0.5, 0.0, None, ())
 
 
-def test_a_record_shared_under_gaussian_noise_costs_at_most_the_least_epsilon() -> None:
+def test_a_record_shared_under_gaussian_noise_costs_at_most_the_least_epsilon():
     found = judged(kind="clip", overlap=2, **GAUSSIAN)
     assert found.private
     assert found.epsilon_true == pytest.approx(0.5, rel=1e-5)
     assert found.epsilon_true <= 0.5
 
 
-def test_the_excess_of_owners_that_share_a_record_adds_up() -> None:
+def test_the_excess_of_owners_that_share_a_record_adds_up():
     found = judged(overlap=2, largest=(10.0, 20.0))  # 0.25 · 2 + 0.25 · 4
     assert found.epsilon_true == pytest.approx(1.5)
     three = judged(overlap=2, epsilon=(3.0, 1.0, 2.0), largest=(10.0, 1.0, 20.0), public=(0, 0, 0))
@@ -264,7 +264,7 @@ def test_the_excess_of_owners_that_share_a_record_adds_up() -> None:
     assert gaussian.epsilon_true == pytest.approx(worse, rel=1e-6)
 
 
-def test_infinite_budgets_in_words() -> None:
+def test_infinite_budgets_in_words():
     """One owner of several plays the learner, as published; all owners are plainly not private."""
     [one] = judged(kind="clip", epsilon=(inf, 2.0)).reasons
     plays = "as published, where it plays the learner itself"
@@ -275,7 +275,7 @@ def test_infinite_budgets_in_words() -> None:
     assert alone == "ε = ∞ for owner 1: its answers are exact"
 
 
-def test_obfuscation_is_no_guarantee() -> None:
+def test_obfuscation_is_no_guarantee():
     found = judged(mechanism="none", kind="clip", obfuscated=True)
     assert (found.private, found.epsilon_true, found.delta) == (False, inf, None)
     assert len(found.reasons) == 1
@@ -283,14 +283,14 @@ def test_obfuscation_is_no_guarantee() -> None:
 
 
 @pytest.mark.parametrize("noise", ["laplace", "discrete-laplace", "gaussian"])
-def test_a_public_record_is_hidden_by_no_mechanism(noise: str) -> None:
+def test_a_public_record_is_hidden_by_no_mechanism(noise):
     delta = 1e-6 if noise == "gaussian" else None
     found = judged(kind="clip", mechanism=noise, delta=delta, public=(0, 3))
     assert (found.private, found.epsilon_true) == (False, inf)
     assert found.reasons == ("public overlap: 3 public rows are records of owner 2, ε = ∞ there",)
 
 
-def test_a_run_that_diverged_is_not_private() -> None:
+def test_a_run_that_diverged_is_not_private():
     """No bound holds at an infinite model, and which answers are finite reveals records."""
     outcome = run(parse(Scenario, table(__file__, "scenes.toml")["diverging"]))
     assert outcome.summary["private"] is False

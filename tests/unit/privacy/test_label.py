@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ def of_cell(privacy: Any, warnings: Any = (), **more: Any) -> dict[str, Any]:
 
 @together
 @pytest.mark.parametrize("case", CASES["labels"], ids=lambda case: case["said"])
-def test_the_label_says_what_is_and_what_is_not(case: Any) -> None:
+def test_the_label_says_what_is_and_what_is_not(case):
     found, said = label([of_cell(**cell) for cell in case["cells"]]), case["said"]
     assert found.text == said
     assert found.private is said.startswith("Private")
@@ -85,9 +84,7 @@ def test_the_label_says_what_is_and_what_is_not(case: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("value", [None, "absent"])
-def test_what_a_manifest_does_not_say_is_taken_for_the_worse(
-    key: str, words: str, value: object
-) -> None:
+def test_what_a_manifest_does_not_say_is_taken_for_the_worse(key, words, value):
     manifest = made({}, **{key: value})
     if value == "absent":
         del manifest["summary"][key]
@@ -96,7 +93,7 @@ def test_what_a_manifest_does_not_say_is_taken_for_the_worse(
 
 
 @pytest.mark.parametrize("unseen", [7, None, "absent"])
-def test_a_declared_bound_is_shown_to_hold_by_a_look_at_every_query_alone(unseen: object) -> None:
+def test_a_declared_bound_is_shown_to_hold_by_a_look_at_every_query_alone(unseen):
     """Manifests of before that was done do not say that it was."""
     manifest = made({"sensitivity": {"kind": "declared", "bound": 5.0}}, queries_unseen=unseen)
     if unseen == "absent":
@@ -108,12 +105,12 @@ def test_a_declared_bound_is_shown_to_hold_by_a_look_at_every_query_alone(unseen
     assert label([manifest, made({}, EXCEEDED, private=False)]).private is False
 
 
-def test_an_unknown_true_epsilon_is_infinite() -> None:
+def test_an_unknown_true_epsilon_is_infinite():
     assert label([made({}, epsilon_true=None)]).epsilon_true == inf
     assert "True ε = ∞" in label([made({}, epsilon_true=None)]).text
 
 
-def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so() -> None:
+def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so():
     broken = made({}, EXCEEDED, private=False, epsilon_true=3.0)
     found = label([made(GAUSSIAN, delta=1e-6), broken])
     assert found.values() == {
@@ -135,7 +132,7 @@ def test_one_that_is_not_private_makes_all_that_is_shown_with_it_so() -> None:
     }
 
 
-def test_a_table_of_exact_values_says_that_no_epsilon_covers_it() -> None:
+def test_a_table_of_exact_values_says_that_no_epsilon_covers_it():
     found = label([made({}, not_for_release=True)])
     assert found.private is True
     said = found.metadata_of_exact()
@@ -145,7 +142,7 @@ def test_a_table_of_exact_values_says_that_no_epsilon_covers_it() -> None:
     assert (said["asyncdp.delta"], said["asyncdp.not_for_release"]) == ("none", "true")
 
 
-def test_tables_of_order_and_times_say_what_is_accounted() -> None:
+def test_tables_of_order_and_times_say_what_is_accounted():
     pure, gaussian = made({}), made(GAUSSIAN, delta=1e-6, epsilon_true=0.5)
     said = label([pure]).metadata_of_network()
     assert said == label([gaussian]).metadata_of_network()
@@ -155,7 +152,7 @@ def test_tables_of_order_and_times_say_what_is_accounted() -> None:
     assert untimed["asyncdp.timing_accounted"] == "false"
 
 
-def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> None:
+def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private():
     baseline = made(
         {"mechanism": "none", "epsilon": inf}, NO_NOISE, private=False, epsilon_true="inf"
     )
@@ -170,7 +167,7 @@ def test_a_baseline_beside_private_cells_claims_nothing_and_is_not_private() -> 
     assert label([some]).text.startswith("NOT PRIVATE as claimed")  # owner 2 was promised an ε
 
 
-def test_guarantees_have_short_names() -> None:
+def test_guarantees_have_short_names():
     gaussian = made(GAUSSIAN, delta=1e-6)
     assert named_guarantee([made({})]) == "ε-DP, pure, Laplace noise"
     assert named_guarantee([gaussian]) == "(ε, 1e-06)-DP, Gaussian noise"
@@ -179,7 +176,7 @@ def test_guarantees_have_short_names() -> None:
     assert named_guarantee([gaussian, broken[0]]) == "NOT PRIVATE as claimed, true ε = 1 to 3"
 
 
-def test_reasons_are_told_in_full() -> None:
+def test_reasons_are_told_in_full():
     broken = made({}, EXCEEDED, "another", EVENTS, private=False, timing_accounted=False)
     assert reasons(broken) == [EXCEEDED.removeprefix("not private: "), EVENTS]
     assert timing_reasons(broken) == [EVENTS.removeprefix("timing not accounted: ")]
@@ -187,20 +184,20 @@ def test_reasons_are_told_in_full() -> None:
 
 
 @pytest.mark.parametrize("data", [{"owner_column": "who"}, {"split": {"column": "who"}}])
-def test_a_column_that_says_whose_a_record_is_makes_records_the_unit(data: dict[str, Any]) -> None:
+def test_a_column_that_says_whose_a_record_is_makes_records_the_unit(data):
     unit = "the unit is a record: a person with m records is protected only at mε"
     assert stated_unit(made({}, data=data)) == unit
     assert stated_unit(made(GAUSSIAN, data=data, delta=1e-6)) == f"{unit} and a larger δ"
     assert stated_unit(made({}, data={"split": "in-order"})) is None
 
 
-def test_a_simulated_split_says_at_whose_place_a_record_is_replaced() -> None:
+def test_a_simulated_split_says_at_whose_place_a_record_is_replaced():
     said = stated_unit(made({}, data={"split": {"dirichlet": 0.5, "cv": 0.0}}))
     assert said is not None
     assert said.endswith("ε is of one record replaced at the owner that it went to")
 
 
-def test_older_manifests_state_delta_in_their_scenario() -> None:
+def test_older_manifests_state_delta_in_their_scenario():
     old = made(GAUSSIAN)
     del old["summary"]["delta"]
     assert label([old]).delta == 1e-6
@@ -243,7 +240,7 @@ def without_noise(one: tuple[Any, ...], two: tuple[Any, ...]) -> np.ndarray:
     return np.asarray((t * a - s * b) / (t - s))
 
 
-def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly(tmp_path: Path) -> None:
+def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly(tmp_path):
     cells = [scenario(privacy={"epsilon": epsilon}) for epsilon in (1.5, 3.0)]
     one, two = map(first_answer, cells)
     assert np.allclose(without_noise(one, two), one[1], rtol=1e-9)
@@ -262,7 +259,7 @@ def test_cells_share_noise_so_that_two_of_them_tell_a_gradient_exactly(tmp_path:
     assert "This holds for each of 4 replicates; publishing all costs at most 4 ε." in cell["label"]
 
 
-def test_cells_of_other_seeds_do_not_share_noise() -> None:
+def test_cells_of_other_seeds_do_not_share_noise():
     cells = [
         scenario(run={"seed": seed}, privacy={"epsilon": epsilon})
         for seed, epsilon in ((1, 1.5), (2, 3.0))
@@ -295,9 +292,7 @@ SHARED = "holds for each replicate of each cell; cells share noise: publish only
         ((copy(1), copy(2, "exact-as-published")), ADDS_UP),
     ],
 )
-def test_copies_with_other_learners_have_noise_of_their_own(
-    cells: tuple[Scenario, ...], said: str, tmp_path: Path
-) -> None:
+def test_copies_with_other_learners_have_noise_of_their_own(cells, said, tmp_path):
     """Whoever answers exactly in a copy, the others' noise there is that of the copy."""
     answers = [first_answer(cell, owner=2) for cell in cells]
     rows = [(noisy - exact) / scale for noisy, exact, scale in answers if scale > 0]
@@ -327,7 +322,7 @@ def neighbours() -> tuple[Scenario, Dataset, Dataset]:
     return asked, tables[0], tables[1]
 
 
-def test_replicates_cost_as_often_as_there_are_and_no_more() -> None:
+def test_replicates_cost_as_often_as_there_are_and_no_more():
     """All answers of R replicates tell Rε of two neighbours, at the answer that tells them most."""
     asked, one, two = neighbours()
     tasks = [prepare(asked, table).task for table in (one, two)]
@@ -350,9 +345,7 @@ def test_replicates_cost_as_often_as_there_are_and_no_more() -> None:
 
 @pytest.mark.parametrize("overlap", [1, 2])
 @pytest.mark.parametrize("replicates", [2, 10, 1000])
-def test_gaussian_replicates_cost_at_most_r_times_epsilon_and_delta(
-    overlap: int, replicates: int
-) -> None:
+def test_gaussian_replicates_cost_at_most_r_times_epsilon_and_delta(overlap, replicates):
     """Exactly composed at R δ, they cost less: "at most" is what is said."""
     privacy = {"mechanism": "gaussian", "delta": 1e-6, "overlap": overlap}
     asked = scenario(privacy=privacy, run={"replicates": replicates})
@@ -367,14 +360,14 @@ def test_gaussian_replicates_cost_at_most_r_times_epsilon_and_delta(
     )
 
 
-def test_where_there_is_nothing_to_add_up_nothing_is_said() -> None:
+def test_where_there_is_nothing_to_add_up_nothing_is_said():
     assert composition([manifest(run(scenario(run={"replicates": 1})))]) is None
     assert composition([manifest(run(scenario(privacy={"epsilon": inf})))]) is None
     assert composition([manifest(run(scenario(privacy={"mechanism": "none"})))]) is None
 
 
 @pytest.mark.long
-def test_timing_that_nobody_pays_for_is_said_everywhere(tmp_path: Path) -> None:
+def test_timing_that_nobody_pays_for_is_said_everywhere(tmp_path):
     asked = live(TARGET)
     outcome = run(asked)
     why = f"timing not accounted: {asked.timing_unaccounted}"
@@ -405,7 +398,7 @@ def test_timing_that_nobody_pays_for_is_said_everywhere(tmp_path: Path) -> None:
     assert "in all cells: private = NO, true ε = ∞" in result_lines(tmp_path / "s")
 
 
-def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path: Path) -> None:
+def test_of_budgets_that_are_infinite_none_is_said_to_be_spent(tmp_path):
     for name, privacy in (("none", {"mechanism": "none"}), ("inf", {"epsilon": inf})):
         write(run(scenario(run={"replicates": 1}, privacy=privacy)), tmp_path / name)
         [told] = [line for line in result_lines(tmp_path / name) if line.startswith("budget spent")]
@@ -425,14 +418,14 @@ def of_chosen(chosen: str | None, mechanism: str = "laplace") -> Scenario:
 
 
 @pytest.mark.parametrize("chosen", [None, "public rows"])
-def test_settings_of_public_rows_cost_nothing(chosen: str | None) -> None:
+def test_settings_of_public_rows_cost_nothing(chosen):
     found = run(of_chosen(chosen))
     assert found.summary["private"] is True
     assert not any(WHY in said for said in found.warnings)
     assert not any(WHY in line for line in describe(of_chosen(chosen)))
 
 
-def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path: Path) -> None:
+def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path):
     chosen = of_chosen("private rows")
     found = run(chosen)
     assert (found.summary["private"], found.summary["epsilon_true"]) == (False, inf)
@@ -452,10 +445,10 @@ def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path: Pa
     assert ["because", WHY] in foreseen
 
 
-def test_it_is_said_of_exact_answers_too() -> None:
+def test_it_is_said_of_exact_answers_too():
     assert f"not private: {WHY}" in run(of_chosen("private rows", "none")).warnings
 
 
-def test_the_results_figures_are_the_same_whatever_they_were_chosen_from() -> None:
+def test_the_results_figures_are_the_same_whatever_they_were_chosen_from():
     said, bare = run(of_chosen("private rows")), run(of_chosen(None))
     assert said.fingerprints == bare.fingerprints

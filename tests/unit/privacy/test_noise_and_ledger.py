@@ -40,7 +40,7 @@ DECLARED = Declared(bound=5.0)
 DISCRETE = {"epsilon": 1.0, "mechanism": "discrete-laplace", "sensitivity": DECLARED}
 
 
-def test_laplace_scale_is_the_formula_of_theorem_1() -> None:
+def test_laplace_scale_is_the_formula_of_theorem_1():
     """b_i = 2ΞK_i/(n_i ε_i): Ξ = 5, K = 1000, n = 250000, ε = 0.1 gives 0.4."""
     scale = laplace_scale(
         5.0, np.array([1000.0, 10.0, 10.0]), np.array([250_000, 100, 1]), np.array([0.1, 2.0, inf])
@@ -48,7 +48,7 @@ def test_laplace_scale_is_the_formula_of_theorem_1() -> None:
     assert scale.tolist() == [pytest.approx(0.4), pytest.approx(0.5), 0.0]
 
 
-def test_noise_for_owners_uses_their_own_numbers() -> None:
+def test_noise_for_owners_uses_their_own_numbers():
     privacy = Privacy(
         epsilon=[0.5, inf, 2.0], sensitivity=DECLARED, budget=PerOwnerCap(answers=[3, 4, 5])
     )
@@ -58,7 +58,7 @@ def test_noise_for_owners_uses_their_own_numbers() -> None:
     assert horizon.scale == pytest.approx([2 * 5 * 1000 / 10])
 
 
-def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget() -> None:
+def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget():
     """Of 4 answers at ε 2 at most 3 were released, of 5 at ε 1 at most 2; ∞ says nothing."""
     privacy = Privacy(
         epsilon=[2.0, 1.0, inf], sensitivity=DECLARED, budget=PerOwnerCap(answers=[4, 5, 6])
@@ -70,7 +70,7 @@ def test_the_ratio_of_a_ledger_is_the_largest_share_of_any_finite_budget() -> No
     assert ledger.ratio() == pytest.approx(3 / 4)
 
 
-def test_gaussian_noise_is_the_multiplier_times_the_sensitivity() -> None:
+def test_gaussian_noise_is_the_multiplier_times_the_sensitivity():
     """K answers are as one with z/√K; the sensitivity is 2Ξ/n_i in L2."""
     privacy = Privacy(
         epsilon=[0.5, inf, 2.0], delta=1e-6, mechanism="gaussian", sensitivity=DECLARED,
@@ -84,7 +84,7 @@ def test_gaussian_noise_is_the_multiplier_times_the_sensitivity() -> None:
     assert noise.scale == pytest.approx(scale, rel=1e-14)
 
 
-def test_discrete_laplace_noise_pays_for_rounding() -> None:
+def test_discrete_laplace_noise_pays_for_rounding():
     """b_i = (2Ξ/n_i + pγ_i) K_i/ε_i, γ_i the largest power of two ≤ 2Ξ/(1024 p n_i)."""
     privacy = Privacy(
         epsilon=[0.5, inf, 2.0], mechanism="discrete-laplace", sensitivity=DECLARED,
@@ -107,12 +107,12 @@ def test_discrete_laplace_noise_pays_for_rounding() -> None:
     assert named.noise_for(np.array([10, 20, 30]), 1000, 5.0, 4).grid.tolist() == [0.25] * 3
 
 
-def test_a_grid_is_not_coarser_than_a_bound_that_is_a_power_of_two() -> None:
+def test_a_grid_is_not_coarser_than_a_bound_that_is_a_power_of_two():
     steps = grid_steps(512.0, np.array([1.0, 2.0, 3.0]), 1, np.zeros(3))
     assert steps.tolist() == [1.0, 0.5, 0.25]
 
 
-def test_a_grid_is_never_so_fine_that_draws_miss_steps_of_it() -> None:
+def test_a_grid_is_never_so_fine_that_draws_miss_steps_of_it():
     """b/γ ≤ 2⁴⁴: many answers at a tiny ε have a coarser grid, and a finer one is refused."""
     dear = Privacy(epsilon=1e-4, mechanism="discrete-laplace", sensitivity=DECLARED)
     noise = dear.noise_for(np.array([10, 2000]), 10**5, 5.0, 100)
@@ -127,7 +127,7 @@ def test_a_grid_is_never_so_fine_that_draws_miss_steps_of_it() -> None:
             Privacy(**DISCRETE, grid=finer).noise_for(np.array([10]), answers, 5.0, 1)
 
 
-def test_exact_answers_are_what_an_infinite_budget_gives() -> None:
+def test_exact_answers_are_what_an_infinite_budget_gives():
     gradients = np.array([[0.3, -1.1], [2.0, 0.7]])
     drawn, owners = np.full((2, 2), 3.0), np.array([0, 1])
     for noise in (LaplaceNoise(np.zeros(2)), GaussianNoise(np.zeros(2)), NoNoise(np.zeros(2))):
@@ -137,7 +137,7 @@ def test_exact_answers_are_what_an_infinite_budget_gives() -> None:
     assert found.tolist() == [[0.25, -1.0], [2.0, 0.5]]
 
 
-def test_answers_by_hand() -> None:
+def test_answers_by_hand():
     gradients, owners = np.array([[0.3, -1.1]]), np.array([1])
     two = np.array([[1.0, -2.0]])
     for noise in (LaplaceNoise(np.array([9.0, 0.5])), GaussianNoise(np.array([9.0, 0.5]))):
@@ -151,7 +151,7 @@ def test_answers_by_hand() -> None:
     assert grid.add_noise(owners, gradients, exponentials).tolist() == [[0.25 + 0.5, -1.0 - 0.25]]
 
 
-def test_scalar_noise_is_identical_across_coordinates_and_new_in_every_row() -> None:
+def test_scalar_noise_is_identical_across_coordinates_and_new_in_every_row():
     noise = LaplaceNoise(np.ones(1), "scalar-as-published")
     drawn = noise.rows(np.random.default_rng(3), 100, 6)
     assert drawn.shape == (100, 6)
@@ -160,7 +160,7 @@ def test_scalar_noise_is_identical_across_coordinates_and_new_in_every_row() -> 
 
 
 @pytest.mark.parametrize("shape", ["vector", "scalar-as-published"])
-def test_rows_do_not_depend_on_how_many_are_drawn_at_once(shape: str) -> None:
+def test_rows_do_not_depend_on_how_many_are_drawn_at_once(shape):
     noise = LaplaceNoise(np.ones(1), shape)
     whole = noise.rows(np.random.default_rng(4), 30, 3)
     source = np.random.default_rng(4)
@@ -168,7 +168,7 @@ def test_rows_do_not_depend_on_how_many_are_drawn_at_once(shape: str) -> None:
     assert np.array_equal(whole, parts)
 
 
-def test_the_ledger_charges_exactly_epsilon_at_k_releases_and_never_above() -> None:
+def test_the_ledger_charges_exactly_epsilon_at_k_releases_and_never_above():
     rng = np.random.default_rng(6)
     epsilons = np.concatenate([10 ** rng.uniform(-3, 3, 300), [0.1, 0.3, 1 / 3, 1e-300, 1e300]])
     allowed = [1, 2, 3, 7, 10, 49, 1000, 999_983]
@@ -181,13 +181,13 @@ def test_the_ledger_charges_exactly_epsilon_at_k_releases_and_never_above() -> N
         assert np.all(charged <= epsilon)
 
 
-def test_epsilons_are_infinite_where_no_noise_is_added() -> None:
+def test_epsilons_are_infinite_where_no_noise_is_added():
     assert Privacy(mechanism="none").epsilons(2).tolist() == [inf, inf]
     assert Privacy(mechanism="none", epsilon=1.0).epsilons(2).tolist() == [inf, inf]
     assert Privacy(epsilon=[1.0, inf], sensitivity=DECLARED).epsilons(2).tolist() == [1.0, inf]
 
 
-def test_owners_that_share_records_spend_a_part_of_the_least_epsilon() -> None:
+def test_owners_that_share_records_spend_a_part_of_the_least_epsilon():
     fields = {"epsilon": [1.0, 0.6, 4.0], "sensitivity": DECLARED, "overlap": 2}
     shared = Privacy(**fields)
     assert shared.asked(3).tolist() == [1.0, 0.6, 4.0]
@@ -198,7 +198,7 @@ def test_owners_that_share_records_spend_a_part_of_the_least_epsilon() -> None:
     assert 0.3 < each[0] < 0.6  # ρ is halved, and ε grows more slowly than ρ
 
 
-def test_budgets_say_how_many_answers() -> None:
+def test_budgets_say_how_many_answers():
     assert Horizon().answers_allowed(3, 50) == (50, 50, 50)
     assert PerOwnerCap(answers=4).answers_allowed(3, 50) == (4, 4, 4)
     assert PerOwnerCap(answers=[1, 2, 60]).answers_allowed(3, 50) == (1, 2, 60)
@@ -207,7 +207,7 @@ def test_budgets_say_how_many_answers() -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "discrete-laplace"])
-def test_a_price_says_how_many_answers_fit(mechanism: str) -> None:
+def test_a_price_says_how_many_answers_fit(mechanism):
     privacy = Privacy(
         epsilon=[0.3, 0.35, 1.0], mechanism=mechanism, sensitivity=DECLARED,
         budget=UntilSpent(per_answer=0.1),
@@ -231,7 +231,7 @@ def integers(rows: Any) -> Any:
     return np.array(rows).astype(np.int64).astype(object)
 
 
-def test_the_largest_residues_multiply_without_rounding() -> None:
+def test_the_largest_residues_multiply_without_rounding():
     """Of one sign, so that sums are large, and more of them than are summed at once."""
     rng = np.random.default_rng(1)
     for sign in (1, -1):
@@ -246,7 +246,7 @@ def test_the_largest_residues_multiply_without_rounding() -> None:
         assert np.array_equal(integers(rows) % PRIME, exact)
 
 
-def test_averages_are_those_of_fractions() -> None:
+def test_averages_are_those_of_fractions():
     rng = np.random.default_rng(3)
     weights, rows = rng.integers(-5, 9, (7, 300)), rng.integers(0, PRIME, (300, 11))
     exact = weights.astype(object) @ rows.astype(object) * pow(13, -1, PRIME) % PRIME
@@ -277,7 +277,7 @@ def lots(seed: int) -> Any:
     return parts @ rng.integers(0, PRIME, (3, 8, 20)).astype(object) % PRIME
 
 
-def test_lots_are_reduced_as_each_is_in_whole_numbers() -> None:
+def test_lots_are_reduced_as_each_is_in_whole_numbers():
     given = lots(1)
     found = residues(given.astype(np.int64))
     pivots = reduce(found)
@@ -289,7 +289,7 @@ def test_lots_are_reduced_as_each_is_in_whole_numbers() -> None:
 
 
 @pytest.mark.parametrize("cut", [3, 7])
-def test_what_is_learned_in_parts_is_learned_at_once(cut: int) -> None:
+def test_what_is_learned_in_parts_is_learned_at_once(cut):
     """By pools of unlike numbers of nodes and rows, in one lot."""
     given = residues(lots(2).astype(np.int64))
     told = [given[0], given[1][:6, :12], given[2][:2]]
@@ -313,13 +313,13 @@ CASES = table(__file__, "privacy_faults.toml")["cases"]
 
 @together
 @pytest.mark.parametrize(("fields", "keys"), CASES)
-def test_what_does_not_fit_three_owners_is_named(fields: dict[str, Any], keys: list[str]) -> None:
+def test_what_does_not_fit_three_owners_is_named(fields, keys):
     faults = parse(Privacy, fields).faults(3, Ridge(regularisation=1.0))
     assert [fault.key for fault in faults] == keys
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), [1.0, 0.0], []])
-def test_epsilon_must_be_positive(epsilon: object) -> None:
+def test_epsilon_must_be_positive(epsilon):
     with pytest.raises(SpecError) as caught:
         Privacy(epsilon=epsilon, sensitivity=Declared(bound=5.0))
     assert all(fault.key.startswith("epsilon") for fault in caught.value.faults)

@@ -162,7 +162,7 @@ RESTS: dict[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("part", RESTS)
-def test_a_claim_that_rests_on_code_from_outside_is_not_shown(part: str) -> None:
+def test_a_claim_that_rests_on_code_from_outside_is_not_shown(part):
     asked = clipped(**RESTS[part])
     found = run(asked)
     names = ("private", "epsilon_true", "attacker_power", "attacker_advantage")
@@ -180,7 +180,7 @@ def test_a_claim_that_rests_on_code_from_outside_is_not_shown(part: str) -> None
                for line in describe(asked))  # fmt: skip
 
 
-def test_an_accountant_from_outside_decides_what_answers_may_cost() -> None:
+def test_an_accountant_from_outside_decides_what_answers_may_cost():
     ours, theirs = (
         clipped(privacy={"accountant": kind(), "delta": 1e-6}).accountant
         for kind in (LossDistributions, Halved)
@@ -192,7 +192,7 @@ def test_an_accountant_from_outside_decides_what_answers_may_cost() -> None:
 
 
 @pytest.mark.parametrize("parts", [{"algorithm": Plain(**STEP)}, {"clock": OwnClock()}])
-def test_what_is_given_no_records_leaves_a_claim_as_it_is(parts: Mapping[str, Any]) -> None:
+def test_what_is_given_no_records_leaves_a_claim_as_it_is(parts):
     found = run(clipped(**parts))
     assert (found.summary["private"], found.summary["epsilon_true"]) == (True, 5.0)
     same = clipped()
@@ -209,15 +209,13 @@ def test_what_is_given_no_records_leaves_a_claim_as_it_is(parts: Mapping[str, An
         (Plain(**STEP, local_steps=2), "how many gradients an answer is made of"),
     ],
 )
-def test_an_algorithm_that_does_not_declare_it_decides_nothing_before_noise(
-    algorithm: FedAsync, what: str
-) -> None:
+def test_an_algorithm_that_does_not_declare_it_decides_nothing_before_noise(algorithm, what):
     with pytest.raises(SpecError, match=f"it decides {what}.*handles_gradients = True") as refused:
         run(clipped(algorithm=algorithm))
     assert len(refused.value.faults) == 1
 
 
-def test_what_an_observer_does_not_see_is_not_for_an_algorithm_from_outside_to_say() -> None:
+def test_what_an_observer_does_not_see_is_not_for_an_algorithm_from_outside_to_say():
     privacy = {
         "mechanism": "gaussian", "delta": 1e-6, "budget": {"kind": "per-owner-cap", "answers": 5},
         "observer": AggregateObserver(),
@@ -231,7 +229,7 @@ def test_what_an_observer_does_not_see_is_not_for_an_algorithm_from_outside_to_s
     assert theirs.outside_parts == ("algorithm.kind = sums",)
 
 
-def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not() -> None:
+def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not():
     asked = clipped(data=Read(features=3))
     assert run(asked).summary["not_for_release"] is True
     with pytest.raises(DataError, match="read data without public rows needs --private"):
@@ -244,8 +242,8 @@ def test_data_that_are_not_synthetic_are_private_whether_they_name_a_file_or_not
 
 @pytest.mark.parametrize("lacking", ["synthetic", "held_out", "features", "build"])
 def test_data_of_ones_own_that_leave_something_open_fail_when_they_are_defined(
-    lacking: str,
-) -> None:
+    lacking,
+):
     def build(
         self: Any, n_owners: int, records: Any, streams: Streams | Scope, swap: Any = None
     ) -> Any:

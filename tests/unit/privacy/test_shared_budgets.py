@@ -44,14 +44,14 @@ def scene(**parts: object) -> Scenario:
     return parse(Scenario, {**BASE, **parts})
 
 
-def test_answers_are_the_fewest_with_which_silence_is_rare() -> None:
+def test_answers_are_the_fewest_with_which_silence_is_rare():
     """All 63 tasks that are handed out count: T and the three that a run leaves open."""
     for allowed, chance in zip(scene().network.answers_allowed, CHANCES, strict=True):
         early = [3 * binom.sf(k - 1, 62, chance) for k in (allowed - 1, allowed)]
         assert early[0] > 1e-3 >= early[1]
 
 
-def test_noise_is_for_so_many_answers_and_the_budget_is_kept() -> None:
+def test_noise_is_for_so_many_answers_and_the_budget_is_kept():
     found = scene()
     allowed = np.array(found.network.answers_allowed)
     scale = found.noise_for(np.full(3, 100)).scale
@@ -61,7 +61,7 @@ def test_noise_is_for_so_many_answers_and_the_budget_is_kept() -> None:
     assert max(trace.released.max() for trace in done.traces) <= allowed.max()
 
 
-def test_buffers_take_as_many_answers_as_they_hold() -> None:
+def test_buffers_take_as_many_answers_as_they_hold():
     three = {"kind": "fedbuff", "step": 0.1, "server_step": 1.0, "buffer": 3}
     longer = scene(algorithm=three).network.answers_allowed
     assert longer == scene(run={"seed": 1, "updates": 180}).network.answers_allowed
@@ -75,7 +75,7 @@ def test_buffers_take_as_many_answers_as_they_hold() -> None:
         {"kind": "dispatch", "tasks": 3, "policy": {"kind": "shortest-queue"}},
     ],
 )
-def test_a_learner_that_does_not_choose_is_refused(protocol: dict[str, object]) -> None:
+def test_a_learner_that_does_not_choose_is_refused(protocol):
     with pytest.raises(SpecError, match=r"privacy\.budget\.kind: given 'as-asked'; allowed is any"):
         scene(protocol=protocol)
 
@@ -91,9 +91,7 @@ def test_a_learner_that_does_not_choose_is_refused(protocol: dict[str, object]) 
         *(pytest.param(COMPOSED, updates, marks=pytest.mark.long) for updates in (60, 2000)),
     ],
 )
-def test_the_audit_claims_as_many_answers_on_its_own(
-    privacy: dict[str, object], updates: int, tasks: int, buffer: int, local_steps: int
-) -> None:
+def test_the_audit_claims_as_many_answers_on_its_own(privacy, updates, tasks, buffer, local_steps):
     raw = scene().model_dump()
     algorithm = raw["algorithm"] | {"buffer": buffer, "local_steps": local_steps}
     found = scene(
@@ -112,7 +110,7 @@ def test_the_audit_claims_as_many_answers_on_its_own(
 
 
 @pytest.mark.long
-def test_the_audit_does_not_take_updates_for_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_audit_does_not_take_updates_for_answers(monkeypatch):
     found = scene(run={"seed": 1, "updates": 1, "until": 30.0})
     assert not audit(found, answers=1000, runs=20, confidence=0.999).exceeded
     monkeypatch.setattr(claims, "_as_asked", lambda scenario, _: scenario.run.updates)
@@ -137,7 +135,7 @@ def held(**budget: Any) -> tuple[int, ...]:
     return made({"most": 3}, privacy={"budget": budget}).network.answers_allowed
 
 
-def test_a_budget_is_for_no_more_answers_than_an_owner_may_give() -> None:
+def test_a_budget_is_for_no_more_answers_than_an_owner_may_give():
     assert held(kind="horizon") == (3, 3, 3)
     assert held(kind="per-owner-cap", answers=[2, 3, 9]) == (2, 3, 3)
     assert held(kind="until-spent", per_answer=0.1) == (3, 3, 3)
@@ -147,7 +145,7 @@ def test_a_budget_is_for_no_more_answers_than_an_owner_may_give() -> None:
 
 
 @pytest.mark.parametrize("budget", ["horizon", {"kind": "scheduled", "answers": 8, "power": 1.0}])
-def test_few_answers_have_the_noise_of_a_cap_and_spend_it(budget: Any) -> None:
+def test_few_answers_have_the_noise_of_a_cap_and_spend_it(budget):
     cap = {"kind": "per-owner-cap", "answers": 3}
     capped = {"kind": "scheduled", "answers": 3, "power": 1.0}
     same = made(privacy={"budget": cap if budget == "horizon" else capped})
@@ -159,7 +157,7 @@ def test_few_answers_have_the_noise_of_a_cap_and_spend_it(budget: Any) -> None:
     assert ledger.spent == pytest.approx(2.0)
 
 
-def test_rounds_draw_owners_that_are_due() -> None:
+def test_rounds_draw_owners_that_are_due():
     for trace in run(made({"apart": 3}, protocol=ONE)).traces:
         order = trace.updates["owner"].tolist()
         assert all(len(set(order[k : k + 3])) == 3 for k in range(6))
@@ -167,13 +165,13 @@ def test_rounds_draw_owners_that_are_due() -> None:
 
 @together
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["said"])
-def test_what_is_refused(case: dict[str, Any]) -> None:
+def test_what_is_refused(case):
     with pytest.raises(SpecError) as refusal:
         made(None if case["rule"] == "null" else case["rule"], **case["changed"])
     assert case["said"] in str(refusal.value)
 
 
-def test_a_fresh_answer_is_none_where_nothing_is_sent_again() -> None:
+def test_a_fresh_answer_is_none_where_nothing_is_sent_again():
     assert made({"apart": 1}, channel={"kind": "ideal", "resend": "fresh"}).apart == 1
 
 
@@ -190,19 +188,19 @@ PUBLIC = "who takes part is public, so ε is not reduced by the chance that an o
         (None, {"kind": "rounds", "owners": 2}, "each round asks 2 owners, drawn at random"),
     ],
 )  # fmt: skip
-def test_a_rule_is_said_and_that_it_is_public(rule: Any, protocol: Any, said: str) -> None:
+def test_a_rule_is_said_and_that_it_is_public(rule, protocol, said):
     scenario = made(rule, protocol=protocol)
     assert f"participation: {said}; {PUBLIC}" in list(map(str, describe(scenario)))
     assert f" {said[0].upper()}{said[1:]}; {PUBLIC}." in label([manifest(run(scenario))]).text
 
 
-def test_nothing_is_said_without_a_rule() -> None:
+def test_nothing_is_said_without_a_rule():
     assert "participation" not in made().plain()["privacy"]
     assert not any("participation" in str(line) for line in describe(made()))
     assert "takes part" not in label([manifest(run(made(privacy={"unit": None})))]).text
 
 
-def test_noise_for_answers_that_cannot_follow_is_told() -> None:
+def test_noise_for_answers_that_cannot_follow_is_told():
     more = made({"apart": 3}, protocol=ONE)
     [line] = [line for line in map(str, describe(more)) if "have room" in line]
     assert line == (
@@ -218,7 +216,7 @@ def doubts(scenario: Scenario) -> list[str]:
     return [prediction.reason for prediction in predict(scenario.network)]
 
 
-def test_no_formula_is_taken_for_true_where_owners_rest() -> None:
+def test_no_formula_is_taken_for_true_where_owners_rest():
     resting, free = made({"apart": 2}, **GOSSIP), made(**GOSSIP)
     assert any(reason == "" for reason in doubts(free))
     why = "no formula is known for answers of an owner that are at least 2 updates apart"
@@ -227,7 +225,7 @@ def test_no_formula_is_taken_for_true_where_owners_rest() -> None:
     assert why in out_of_order(resting)
 
 
-def test_rounds_of_some_owners_have_no_exact_moments_and_last_as_the_slowest_of_them() -> None:
+def test_rounds_of_some_owners_have_no_exact_moments_and_last_as_the_slowest_of_them():
     some = made({"apart": 3}, protocol=ONE, compute=SLOW)
     assert predicted(some.network, "throughput") == pytest.approx(2.0)
     assert out_of_order(some) == ["each round is of 1 of 3 owners, drawn at random"]
@@ -242,7 +240,7 @@ def test_rounds_of_some_owners_have_no_exact_moments_and_last_as_the_slowest_of_
     assert predicted(enough.network, "throughput") == pytest.approx(2.0)
 
 
-def test_observers_are_compared_by_the_noise_of_rounds_as_they_are() -> None:
+def test_observers_are_compared_by_the_noise_of_rounds_as_they_are():
     """A sum of one answer has the noise of one answer, and its three parts are 1/√3 of it."""
     for asked in (1, 3):
         of = made({"most": 8}, protocol={"kind": "rounds", "owners": asked},
@@ -254,7 +252,7 @@ def test_observers_are_compared_by_the_noise_of_rounds_as_they_are() -> None:
         assert of.privacy.listener.share_of_noise(3, asked) == pytest.approx(ratio)
 
 
-def test_correlated_noise_is_compared_with_no_observer_of_answers() -> None:
+def test_correlated_noise_is_compared_with_no_observer_of_answers():
     correlated = {"observer": "model", "correlation": {"bands": 2}}
     of = made({"most": 4, "apart": 2}, protocol=ONE, privacy=correlated)
     plain = made({"most": 4, "apart": 2}, protocol=ONE, privacy={"observer": "model"})

@@ -104,7 +104,7 @@ def alone(n_nodes: int) -> Any:
 @together
 @EACH
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_a_fixed_matrix_gives_its_matrix_formula(name: str, steps: int) -> None:
+def test_a_fixed_matrix_gives_its_matrix_formula(name, steps):
     weights, parts = averaged(GRAPHS[name])
     rounds = [all_at_once(weights, parts)] * steps
     found = leverages(rounds, LOUDNESS, alone(N))
@@ -146,7 +146,7 @@ def of_length_one(row: Any) -> tuple[Any, int]:
 
 
 @one_in(4, "name", GRAPHS)
-def test_a_fixed_matrix_gives_its_formula_in_many_digits(name: str) -> None:
+def test_a_fixed_matrix_gives_its_formula_in_many_digits(name):
     """Twenty steps, after which floats have long lost what is new."""
     weights, parts = averaged(GRAPHS[name])
     found = leverages([all_at_once(weights, parts)] * 20, LOUDNESS, alone(N)[:2])
@@ -168,7 +168,7 @@ CPU_SECONDS = 10
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", LARGE)
-def test_twenty_steps_of_many_nodes_are_exact_and_take_less_than_ten_seconds(name: str) -> None:
+def test_twenty_steps_of_many_nodes_are_exact_and_take_less_than_ten_seconds(name):
     weights, parts = averaged(LARGE[name])
     noise = np.linspace(1.0, 3.0, MANY)
     began = process_time()
@@ -185,7 +185,7 @@ def test_twenty_steps_of_many_nodes_are_exact_and_take_less_than_ten_seconds(nam
 
 
 @pytest.mark.long
-def test_where_all_of_many_meet_the_matrix_formula_is_met() -> None:
+def test_where_all_of_many_meet_the_matrix_formula_is_met():
     """Twenty steps; everything is known after the first, and must stay so."""
     weights, parts = averaged(LARGE["complete"])
     noise = np.linspace(1.0, 3.0, MANY)
@@ -200,7 +200,7 @@ def test_where_all_of_many_meet_the_matrix_formula_is_met() -> None:
         assert np.abs(each - at_once(seen, noise, {node})).max() < 1e-8
 
 
-def test_one_thread_works_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_works_them_out(monkeypatch):
     """However many there are: others wait, and take five times as long in all."""
     met = []
     right = views.leverage
@@ -218,7 +218,7 @@ def test_one_thread_works_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
 @EACH
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 @pytest.mark.long
-def test_random_meetings_and_lost_messages_give_what_fractions_do(name: str, lost: float) -> None:
+def test_random_meetings_and_lost_messages_give_what_fractions_do(name, lost):
     rounds = random_meetings(GRAPHS[name], 10 * N, 5, lost)
     pools = [{0}, {7}, {3, 11}, {0, 1, 2, 20}]
     flags = np.array([[node in pool for node in range(N)] for pool in pools])
@@ -229,7 +229,7 @@ def test_random_meetings_and_lost_messages_give_what_fractions_do(name: str, los
 
 
 @pytest.mark.long
-def test_long_runs_are_as_exact() -> None:
+def test_long_runs_are_as_exact():
     rounds = random_meetings(GRAPHS["geometric"], 25 * N, 8)
     found = leverages(rounds, LOUDNESS, alone(N)[:4])
     exact = np.array([by_fractions(heard(rounds, N, {v}), LOUDNESS, {v}) for v in range(4)])
@@ -238,8 +238,8 @@ def test_long_runs_are_as_exact() -> None:
 
 
 def test_where_digits_do_not_suffice_more_is_taken_for_known(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    monkeypatch,
+):
     rounds = random_meetings(GRAPHS["geometric"], 10 * N, 8)
     exact = leverages(rounds, LOUDNESS, alone(N))
     monkeypatch.setattr(views, "_LIMBS", (2,))
@@ -253,16 +253,14 @@ def test_where_digits_do_not_suffice_more_is_taken_for_known(
 
 
 @one_in(2, "numbers", [2**10, 2**13])
-def test_pools_that_are_looked_at_apart_know_the_same(
-    monkeypatch: pytest.MonkeyPatch, numbers: int
-) -> None:
+def test_pools_that_are_looked_at_apart_know_the_same(monkeypatch, numbers):
     rounds = random_meetings(GRAPHS["grid"], 4 * N, 3)
     together = leverages(rounds, LOUDNESS, alone(N))
     monkeypatch.setattr(views, "_NUMBERS", numbers)
     assert np.array_equal(leverages(rounds, LOUDNESS, alone(N)), together)
 
 
-def test_on_a_ring_whoever_is_as_many_hops_away_as_steps_were_made_is_known_exactly() -> None:
+def test_on_a_ring_whoever_is_as_many_hops_away_as_steps_were_made_is_known_exactly():
     weights, parts = averaged(GRAPHS["ring"])
     for steps in range(1, 9):
         [found] = leverages([all_at_once(weights, parts)] * steps, np.ones(N), alone(N)[:1])
@@ -270,7 +268,7 @@ def test_on_a_ring_whoever_is_as_many_hops_away_as_steps_were_made_is_known_exac
         assert np.array_equal(found, np.where((hops > 0) & (hops <= steps), 1.0, 0.0))
 
 
-def test_a_number_that_is_nearly_hidden_counts_in_full() -> None:
+def test_a_number_that_is_nearly_hidden_counts_in_full():
     """Node 0 hears 2⁻⁴⁰ of nodes 2 and 3 beside what it knows: that is as good as all of it."""
     rounds = [meeting(0, 1), meeting(1, 2), meeting(2, 3), meeting(1, 2, b_hears=False)]
     rounds += [meeting(0, 1, a_hears=False)] * 40 + [meeting(0, 1)]
@@ -280,7 +278,7 @@ def test_a_number_that_is_nearly_hidden_counts_in_full() -> None:
     assert exact[3] > 0.05
 
 
-def test_a_node_that_adds_no_noise_hides_nothing() -> None:
+def test_a_node_that_adds_no_noise_hides_nothing():
     """A learner, which starts at a public vector, hands owner 0's vector on."""
     rounds = [meeting(0, 2), meeting(1, 2)]
     quiet, loud = (leverages(rounds, np.array([1.0, 1.0, s]), alone(3)) for s in (0.0, 1.0))
@@ -288,7 +286,7 @@ def test_a_node_that_adds_no_noise_hides_nothing() -> None:
     assert loud[1] == pytest.approx([0.5, 0, 0.5])
 
 
-def test_colluders_know_more_than_each() -> None:
+def test_colluders_know_more_than_each():
     rounds = random_meetings(GRAPHS["ring"], 3 * N, 2)
     single = leverages(rounds, LOUDNESS, alone(N))
     pools = alone(N) | np.isin(np.arange(N), [4, 9])

@@ -279,7 +279,7 @@ ROOT = Path(__file__).resolve().parents[3]
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
 
 
-def test_describe_works_on_every_path() -> None:
+def test_describe_works_on_every_path():
     paths = [table.path for table in tables() if table.path != ""]
     for table in tables():
         paths += [f"{table.path}.{kind.kind}" for kind in table.kinds]
@@ -297,14 +297,14 @@ def test_describe_works_on_every_path() -> None:
             assert all(line.strip() != "" and "``" not in line for line in said)
 
 
-def test_every_name_of_an_entry_finds_it() -> None:
+def test_every_name_of_an_entry_finds_it():
     for entry in entries():
         for name in entry.names:
             found = look_up(name)
             assert entry in found or all(each.path == name for each in found)
 
 
-def test_names_that_stand_for_several_things_list_all() -> None:
+def test_names_that_stand_for_several_things_list_all():
     slotted = {kind_of(each) for each in members(Channel) if "slot" in each.model_fields}
     assert len(slotted) > 2
     told = {
@@ -328,7 +328,7 @@ ELSEWHERE = {
 """Names in the glossary of what the reference does not tell."""
 
 
-def test_names_in_the_glossary_are_those_of_the_reference() -> None:
+def test_names_in_the_glossary_are_those_of_the_reference():
     named = set(re.findall(r"`([^`]+)`", GLOSSARY))
     assert len(named) > 50
     assert {" ".join(name.split()) for name in named if not is_known(name)} == ELSEWHERE
@@ -341,12 +341,12 @@ def is_known(name: str) -> bool:
         return False
 
 
-def test_every_family_is_a_word_of_the_glossary() -> None:
+def test_every_family_is_a_word_of_the_glossary():
     words = set(re.findall(r"^\| ([\w -]+) \|", GLOSSARY.partition("## Words")[2], re.M))
     assert {*FAMILIES, *FORMS} <= words
 
 
-def test_letters_of_the_papers_find_what_they_stand_for() -> None:
+def test_letters_of_the_papers_find_what_they_stand_for():
     rows = [line.split(" | ") for line in GLOSSARY.splitlines() if line.startswith("| ")]
     letters = {each: row for row in rows for each in row[0].removeprefix("| ").split(", ")}
     paths = {each.path for each in entries()}
@@ -360,7 +360,7 @@ def test_letters_of_the_papers_find_what_they_stand_for() -> None:
         assert path in {each.path for each in look_up(letter)}
 
 
-def test_letters_that_a_swept_setting_has_in_pictures_find_it() -> None:
+def test_letters_that_a_swept_setting_has_in_pictures_find_it():
     """A reader of a picture asks what the letter at its axis is."""
     letters = {
         path: said
@@ -371,7 +371,7 @@ def test_letters_that_a_swept_setting_has_in_pictures_find_it() -> None:
         assert path in {each.path for each in look_up(letter)}
 
 
-def test_an_unknown_name_gets_the_nearest() -> None:
+def test_an_unknown_name_gets_the_nearest():
     with pytest.raises(SpecError, match=r"given 'privacy.epsilom'; did you mean privacy.epsilon"):
         look_up("privacy.epsilom")
     with pytest.raises(SpecError, match="allowed is a field, kind or column"):
@@ -379,7 +379,7 @@ def test_an_unknown_name_gets_the_nearest() -> None:
 
 
 @pytest.mark.parametrize("name", [*scenario_pages(), "results"])
-def test_pages_are_up_to_date(name: str, file_regression) -> None:
+def test_pages_are_up_to_date(name, file_regression):
     """``python -m tests.regenerate`` writes them anew."""
     text = results_page() if name == "results" else scenario_pages()[name]
     page = ROOT / "docs" / "reference" / f"{name}.md"
@@ -387,7 +387,7 @@ def test_pages_are_up_to_date(name: str, file_regression) -> None:
 
 
 @pytest.mark.long
-def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key() -> None:
+def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key():
     schema = json.loads(schema_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     checked = jsonschema.Draft202012Validator(schema)
@@ -405,7 +405,7 @@ def test_the_schema_takes_every_entry_of_the_catalogue_and_no_unknown_key() -> N
     assert checked.is_valid(good | {"clock": {"kind": "python:mine.py:Clock", "beat": 2}})
 
 
-def test_the_schema_describes_every_field() -> None:
+def test_the_schema_describes_every_field():
     schema = json.loads(schema_text())
     silent = [
         (name, field)
@@ -478,7 +478,7 @@ def reachable(spec: type[Spec] = Scenario) -> Iterator[type[Spec]]:
             waiting += [s for info in each.model_fields.values() for s in specs(info.annotation)]
 
 
-def test_every_field_has_a_meaning_a_unit_and_a_domain() -> None:
+def test_every_field_has_a_meaning_a_unit_and_a_domain():
     silent = []
     for spec in reachable():
         for name, info in spec.model_fields.items():
@@ -492,7 +492,7 @@ def test_every_field_has_a_meaning_a_unit_and_a_domain() -> None:
     assert silent == []
 
 
-def test_the_reference_has_every_field_of_every_kind() -> None:
+def test_the_reference_has_every_field_of_every_kind():
     told = {(kind, each.name) for each in fields() for kind in each.kinds}
     kinds = {kind.kind for table in tables() for kind in table.kinds}
     for family in FAMILIES.values():
@@ -505,7 +505,7 @@ def test_the_reference_has_every_field_of_every_kind() -> None:
     assert all(each.unit != "" and each.domain != "" for each in fields())
 
 
-def test_domains_are_those_of_constraints() -> None:
+def test_domains_are_those_of_constraints():
     known = {(each.path, each.kinds): each.domain for each in fields()}
     assert known["run.until", ()] == "numbers > 0 and ≤ 1000000000"
     assert known["run.seed", ()] == f"whole numbers ≥ 0 and ≤ {2**63 - 1}"
@@ -520,7 +520,7 @@ def test_domains_are_those_of_constraints() -> None:
     assert known["privacy.mechanism", ()].startswith(named)
 
 
-def test_defaults_are_those_of_the_fields() -> None:
+def test_defaults_are_those_of_the_fields():
     known = {(each.path, each.kinds): each.default for each in fields()}
     assert known["run.updates", ()] == "required"
     assert known["run.until", ()] == "absent"
@@ -542,7 +542,7 @@ def lines() -> list[tuple[str, str]]:
     return found + [(kind.table, kind.example) for table in tables() for kind in table.kinds]
 
 
-def test_every_example_is_a_line_that_is_valid() -> None:
+def test_every_example_is_a_line_that_is_valid():
     watts = dict.fromkeys(("idle", "listening", "computing", "sending", "receiving"), 1.0)
     base = scenario(energy=watts).plain()
     for path, line in lines():
@@ -594,7 +594,7 @@ def takes(adapter: TypeAdapter[Any], value: Any) -> bool:
     return True
 
 
-def test_an_example_that_is_none_would_be_seen() -> None:
+def test_an_example_that_is_none_would_be_seen():
     with pytest.raises(ValueError, match="tag"):
         of_section("channel").validate_python({"kind": "canal"})
     assert not any(takes(each, {"kind": "clip"}) for each in annotations("privacy.sensitivity"))

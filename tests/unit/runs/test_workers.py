@@ -77,7 +77,7 @@ def test_files_are_waited_for_one_by_one_where_no_thread_starts(monkeypatch, tmp
     def fails(_: Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    waited: list[int] = []
+    waited = []
     monkeypatch.setattr(Thread, "start", fails)
     monkeypatch.setattr("os.fsync", waited.append)
     written = [tmp_path / name for name in "ab"]

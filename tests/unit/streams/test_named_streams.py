@@ -48,7 +48,7 @@ def by_numpy(seed: int, name: tuple[str | int, ...]) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**32, 2**128 - 1, 2**128, 2**200 + 17])
-def test_the_numbers_are_those_of_numpys_seed_sequence(seed: int) -> None:
+def test_the_numbers_are_those_of_numpys_seed_sequence(seed):
     """In any order of asking, whatever others have drawn before; no two names have the same."""
     for names in (NAMES, NAMES[::-1]):
         streams = Streams(seed)
@@ -58,7 +58,7 @@ def test_the_numbers_are_those_of_numpys_seed_sequence(seed: int) -> None:
         assert len(set(map(tuple, found))) == len(NAMES)
 
 
-def test_a_name_is_handed_out_once() -> None:
+def test_a_name_is_handed_out_once():
     streams = Streams(1)
     streams.generator("a", 1)
     streams.generator("a", "1")
@@ -66,7 +66,7 @@ def test_a_name_is_handed_out_once() -> None:
         streams.generator("a", 1)
 
 
-def test_a_scope_is_a_prefix_and_shares_what_is_taken() -> None:
+def test_a_scope_is_a_prefix_and_shares_what_is_taken():
     streams = Streams(1)
     drawn = streams.within("replicate", 3).within("owner", 2).generator("clock").random()
     assert drawn == Streams(1).generator("replicate", 3, "owner", 2, "clock").random()
@@ -76,14 +76,14 @@ def test_a_scope_is_a_prefix_and_shares_what_is_taken() -> None:
         streams.within("replicate", 3, "owner").generator(2, "clock")
 
 
-def test_the_numbers_of_a_name_are_pinned() -> None:
+def test_the_numbers_of_a_name_are_pinned():
     """A change of hash, bit generator or seeding changes every result: it must be seen here."""
     drawn = Streams(1).generator("replicate", 1, "owner", 1, "clock")
     assert isinstance(drawn.bit_generator, np.random.PCG64)
     assert drawn.integers(2**32, size=3).tolist() == [3543278330, 570096784, 1245884014]
 
 
-def test_owners_who_are_some_of_more_keep_their_numbers() -> None:
+def test_owners_who_are_some_of_more_keep_their_numbers():
     some = Streams(5).within("owner", 2).of_owners((2, 9, 400))
     drawn = [some.generator("owner", owner, "clock").random() for owner in (1, 2, 3)]
     names = [("owner", 9, "owner", number, "clock") for number in (2, 9, 400)]
@@ -109,9 +109,7 @@ def traced(clock: Clock, n_owners: int = 3) -> Trace:
 
 
 @pytest.mark.parametrize("clock", [PoissonClock(rate=2.0), GammaClock(rate=2.0, cv=0.5)])
-def test_a_trace_does_not_depend_on_the_block(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trace_does_not_depend_on_the_block(clock, monkeypatch):
     tables = []
     for block in (1, 2, 7, 16, 512):
         for module in (sys.modules["asyncdp_sim.network.simulate"], build):
@@ -122,7 +120,7 @@ def test_a_trace_does_not_depend_on_the_block(
     assert all(table == tables[0] for table in tables)
 
 
-def test_blocks_shrink_as_owners_grow() -> None:
+def test_blocks_shrink_as_owners_grow():
     sizes = [build.block(n) for n in (1, 8, 9, 100, 10**6)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[0] > sizes[-1] >= 1
@@ -132,13 +130,11 @@ DRAWN = [law for law in examples(Law) if isinstance(law, DrawnLaw)]
 
 
 @pytest.mark.parametrize("law", DRAWN, ids=said)
-def test_a_first_block_is_small_and_the_numbers_are_those_of_one_draw(
-    law: DrawnLaw, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_block_is_small_and_the_numbers_are_those_of_one_draw(law, monkeypatch):
     """Of every law: what generators keep between blocks, half a word of an integer say, stays."""
     whole = block_to_ticks(law.draw(Streams(1).generator("x"), 1000)).tolist()
     draw = type(law).draw
-    sizes: list[int] = []
+    sizes = []
 
     def counted(law: DrawnLaw, generator: np.random.Generator, size: int) -> np.ndarray:
         sizes.append(size)
@@ -149,7 +145,7 @@ def test_a_first_block_is_small_and_the_numbers_are_those_of_one_draw(
     assert sizes[:5] == [16, 32, 64, 100, 100]
 
 
-def test_an_empirical_law_draws_by_position() -> None:
+def test_an_empirical_law_draws_by_position():
     law = Empirical(values=(0.1, 0.2, 0.3))
     drawn = [
         [next(d) for _ in range(100)]

@@ -131,7 +131,7 @@ def test_a_scheduler_that_goes_away_is_the_machines(raised, said):
 @pytest.mark.long
 def test_a_scheduler_that_is_killed_is_a_line_and_the_same_again_goes_on(cluster, tmp_path):
     scenario = longer(tmp_path)
-    ended: list[int] = []
+    ended = []
 
     def kill(*_: object) -> None:
         if len(ended) == 0:

@@ -105,7 +105,7 @@ def test_one_of_several_that_learn_together_fails_alone(scenario, tmp_path, monk
 
 @one_in(5, "after", [0, 5, 20, 33, 46])
 def test_a_full_disk_is_said_and_loses_nothing(after, scenario, tmp_path, monkeypatch):
-    synchronised: list[int] = []
+    synchronised = []
     fsync = os.fsync
 
     def full(file: Any) -> None:
@@ -128,7 +128,7 @@ def test_a_full_disk_is_said_and_loses_nothing(after, scenario, tmp_path, monkey
 
 def test_two_sweeps_in_one_place(scenario, tmp_path):
     out = tmp_path / "result"
-    said: list[str] = []
+    said = []
 
     def again(*_: object) -> None:
         with pytest.raises(ResultError) as error:
@@ -403,7 +403,7 @@ def test_cells_with_large_curves_learn_one_by_one():
 @pytest.mark.parametrize("first", ["replay", "live"])
 def test_live_cells_learn_live(first, scenario, tmp_path, monkeypatch):
     """Their results are the same, so that nothing but the calls can tell."""
-    live: list[Any] = []
+    live = []
 
     def counted(network: Any, task: Any, *given: Any, **how: Any) -> Any:
         live.append(task)

@@ -339,7 +339,7 @@ def columns(**protocol: object) -> dict[str, np.ndarray]:
 
 def test_neighbours_name_each_other():
     found = columns(kind="gossip", graph={"kind": "ring"})
-    pairs: dict[int, set[tuple[int, int]]] = {}
+    pairs = {}
     for k, owner, peer in zip(found["k"], found["owner"], found["peer"], strict=True):
         pairs.setdefault(int(k), set()).add((int(owner), int(peer)))
     for both in pairs.values():
