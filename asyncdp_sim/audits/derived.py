@@ -211,7 +211,7 @@ def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
     """Judge an ε that was stated of an observer beside the same, computed by a second method."""
     if anew is None:
         sentence = (
-            f"{whose}: ε = {number(stated)} stated; a second way to work it out takes too long here"
+            f"{whose}: ε = {number(stated)} stated; a second computation takes too long here"
         )
         return Fact(sentence, False)
     sentence = f"{whose}: ε = {number(stated)} stated, {number(anew)} computed by a second method"

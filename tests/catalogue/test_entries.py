@@ -53,7 +53,7 @@ def test_value_of_aggregation_says_what_its_cells_give():
     assert f"with four it is {noise(four[0]):.1g} in one case and {noise(four[1]):.2g} in" in said
     costs = [noise(place[1]) / noise(place[2]) for place in (four, sixteen)]
     assert 0.4 < costs[0] < 0.6  # "half of that"
-    assert costs[1] > 0.85  # "hardly anything"
+    assert costs[1] > 0.85  # "little"
     longer = [time(summed) / time(heard) - 1 for heard, summed, _ in (four, many)]
     assert (
         "an update takes {:.0%} longer, and {:.0%} with 32".format(*longer).replace("%", " %")

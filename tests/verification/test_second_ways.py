@@ -88,7 +88,7 @@ def test_where_fractions_take_too_long_the_audit_says_so(monkeypatch):
     assert claims.of_view(trace, owed(scenario), {1}, 2) is None
     fact = stated_anew("a view", 1.0, None)
     assert fact.describe() == (
-        "a view: ε = 1 stated; a second way to work it out takes too long here: not refuted"
+        "a view: ε = 1 stated; a second computation takes too long here: not refuted"
     )
     assert stated_anew("a view", 1.0, 1.01).exceeded
     assert not stated_anew("a view", 1.0, 0.5).exceeded

@@ -320,8 +320,8 @@ def words(power: float, advantage: float, owners: int, unit: str = "record") -> 
     certain, target = f"which of two records {holders}", f"a given record that {holders}"
     if unit == "owner":
         certain, target = "which of two owners takes part", "a given owner"
-    if advantage >= 1:
-        return f"can be certain {certain}"
+    if advantage > 0.9995:  # its bounds in three digits would be 100 % and 1
+        return f"can be {'' if advantage >= 1 else 'almost '}certain {certain}"
     return (
         f"with {_percent(FALSE_POSITIVES)} false alarms, detects {target} at "
         f"most {_percent(power)} of the time; advantage at most {advantage:.3g}"

@@ -154,6 +154,8 @@ def test_what_is_not_private_as_claimed_is_told_by_its_true_epsilon():
     assert set(owners(same)["attacker_power"]) == {1.0}
     said = dict(figures(manifest(same)))
     assert said["an attacker"] == "can be certain which of two records one owner holds"
+    weak = dict(figures(manifest(run(scenario(**{**CLIP, "privacy__epsilon": 10.0})))))
+    assert weak["an attacker"] == "can be almost certain which of two records one owner holds"
     bare = run(scenario(privacy={"mechanism": "none"}))
     assert bare.summary["attacker_power"] is None
     assert "an attacker" not in dict(figures(manifest(bare)))
