@@ -210,9 +210,7 @@ def ledger_holds(short: Short, called: Sequence[int]) -> Fact:
 def stated_anew(whose: str, stated: float, anew: float | None) -> Fact:
     """Judge an ε that was stated of an observer beside the same, computed by a second method."""
     if anew is None:
-        sentence = (
-            f"{whose}: ε = {number(stated)} stated; a second computation takes too long here"
-        )
+        sentence = f"{whose}: ε = {number(stated)} stated; a second computation takes too long here"
         return Fact(sentence, False)
     sentence = f"{whose}: ε = {number(stated)} stated, {number(anew)} computed by a second method"
     return Fact(sentence, stated < anew * (1 - Owed.slack))
