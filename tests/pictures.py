@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.studies import studies
-from asyncdp_sim.figures.draw import plan
+from asyncdp_sim.figures.draw import pictures
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.catalogue import entry
@@ -47,8 +47,8 @@ def drawn(name: str, folder: Path) -> Picture:
     if name in OF_ENTRIES:
         found, wanted = OF_ENTRIES[name]
         sweep(entry(found).scenario(), folder, workers=1)
-        planned, _ = plan(Sweep.read(folder), studies(found))
-        made = next(each for each in (one.make() for one in planned) if each.name == wanted)
+        shown, _ = pictures(Sweep.read(folder), studies(found))
+        made = next(picture for picture, _ in shown if picture.name == wanted)
     else:
         [figure] = [each for each in RESULTS if each.name == OF_RESULTS[name]]
         sweep(figure.scenario(next(iter(figure.variants)), full=False), folder, workers=1)

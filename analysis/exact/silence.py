@@ -15,12 +15,7 @@ from asyncdp_sim.network.latency import STAGES
 from asyncdp_sim.theory.formulas.channels import mean_attempts
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import facts_of, law
-from asyncdp_sim.theory.predict.update_order import (
-    Releases,
-    gap_law,
-    releases,
-    require_independent,
-)
+from asyncdp_sim.theory.predict.update_order import Releases, gap_law, releases, require_independent
 from asyncdp_sim.theory.prediction import NoFormulaError, Unknown, required
 
 RARE = 1e-3

@@ -11,13 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.exact.per_update import (
-    CentralMoments,
-    Initial,
-    Shape,
-    drawn,
-    require_shape,
-)
+from analysis.exact.per_update import CentralMoments, Initial, Shape, drawn, require_shape
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.learning.algorithms import Schedule

@@ -3,14 +3,7 @@
 import numpy as np
 
 from analysis.exact.gossip_map import GossipMap
-from analysis.exact.per_update import (
-    Initial,
-    Moments,
-    Shape,
-    form_of,
-    started,
-    variances,
-)
+from analysis.exact.per_update import Initial, Moments, Shape, form_of, started, variances
 from analysis.exact.sample_spread import SampleSpread
 from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.theory.formulas import refused

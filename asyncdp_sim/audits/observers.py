@@ -17,11 +17,7 @@ from asyncdp_sim.audits.derived import stated_anew
 from asyncdp_sim.audits.neighbours import replaced
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.learning.algorithms import (
-    AnswerBatch,
-    AveragingSteps,
-    Wrapped,
-)
+from asyncdp_sim.learning.algorithms import AnswerBatch, AveragingSteps, Wrapped
 from asyncdp_sim.learning.algorithms.gossip import AveragingState
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate

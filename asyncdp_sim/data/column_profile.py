@@ -9,8 +9,14 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.words import percent, shorten, toml_of
-from asyncdp_sim.data.tables import dates
-from asyncdp_sim.data.tables.column_type import Beside, Fitting, fitting, read_as, unread_words
+from asyncdp_sim.data.tables.column_type import (
+    OTHERS,
+    Beside,
+    Fitting,
+    fitting,
+    read_as,
+    unread_words,
+)
 from asyncdp_sim.data.tables.encodings import ClassLabels, Drop, Encoding, spellings_in
 from asyncdp_sim.data.tables.file_form import UNNAMED
 from asyncdp_sim.data.tables.quantities import Measured, texts_of
@@ -125,7 +131,7 @@ def looked_at(column: "pd.Series", name: str, beside: Beside) -> ColumnLook:
             remarks += _sentinels(values[0], fits.encoding)
     details, usual = list[str](), tuple[str, ...]()
     if dropped in ("one value", "empty", "rare") and beside.target is not None:
-        unread = fits.type in ("text", *dates.OTHERS) and dropped == "rare"
+        unread = fits.type in ("text", *OTHERS) and dropped == "rare"
         remarks, details = [*fits.remarks] if unread else [], remarks
     if len(texts) > 0:
         most = max(texts, key=texts.__getitem__)

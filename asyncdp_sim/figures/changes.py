@@ -8,24 +8,10 @@ import numpy as np
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import (
-    Declaration,
-    Layer,
-    Panel,
-    Side,
-    measured,
-    wrapped,
-)
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured, wrapped
 from asyncdp_sim.figures.style import BLUE, WIDE, is_wide, looks
 from asyncdp_sim.figures.style import MOST as DIVERGED
-from asyncdp_sim.figures.sweep_figure import (
-    FIGURES,
-    Series,
-    SweepFigure,
-    ends,
-    is_number,
-    least,
-)
+from asyncdp_sim.figures.sweep_figure import FIGURES, Series, SweepFigure, ends, is_number, least
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.labels import axis
 

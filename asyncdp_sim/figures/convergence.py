@@ -1,4 +1,4 @@
-"""Curves: ψ over updates and over time (Async, figures 3 and 8), on held-out rows, compared."""
+"""Curves: ψ over updates and over time (Async, figures 3 and 8), compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +11,8 @@ import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.units import in_unit, unit_of
-from asyncdp_sim.core.words import known, number, numbers
-from asyncdp_sim.figures.drawer import (
-    BETTER,
-    Declaration,
-    Layer,
-    Panel,
-    Side,
-)
+from asyncdp_sim.core.words import number, numbers
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side
 from asyncdp_sim.figures.picture import Picture, captions_page, label, row_labels, save, write
 from asyncdp_sim.figures.style import BLUE, GRAY, THEORY, WIDE, looks, plain_text, time_axis
 from asyncdp_sim.results import Result
@@ -62,14 +56,12 @@ class CurveLine:
     published: float | None = None
 
 
-def by_update(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
+def by_update(lines: Sequence[CurveLine]) -> Picture:
     """Draw median and quartiles of ψ(θ_L,k) against k, one colour per line.
 
     Parameters
     ----------
     lines : sequence of CurveLine
-    why : str
-        Why published points lie elsewhere than the lines, in a few words.
 
     Raises
     ------
@@ -77,10 +69,10 @@ def by_update(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
         If a curve is absent or damaged.
     """
     shown = "ψ = f(θ)/f(θ*) − 1 of the central model after update k"
-    return _drawn("convergence-by-update", lines, "k", "update $k$", shown, why)
+    return _drawn("convergence-by-update", lines, "k", "update $k$", shown)
 
 
-def by_time(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
+def by_time(lines: Sequence[CurveLine]) -> Picture:
     """Draw median and quartiles of ψ against simulated time; every replicate is a step function.
 
     Parameters as in :func:`by_update`.
@@ -94,12 +86,10 @@ def by_time(lines: Sequence[CurveLine], *, why: str = "") -> Picture:
         "ψ of the central model against simulated time; each replicate is a step function of time"
     )
     unit = unit_of(line.result.manifest["scenario"] for line in lines)
-    return _drawn("convergence-by-time", lines, "time", time_axis(unit), shown, why)
+    return _drawn("convergence-by-time", lines, "time", time_axis(unit), shown)
 
 
-def quartiles(
-    result: Result, axis: str, since: float | None = None, *, of: str = "relative_fitness"
-) -> Quartiles:
+def quartiles(result: Result, axis: str, since: float | None = None) -> Quartiles:
     """Return a grid of k or of times, and the quartiles over replicates of ψ on it.
 
     A replicate keeps its last value from its last update on.
@@ -111,14 +101,12 @@ def quartiles(
         "k" (every recorded k) or "time" (400 instants up to the end of the longest replicate).
     since : float, optional
         The first instant; the instants are in geometric progression then. From 0 by default.
-    of : str
-        Another column of the curve than ψ.
 
     Returns
     -------
     array (G,), array (3, G)
     """
-    replicate, at, psi = result.columns("curve", "replicate", axis, of)
+    replicate, at, psi = result.columns("curve", "replicate", axis, "relative_fitness")
     if axis == "k":
         grid = np.unique(at)
     elif since is None:
@@ -208,9 +196,7 @@ def quartile_rows(lines: Sequence[CurveLine], axis: str, **found: Sequence[Quart
     return table | row_labels([[line.result] for line in lines], list(map(len, grids)))
 
 
-def _drawn(
-    name: str, lines: Sequence[CurveLine], axis: str, across: str, shown: str, why: str
-) -> Picture:
+def _drawn(name: str, lines: Sequence[CurveLine], axis: str, across: str, shown: str) -> Picture:
     alone = len(lines) == 1 and lines[0].name == ""
     since = _first_shown(lines, axis)
     every = [quartiles(line.result, axis, since) for line in lines]
@@ -231,8 +217,8 @@ def _drawn(
     median = ONE if count == "1" else f"median of {count} replicates"
     marks += explained(curves, median, BLUE if alone else GRAY)
     if published:
-        diamond = "published end (see caption)" if why else "published, last update"
-        marks.append(Layer("line", name=diamond, look=DIAMOND | {"markeredgecolor": GRAY}))
+        diamond = DIAMOND | {"markeredgecolor": GRAY}
+        marks.append(Layer("line", name="published, last update", look=diamond))
     model = r"\theta_{L,k}" if axis == "k" else r"\theta_L"
     fitness = rf"{fitness_of(lines)} $\psi({model})$" + f"\n{BETTER}"
     limits = (since or 0, max(grid[-1] for grid, _ in curves))
@@ -243,8 +229,7 @@ def _drawn(
     if since is not None:
         caption += f", on a logarithmic axis from {axis[0]} = {number(since)} on"
     caption += "; after its last update a replicate keeps its value"
-    caption += "; diamonds: published end points" * published
-    caption += f". Published points: {why}." if why and published else "."
+    caption += "; diamonds: published end points." if published else "."
     return Picture(name, drawn, table, caption, label(results))
 
 
@@ -310,70 +295,6 @@ def _first_shown(lines: Sequence[CurveLine], axis: str) -> float | None:
     if min(ends) <= 0 or max(ends) <= WIDE * min(ends):
         return None
     return max(min(earliest), min(ends) / 1e3)
-
-
-def held_out(lines: Sequence[CurveLine]) -> Picture:
-    """Draw the mean loss on held-out rows against k, with that of θ* and of owners alone.
-
-    ψ on the rows trained on, which need not agree, is in the table alone.
-
-    Parameters
-    ----------
-    lines : sequence of CurveLine
-        Results with held-out rows; at least one.
-
-    Raises
-    ------
-    ResultError
-        If a curve is absent or damaged, or nothing was held out.
-    """
-    looks, names = line_looks(len(lines)), [line.name for line in lines]
-    trained = [quartiles(line.result, "k") for line in lines]
-    unseen = [quartiles(line.result, "k", of="held_out_loss") for line in lines]
-    results = [line.result for line in lines]
-    table = quartile_rows(lines, "k", relative_fitness=trained, held_out=unseen)
-    for name in ("held_out_optimum", "held_out_alone"):
-        values = [known(result.summary.get(name)) for result in results]
-        table[name] = np.repeat(values, [len(grid) for grid, _ in trained])
-    optimum = [known(result.summary.get("held_out_optimum"), 0.0) for result in results]
-    above = [(grid, values - best) for (grid, values), best in zip(unseen, optimum, strict=True)]
-    marks, dots = quartile_marks(above, names, looks), {"linestyle": ":", "linewidth": 1.4}
-    alone = [known(result.summary.get("held_out_alone")) for result in results]
-    apart = {level - best: look for level, best, look in zip(alone, optimum, looks, strict=True)}
-    for level, look in apart.items():
-        tone = {"color": THEORY if len(apart) == 1 else look["color"]}
-        marks.append(Layer("level", y=level, look=dots | tone))
-    marks.append(Layer("line", name="each owner alone", look=dots | {"color": THEORY}))
-    late = np.concatenate([values[:, len(grid) // 2 :].ravel() for grid, values in above])
-    late = np.concatenate([late, [level for level in apart if np.isfinite(level)]])
-    log = bool(late.min() > 0)
-    low, high = (float(late.min()), float(late.max())) if np.isfinite(late).all() else (0.0, 0.0)
-    room = 0.15 * (high - low)
-    limits = (None, None) if log or high == low else (low - room, high + room)
-    if not log:
-        dashed = {"color": THEORY, "linestyle": "--", "linewidth": 1.2}
-        marks.append(Layer("level", y=0.0, name="θ*: all records, without privacy", look=dashed))
-    across = Side("update $k$", limits=(0, max(grid[-1] for grid, _ in trained)))
-    loss = Side(f"mean held-out loss above θ*'s\n{BETTER}", log, limits, grid=True)
-    panel = Panel(marks, across, loss)
-    declared = Declaration([panel], (6.5, 3.8), beside_alone(table))
-    caption = (
-        f"{medians(unseen)} over replicates of the mean loss on all held-out rows after update k, "
-        "without the regulariser, above the loss of θ*, all records without privacy. Dotted: each "
-        "owner's own optimum on its own rows."
-    )
-    return Picture("held-out", declared, table, caption, label(results))
-
-
-def beside_alone(table: Columns) -> str:
-    """Return whether the held-out loss ends below that of owners alone, and of θ*, by line."""
-    text = ending(table, "k", "held-out loss", "held_out")
-    alone, best = (np.unique(table[name]) for name in ("held_out_alone", "held_out_optimum"))
-    if len(alone) == 1 and np.isfinite(alone[0]):
-        text += f"; owners alone have {number(alone[0])}"
-    if len(best) == 1 and np.isfinite(best[0]):
-        text += f"; θ*, without privacy, {number(best[0])}"
-    return text
 
 
 FEW = 2  # settings that are a result's name

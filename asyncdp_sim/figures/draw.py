@@ -1,8 +1,8 @@
 """Everything that applies to a result, a sweep or a forecast: what it is, drawn into a folder."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.figures.picture import (
     SCREEN,
     FileFormat,
-    LazyFigure,
     Paper,
     Shown,
     captions_page,
@@ -34,7 +33,7 @@ from asyncdp_sim.figures.picture import (
 )
 from asyncdp_sim.figures.style import style_sheet
 from asyncdp_sim.figures.sweep_figure import SweepFigure
-from asyncdp_sim.results import Cell, Result, Sweep, open_directory
+from asyncdp_sim.results import Result, Sweep, open_directory
 
 MOST_LINES = 10
 ENDS = 2  # records of a curve that is known at its ends alone
@@ -48,19 +47,6 @@ OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
 
 Studies = Mapping[str, SweepFigure[Any]]
 """By the name of an entry of the catalogue: the picture of its own question."""
-FINAL_PSI: dict[str, Mapping[float, float]] = {
-    # Async, figure 3: where the medians end, read off the plot. The law of figure 5, published
-    # beside it, gives 3.4, 0.034 and 0.00034 at the same settings: the two disagree.
-    "lending-convergence": {0.1: 0.4, 1.0: 0.04, 10.0: 0.008},
-}
-"""By entry: the published ψ(θ_L,T) for each value of the first swept path."""
-ELSEWHERE = {
-    "lending-convergence": (
-        "read off the paper's figure 3. The law in its figure 5 gives 3.4, 0.034 and 0.00034 "
-        "instead. The curves for ε = 0.1 and 1 end at this law; for ε = 10 the run is too short"
-    ),
-}
-"""By entry: why the published points lie elsewhere than our curves."""
 IN_CLONE = (
     "async-05", "async-06", "async-07", "async-10", "availability-and-fairness", "bias-of-absence",
     "collab-03", "collab-06", "collab-08", "collab-11", "correlated-noise", "hide-the-owner",
@@ -70,9 +56,9 @@ IN_CLONE = (
 """Entries whose picture stands in ``analysis.studies``, which is not installed."""
 
 
-def plan(
+def pictures(
     opened: Result | Sweep, studies: Studies | None = None
-) -> tuple[list[LazyFigure], list[str]]:
+) -> tuple[list[Shown], list[str]]:
     """Return all pictures that a result or a sweep has, and notes on those that it lacks.
 
     Parameters
@@ -86,36 +72,31 @@ def plan(
     ResultError
         If a table is damaged.
     """
-    if isinstance(opened, Sweep):
-        lines, fixed, notes = _of_sweep(opened)
+    drawn, notes, fixed = first(opened), list[str](), ""
+    name, entries = str(drawn.scenario["id"]), list[Shown]()
+    if isinstance(opened, Result):
+        lines = [CurveLine(opened)]
+        if opened.has("gains"):
+            entries.append((gains.by_owner(opened), [opened]))
     else:
-        epsilon = opened.scenario["privacy"].get("epsilon")
-        lines, fixed, notes = [(epsilon, CurveLine(opened))], "", []
-    name = str(first(opened).scenario["id"])
-    compared = _curves(lines, name, notes)
-    compared += _held_out([line for _, line in lines], notes)
-    entries: list[LazyFigure] = []
-    if isinstance(opened, Result) and opened.has("gains"):
-        entries.append(LazyFigure(partial(gains.by_owner, opened), [opened]))
-    if isinstance(opened, Sweep):
+        lines, fixed = _compared(opened, notes)
         results = [cell.result for cell in opened.cells]
         for figures in OF_SWEEPS:
             able = (figure for figure in figures if figure.why_not(opened) is None)
-            if (chosen := next(able, None)) is not None:
-                entries.append(LazyFigure(partial(chosen.picture, opened), results))
+            entries += [(figure.picture(opened), results) for figure in islice(able, 1)]
         reasons = [figure.why_not(opened) for figure in changes.ALL]
         if None not in reasons:
             notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
         entries += of_entry(opened, name, notes, studies or {})
+    compared = _curves(lines, notes)
     entries += networks.pictures(traces.ALL, opened, notes)
-    drawn = first(opened)
     if drawn.has_events:
-        entries.append(LazyFigure(partial(spacetime.diagram, drawn), [drawn]))
-    planned = [picture.of(name, fixed) for picture in compared]
-    return planned + [picture.of(name) for picture in entries], notes
+        entries.append((spacetime.diagram(drawn), [drawn]))
+    shown = [(picture.of(name, fixed), results) for picture, results in compared]
+    return shown + [(picture.of(name), results) for picture, results in entries], notes
 
 
-def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[LazyFigure]:
+def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[Shown]:
     """Return the picture of an entry's own question; say in ``notes`` why it does not apply.
 
     Parameters
@@ -138,7 +119,7 @@ def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> lis
     except InputError as error:
         notes.extend(f"the study of {name}: {line}" for line in error.lines())
         return []
-    return [LazyFigure(lambda: picture, [cell.result for cell in sweep.cells])]
+    return [(picture, [cell.result for cell in sweep.cells])]
 
 
 def first(opened: Result | Sweep) -> Result:
@@ -146,14 +127,9 @@ def first(opened: Result | Sweep) -> Result:
     return opened if isinstance(opened, Result) else opened.cells[0].result
 
 
-def _curves(
-    lines: Sequence[tuple[Any, CurveLine]], name: str, notes: list[str]
-) -> list[LazyFigure]:
-    """Return the convergence figures; what a paper reports of the entry goes by its value."""
-    points = {str(value): psi for value, psi in FINAL_PSI.get(name, {}).items()}
-    why = ELSEWHERE.get(name, "")
-    marked = [replace(line, published=points.pop(str(value), None)) for value, line in lines]
-    marked = [line for line in marked if line.result.summary["updates"] > 0]
+def _curves(lines: Sequence[CurveLine], notes: list[str]) -> list[Shown]:
+    """Return the convergence figures."""
+    marked = [line for line in lines if line.result.summary["updates"] > 0]
     if len(marked) < len(lines):
         notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
     if len(marked) == 0:
@@ -164,50 +140,31 @@ def _curves(
             "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
         )
         return []
-    notes += [
-        f"published ψ = {psi:g}: no line has the value {value}" for value, psi in points.items()
-    ]
     results = [line.result for line in marked]
-    planned = [LazyFigure(partial(convergence.by_update, marked, why=why), results)]
+    planned: list[Shown] = [(convergence.by_update(marked), results)]
     if any(result.summary["simulated_time"] > 0 for result in results):
-        planned.append(LazyFigure(partial(convergence.by_time, marked, why=why), results))
+        planned.append((convergence.by_time(marked), results))
     else:
         notes.append("convergence over time: nothing takes any")
     return planned
 
 
-def _of_sweep(sweep: Sweep) -> tuple[list[tuple[Any, CurveLine]], str, list[str]]:
-    """Return a sweep's lines by swept value, what all of them have while others vary, and notes."""
-    cells, paths, notes = _compared(sweep)
+def _compared(sweep: Sweep, notes: list[str]) -> tuple[list[CurveLine], str]:
+    """Return at most ten cells to compare by what sets them apart, and what all of them have."""
+    cells, (path, *rest), apart = list(sweep.cells), sweep.paths, sweep.paths
+    if len(cells) > MOST_LINES:
+        base, apart = cells[0].values, (path,)
+        cells = [cell for cell in cells if all(cell.values[o] == base[o] for o in rest)]
+        step = max(1.0, (len(cells) - 1) / (MOST_LINES - 1))
+        places = range(min(len(cells), MOST_LINES))
+        cells = [cells[round(step * place)] for place in places]
+        note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence"
+        note += f" figures, which compare {path} with all else as in the first cell"
+        notes.append(note)
     if sweep.missing:
         notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
-    lines = [(c.values[paths[0]], CurveLine(c.result, c.label(paths))) for c in cells]
-    return lines, cells[0].label([path for path in sweep.paths if path not in paths]), notes
-
-
-def _compared(sweep: Sweep) -> tuple[list[Cell], tuple[str, ...], list[str]]:
-    """Choose the cells to compare in one figure, and the paths that tell them apart."""
-    if len(sweep.cells) <= MOST_LINES:
-        return list(sweep.cells), sweep.paths, []
-    base = sweep.cells[0].values
-    path, *rest = sweep.paths
-    cells = [cell for cell in sweep.cells if all(cell.values[o] == base[o] for o in rest)]
-    if len(cells) > MOST_LINES:
-        step = (len(cells) - 1) / (MOST_LINES - 1)
-        cells = [cells[round(step * place)] for place in range(MOST_LINES)]
-    note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence figures"
-    return cells, (path,), [f"{note}, which compare {path} with all else as in the first cell"]
-
-
-def _held_out(lines: Sequence[CurveLine], notes: list[str]) -> list[LazyFigure]:
-    """Return the picture of held-out rows, where there are any; note what it leaves out."""
-    asked = [line for line in lines if "held_out_final" in line.result.summary]
-    moved = [line for line in asked if line.result.summary["updates"] > 0]
-    if len(moved) < len(asked):
-        left = len(asked) - len(moved)
-        notes.append(f"{left} of {len(asked)} results in held-out: nothing was updated")
-    results = [line.result for line in moved]
-    return [LazyFigure(partial(convergence.held_out, moved), results)] if moved else []
+    lines = [CurveLine(cell.result, cell.label(apart)) for cell in cells]
+    return lines, cells[0].label([path for path in sweep.paths if path not in apart])
 
 
 @dataclass(frozen=True)
@@ -254,8 +211,7 @@ def draw_all(
         If the directory is neither, or cannot be written to.
     """
     opened = open_directory(directory)
-    planned, notes = plan(opened, studies)
-    drawn = [entry.shown() for entry in planned]
+    drawn, notes = pictures(opened, studies)
     folder = _figures(directory) if folder is None else folder
     paths = [save(picture, folder, paper) for picture, _ in drawn]
     write(folder / "captions.md", captions_page(drawn, notes, paper.format).encode())
@@ -274,18 +230,6 @@ def _figures(directory: Path) -> Path:
         link = f"a link to {folder.readlink()} in the place of figures"
         raise ResultError([Fault("", link, "allowed is a folder, or none yet")], str(directory))
     return folder
-
-
-def pictures(opened: Result | Sweep) -> tuple[list[Shown], list[str]]:
-    """Return all pictures of a result or a sweep, drawn, and notes on those that it lacks.
-
-    Raises
-    ------
-    ResultError
-        If a table is damaged.
-    """
-    planned, notes = plan(opened)
-    return [entry.shown() for entry in planned], notes
 
 
 def draw_named(

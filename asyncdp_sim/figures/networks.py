@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from asyncdp_sim.core.arrays import Columns
 from asyncdp_sim.figures.drawer import Declaration, Panel
-from asyncdp_sim.figures.picture import LazyFigure, Picture, label, row_labels
+from asyncdp_sim.figures.picture import Picture, Shown, label, row_labels
 from asyncdp_sim.results import Result, Sweep
 
 Drawn = tuple[Columns, Panel, str]
@@ -80,16 +79,16 @@ def of_one_network(opened: Result | Sweep) -> list[Result] | str:
 
 def pictures(
     figures: Sequence[NetworkFigure], opened: Result | Sweep, notes: list[str]
-) -> list[LazyFigure]:
+) -> list[Shown]:
     """Return all that the network of a result or a sweep shows; note what is not drawn, and why."""
     shown = of_one_network(opened)
     missing: dict[str, list[str]] = {}
-    planned = []
+    results, planned = [] if isinstance(shown, str) else shown, list[Shown]()
     for figure in figures:
         reason = shown if isinstance(shown, str) else figure.why_not(shown[0])
-        if reason is None and not isinstance(shown, str):
-            planned.append(LazyFigure(partial(figure.of, *shown), list(shown)))
-        elif reason is not None:
+        if reason is None:
+            planned.append((figure.of(*results), results))
+        else:
             missing.setdefault(reason, []).append(figure.name.replace("-", " "))
     notes += [f"{', '.join(names)}: {reason}" for reason, names in missing.items()]
     return planned

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from errno import EISDIR
 from functools import cached_property
@@ -230,30 +230,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 Shown = tuple[Picture, Sequence[Result]]
-
-
-@dataclass(frozen=True, eq=False)
-class LazyFigure:
-    """A picture that is drawn when it is asked for.
-
-    Attributes
-    ----------
-    make : callable
-        Draws it.
-    results : sequence of Result
-        Those that it shows.
-    """
-
-    make: Callable[[], Picture]
-    results: Sequence[Result]
-
-    def of(self, scenario: str, fixed: str = "") -> "LazyFigure":
-        """Return it with what :meth:`Picture.of` writes on it."""
-        return replace(self, make=lambda: self.make().of(scenario, fixed))
-
-    def shown(self) -> Shown:
-        """Draw it; return it with the results that it shows."""
-        return self.make(), self.results
+"""A picture, and the results that it shows."""
 
 
 BEYOND = "Curves that leave the frame, and arrows at its edge, exceed 10³⁰: these runs diverged."

@@ -40,8 +40,8 @@ _KINDS = {kind.name: kind.value for kind in EventKind}
 _DETAILS = {detail.name.replace("_", "-"): detail.value for detail in Detail} | {None: 0}
 
 
-def tables(result: Result, replicate: int | None = None) -> dict[int, Events]:
-    """Return the events of every replicate, or of one, by its number.
+def events_of(result: Result, replicate: int) -> Events:
+    """Return the events of a replicate.
 
     Raises
     ------
@@ -50,14 +50,11 @@ def tables(result: Result, replicate: int | None = None) -> dict[int, Events]:
     """
     names = ("replicate", "tick", "kind", "owner", "message", "attempt", "detail")
     columns = dict(zip(names, result.columns("events", *names), strict=True))
-    if replicate is not None:
-        rows = columns["replicate"] == replicate
-        columns = {name: column[rows] for name, column in columns.items()}
-    number = columns.pop("replicate")
-    if len(number) == 0:
-        which = "" if replicate is None else f" of replicate {replicate}"
-        raise not_a_result(result.directory, f"no events{which}")
-    rows = np.empty(len(number), dtype=EVENTS)
+    chosen = columns["replicate"] == replicate
+    if not chosen.any():
+        raise not_a_result(result.directory, f"no events of replicate {replicate}")
+    columns = {name: column[chosen] for name, column in columns.items()}
+    rows = np.empty(np.count_nonzero(chosen), dtype=EVENTS)
     for name in ("tick", "owner"):
         rows[name] = columns[name]
     for name in ("message", "attempt"):  # null, which a frame reads as NaN, is none
@@ -70,9 +67,7 @@ def tables(result: Result, replicate: int | None = None) -> dict[int, Events]:
         ]
     except KeyError as error:
         raise not_a_result(result.directory, f"an unknown event, {error}") from None
-    starts = np.flatnonzero(np.diff(number, prepend=-1) != 0)
-    parts = np.split(rows, starts[1:])
-    return {int(number[start]): part for start, part in zip(starts, parts, strict=True)}
+    return rows
 
 
 K = EventKind
@@ -460,7 +455,7 @@ def diagram(
         If the result kept no events, or none in this window.
     """
     chosen = result.replicates[0]
-    table = tables(result, chosen)[chosen] if happened is None else happened
+    table = events_of(result, chosen) if happened is None else happened
     over = int(table["tick"][-1])
     first = to_ticks(start)
     last = min(to_ticks(start + window), over + 1) if end is None else to_ticks(end)

@@ -19,8 +19,9 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import FAMILY, CachedSpec, Count, Positive, Several, Variant
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.words import some_of
 from asyncdp_sim.network.table_file import FromFile, LinkFile, links_of, shortened
-from asyncdp_sim.network.topology import LEARNER, enumerated
+from asyncdp_sim.network.topology import LEARNER
 from asyncdp_sim.theory.formulas import convergence as gossip_spectrum
 
 if TYPE_CHECKING:
@@ -87,10 +88,10 @@ class GraphKind(CachedSpec, Variant):
         """Return a fault where some nodes have no path to the first."""
         first, *other_nodes = self.nodes(n_owners)
         reached = reachable(first, self.edges(n_owners))
-        cut = [str(node) for node in other_nodes if node not in reached]
+        cut = [node for node in other_nodes if node not in reached]
         if len(cut) == 0:
             return []
-        subject = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {enumerated(cut)} have"
+        subject = f"owner {cut[0]} has" if len(cut) == 1 else f"owners {some_of(cut, 10)} have"
         rule = f"allowed is a connected graph: {self.remedy}"
         return [Fault("graph", f"one in which {subject} no path to owner {first}", rule)]
 

@@ -30,13 +30,7 @@ from asyncdp_sim.core.specification import (
 )
 from asyncdp_sim.core.units import TICKS_PER_UNIT, block_to_ticks, to_ticks
 from asyncdp_sim.core.validation import faults_of, show
-from asyncdp_sim.network.table_file import (
-    FromFile,
-    by_line,
-    columns_of,
-    digest_of,
-    time_of,
-)
+from asyncdp_sim.network.table_file import FromFile, by_line, columns_of, digest_of, time_of
 
 Source = Callable[[], np.random.Generator]
 """Makes a random stream when the first number is drawn from it."""

@@ -29,6 +29,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.units import to_ticks
 from asyncdp_sim.core.validation import show
+from asyncdp_sim.core.words import some_of
 from asyncdp_sim.network.laws import LastingLaw
 from asyncdp_sim.network.learner import Learner
 from asyncdp_sim.network.owner import Owner
@@ -186,7 +187,7 @@ class TopologyKind(CachedSpec, Variant):
         cut = [i for i, far in enumerate(self.distances(n_owners), start=1) if far == inf]
         if len(cut) == 0:
             return ""
-        names = enumerated(list(map(str, cut)))
+        names = some_of(cut, 10)
         return f"owner {names} has" if len(cut) == 1 else f"owners {names} have"
 
     @cached_property
@@ -233,12 +234,6 @@ def stretched(graph: "nx.Graph", latency_per_distance: float) -> "nx.Graph":
     for a, b, link in graph.edges(data=True):
         link["latency"] = dist(places[a]["pos"], places[b]["pos"]) * latency_per_distance
     return graph
-
-
-def enumerated(names: Sequence[str]) -> str:
-    """Return names in a row, cut short where there are many."""
-    more = len(names) - 10
-    return ", ".join(names if more <= 0 else [*names[:10], f"and {more} more"])
 
 
 class Star(TopologyKind):
@@ -367,7 +362,7 @@ class GraphFile(FromFile, TopologyKind):
             absent = [node for node in needed if node not in nodes]
             if len(absent) > 0:
                 few = "node" if len(absent) == 1 else "nodes"
-                shown = f"no {few} {enumerated(absent)} ({name})"
+                shown = f"no {few} {some_of(absent, 10)} ({name})"
                 owners = "1" if n_owners == 1 else f"1 to {n_owners}"
                 rule = f"allowed is a graph with the nodes {NAME} and {owners}"
                 if name.lower().endswith(".graphml"):

@@ -188,6 +188,8 @@ class KeptOfRun(Kept):
     judging: NotRequired[HowJudged]
     consortium: NotRequired[OfAll]
     remaining: NotRequired[OfAll]
+    reads: NotRequired[Literal["public", "all"]]
+    release: NotRequired[bool]
 
 
 class Part(TypedDict):

@@ -433,6 +433,9 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     if problem.task.held_out is not None and unit is not None:
         content["target_unit"] = unit
     labelled = label([content])
+    if outcome.gains is not None:  # as the JSON of a forecast has them
+        read = labelled.not_for_release
+        content |= {"reads": "all" if read else "public", "release": not read}
     return content | {"label": labelled.text}, labelled
 
 

@@ -16,12 +16,7 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.data.dataset import DataKind
 from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
-from asyncdp_sim.learning.algorithms import (
-    Algorithm,
-    Asks,
-    Gradients,
-    Setting,
-)
+from asyncdp_sim.learning.algorithms import Algorithm, Asks, Gradients, Setting
 from asyncdp_sim.learning.answers import AnswerModel, PoissonSample, Sample, Sampling, WholeAnswers
 from asyncdp_sim.learning.live import Target
 from asyncdp_sim.learning.objectives import Objective, Records

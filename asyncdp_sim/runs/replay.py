@@ -23,20 +23,8 @@ from asyncdp_sim.core.plugins import Place
 from asyncdp_sim.core.words import some_of
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.results import read_columns, read_manifest
-from asyncdp_sim.results.manifest import (
-    VERSIONS,
-    blas_kernel,
-    described,
-    other_versions,
-)
-from asyncdp_sim.scenario import (
-    Raw,
-    Scenario,
-    read_tables,
-    scenario_of,
-    toml_value,
-    with_files,
-)
+from asyncdp_sim.results.manifest import VERSIONS, blas_kernel, described, other_versions
+from asyncdp_sim.scenario import Raw, Scenario, read_tables, scenario_of, toml_value, with_files
 
 TOLERANCE = 1e-9
 """Largest distance of two kernels' numbers, relative to the curve's largest value.

@@ -8,7 +8,7 @@ import numpy as np
 
 from asyncdp_sim.core.messages import FormattedMessage, Noted, Notice
 from asyncdp_sim.core.units import in_unit
-from asyncdp_sim.core.words import agreed, extent, figure, number
+from asyncdp_sim.core.words import agreed, extent, figure, number, some_of
 from asyncdp_sim.measures.energy import energy_predictions
 from asyncdp_sim.measures.summary import NAMES
 from asyncdp_sim.network import Network
@@ -270,8 +270,7 @@ def _owners(scenario: Scenario) -> Iterator[str]:
     yield f"owners: {n_owners}, {held}, {scenario.data.kind} data, {source}"
     if scenario.owners.numbers is not None:
         labels = scenario.participants(scenario.names_read()).labels
-        more = f", and {len(labels) - _FEW} more" if len(labels) > _FEW else ""
-        named = f"{', '.join(labels[:_FEW])}{more}"
+        named = some_of(labels, 12)
         yield f"taking part: {n_owners} of {scenario.owners.whole} owners: {named}"
     if scenario.data.held_out > 0:
         yield f"held out: {number(100 * scenario.data.held_out)} % of each owner's records"
@@ -361,8 +360,6 @@ def _energy(scenario: Scenario) -> Iterator[str]:
 
 _ONLINE = "mean_online"
 """Quantity that is not printed where all owners are always online."""
-_FEW = 12
-"""Number of owners that are listed by name."""
 _MANY = 10_000
 """Number of owners from which one clock for all of them is recommended."""
 

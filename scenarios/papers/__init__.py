@@ -1,11 +1,6 @@
 """The papers' figures, one command each, held against what was published."""
 
-from scenarios.papers import (
-    async_drawings,
-    collab,
-    collab_optimum,
-    polar,
-)
+from scenarios.papers import async_drawings, collab, collab_optimum, polar
 from scenarios.papers.figure import PaperFigure
 from scenarios.papers.hospital import figures as hospital
 from scenarios.papers.lending import figures as lending

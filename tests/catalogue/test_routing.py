@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.beyond.accuracy_over_time import best_step, mean_accuracy
-from analysis.studies.whom_to_ask import power, time_to
+from analysis.studies.whom_to_ask import power, time_estimate, time_to
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.theory.predict.protocols import facts_of
 from scenarios.beyond import expected_course, prices, routing, routing_accuracy
@@ -56,6 +56,14 @@ def test_joules_are_watts_times_the_times_of_the_table(verified):
     drawn = prices.drawn(result, BOARD.powers)
     assert drawn == pytest.approx(result.summary["watts"], rel=1e-12)
     assert power(result) == pytest.approx(drawn, rel=1e-12)
+
+
+@pytest.mark.long
+def test_the_interval_of_a_time_holds_it(verified):
+    result = routing.usual(verified[1]).result
+    time, low, high = time_estimate(result)
+    assert time == time_to(result)
+    assert low < time < high
 
 
 @pytest.mark.long

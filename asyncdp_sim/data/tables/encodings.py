@@ -22,12 +22,7 @@ from asyncdp_sim.data.tables.quantities import (
     by_text,
 )
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
-from asyncdp_sim.data.tables.text_columns import (
-    cells,
-    map_text,
-    spelled,
-    written,
-)
+from asyncdp_sim.data.tables.text_columns import cells, map_text, spelled, written
 
 if TYPE_CHECKING:
     import pandas as pd

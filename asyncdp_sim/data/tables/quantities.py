@@ -21,14 +21,7 @@ from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.tables.amounts import Amount, Notation, notation_of
 from asyncdp_sim.data.tables.rows import FROM_PRIVATE
-from asyncdp_sim.data.tables.text_columns import (
-    cells,
-    days,
-    kinds_in,
-    map_text,
-    with_mark,
-    written,
-)
+from asyncdp_sim.data.tables.text_columns import cells, days, kinds_in, map_text, with_mark, written
 
 if TYPE_CHECKING:
     import pandas as pd

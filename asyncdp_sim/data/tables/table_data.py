@@ -29,12 +29,7 @@ from asyncdp_sim.data.surrogates import (
     replaced,
     require_targets,
 )
-from asyncdp_sim.data.tables.encoded_columns import (
-    TableEncoder,
-    encoded,
-    own_rows,
-    target_of,
-)
+from asyncdp_sim.data.tables.encoded_columns import TableEncoder, encoded, own_rows, target_of
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
 from asyncdp_sim.data.tables.held_out import codes_of, ranks_of
@@ -50,13 +45,7 @@ from asyncdp_sim.data.tables.read import (
     source_of,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.rows import (
-    Encoded,
-    FileRows,
-    nearest,
-    raw_values,
-    require_column,
-)
+from asyncdp_sim.data.tables.rows import Encoded, FileRows, nearest, raw_values, require_column
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in
 from asyncdp_sim.data.unlike_owners import UnlikeOwners

@@ -5,12 +5,7 @@ from typing import Annotated
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.specification import FAMILY
 from asyncdp_sim.learning.algorithms.central import FedAsync, FedBuff, FedBuffSteps
-from asyncdp_sim.learning.algorithms.gathered import (
-    Collab1,
-    Collab1Steps,
-    Collab2,
-    ParameterServer,
-)
+from asyncdp_sim.learning.algorithms.gathered import Collab1, Collab1Steps, Collab2, ParameterServer
 from asyncdp_sim.learning.algorithms.gossip import (
     AsyncGossip,
     Averaging,

@@ -13,10 +13,7 @@ from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.errors import Fault
 from asyncdp_sim.core.specification import Positive, Variant, about, kind_of, members
 from asyncdp_sim.core.validation import faults_of
-from asyncdp_sim.learning.algorithms.steps import (
-    Algorithm,
-    Setting,
-)
+from asyncdp_sim.learning.algorithms.steps import Algorithm, Setting
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.network.protocols.kind import UpdateOf
 

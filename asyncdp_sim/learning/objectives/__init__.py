@@ -3,12 +3,7 @@
 from typing import Annotated
 
 from asyncdp_sim.core.specification import FAMILY
-from asyncdp_sim.learning.objectives.losses import (
-    Hinge,
-    LogisticLoss,
-    Loss,
-    Squared,
-)
+from asyncdp_sim.learning.objectives.losses import Hinge, LogisticLoss, Loss, Squared
 from asyncdp_sim.learning.objectives.mlp import (
     MLP,
     Perceptron,

@@ -20,10 +20,7 @@ from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.learning.objectives.losses import Loss
 from asyncdp_sim.learning.objectives.models import LinearKind, LinearObjective, log_odds
-from asyncdp_sim.learning.objectives.records import (
-    Norm,
-    StackedRecords,
-)
+from asyncdp_sim.learning.objectives.records import Norm, StackedRecords
 
 
 @dataclass(frozen=True)

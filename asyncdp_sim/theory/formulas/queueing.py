@@ -26,13 +26,7 @@ from operator import mul
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.theory.formulas import (
-    count,
-    nonnegative,
-    positive,
-    probabilities,
-    refused,
-)
+from asyncdp_sim.theory.formulas import count, nonnegative, positive, probabilities, refused
 
 
 @dataclass(frozen=True)

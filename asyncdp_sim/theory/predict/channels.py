@@ -24,13 +24,7 @@ from asyncdp_sim.theory.formulas.exchanges import always_busy_mean
 from asyncdp_sim.theory.formulas.queueing import closed_network
 from asyncdp_sim.theory.predict.facts import Facts
 from asyncdp_sim.theory.predict.protocols import ENDLESS, law, on_channel
-from asyncdp_sim.theory.prediction import (
-    NoFormulaError,
-    Prediction,
-    Unknown,
-    known,
-    no_formula_if,
-)
+from asyncdp_sim.theory.prediction import NoFormulaError, Prediction, Unknown, known, no_formula_if
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,14 +7,7 @@ from discharges import many as discharges
 from loans import many
 
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.data import (
-    FraudData,
-    GaussianData,
-    HospitalData,
-    LendingData,
-    Swap,
-    TableData,
-)
+from asyncdp_sim.data import FraudData, GaussianData, HospitalData, LendingData, Swap, TableData
 from tests.one_in import one_in
 from tests.together import together
 

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from asyncdp_sim.decision import (
-    Estimate,
-    Gain,
-    Verdict,
-    break_even,
-    consortium,
-    over_halves,
-)
+from asyncdp_sim.decision import Estimate, Gain, Verdict, break_even, consortium, over_halves
 from asyncdp_sim.decision.gain import of_rows, of_runs, verdict_of
 
 

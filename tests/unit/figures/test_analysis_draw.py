@@ -9,15 +9,14 @@ import pytest
 
 from asyncdp_sim import measures
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import Result, Sweep, convergence, draw_all, open_directory, traces
+from asyncdp_sim.figures import Result, Sweep, convergence, draw_all, traces
 from asyncdp_sim.figures.convergence import CurveLine
-from asyncdp_sim.figures.draw import FINAL_PSI, first
 from asyncdp_sim.figures.picture import Picture, save
 from asyncdp_sim.figures.style import style
 from asyncdp_sim.results import read_table
 from asyncdp_sim.theory.predict.update_order import GapLaw
 from tests.manifests import changed
-from tests.unit.figures.made import curve, keys, made, scenario, texts, write_table
+from tests.unit.figures.made import curve, made, scenario, texts, write_table
 
 NAMES = [
     "convergence-by-update",
@@ -54,18 +53,13 @@ def all_pictures(result: Result) -> list[Picture]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["drawn_result", "swept"])
-def test_everything_is_drawn_with_numbers_and_captions(kind, request, monkeypatch):
+def test_everything_is_drawn_with_numbers_and_captions(kind, request):
     directory = request.getfixturevalue(kind)
     names = SWEPT_NAMES if kind == "swept" else NAMES
     if kind == "swept":
-        name = first(open_directory(directory)).scenario["id"]
-        monkeypatch.setitem(FINAL_PSI, name, {0.5: 0.1, 2.0: 0.2})
         drawing = draw_all(directory)
         assert [path.stem for path in drawing.pictures] == SWEPT_NAMES
-        assert drawing.notes == (
-            "published ψ = 0.2: no line has the value 2.0",
-            NEVER_STALE,
-        )
+        assert drawing.notes == (NEVER_STALE,)
     paths = [directory / "figures" / f"{name}.png" for name in names]
     folder = directory / "figures"
     said = (folder / "captions.md").read_text()
@@ -165,16 +159,12 @@ def test_lines_of_a_sweep_are_named_where_they_end(swept):
     assert "diamonds: published end points" in picture.caption
 
 
-def test_polars_axis_has_its_own_name_and_published_points_a_word(tmp_path):
+def test_polars_axis_has_its_own_name(tmp_path):
     curve(made(tmp_path / "cell", said={**scenario(), "source": "POLAR, figure 3"}), [0.5, 0.6])
     result = Result.read(tmp_path / "cell")
-    picture = convergence.by_update([CurveLine(result, "Δ = 10", 0.1)], why="read off a plot")
+    picture = convergence.by_update([CurveLine(result, "Δ = 10")])
     [axes] = picture.figure.axes
     assert axes.get_ylabel().startswith("relative sub-optimality")
-    assert keys(picture)[-1] == "published end (see caption)"
-    assert "Published points: read off a plot." in picture.caption
-    alone = convergence.by_update([CurveLine(result)], why="read off a plot")
-    assert "read off a plot" not in alone.caption  # nothing published is drawn
     [corner] = [text for text in texts(picture.of("made")) if "Private" in text]
     assert corner.startswith("made. Private as claimed")
 

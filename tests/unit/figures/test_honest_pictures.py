@@ -7,7 +7,7 @@ import pytest
 
 from analysis.papers.alone_against_size import by_size
 from asyncdp_sim.core.errors import ResultError
-from asyncdp_sim.figures import convergence, draw
+from asyncdp_sim.figures import convergence
 from asyncdp_sim.figures.convergence import CurveLine
 from asyncdp_sim.results import read_table
 from tests.one_in import one_in
@@ -41,7 +41,7 @@ def changed(line: CurveLine, **summary: object) -> CurveLine:
 
 @one_in(2, ("name", "at_ends"), [("ε = 1", True), ("without St. Luke's Hospital", False)])
 def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, lines):
-    picture = convergence.held_out(
+    picture = convergence.by_update(
         [replace(line, name=f"{name} ({n})") for n, line in enumerate(lines)]
     )
     ends = [text for axes in picture.figure.axes for text in axes.texts if name in text.get_text()]
@@ -50,27 +50,6 @@ def test_long_names_stand_above_the_axes_and_leave_them_wide(name, at_ends, line
     assert (len(ends), len(above)) == ((2, 0) if at_ends else (0, 2))
     picture.figure.canvas.draw()
     assert (picture.figure.axes[0].get_position().width > 0.8) or at_ends
-
-
-def test_the_curves_are_those_of_the_tables(lines):
-    table = convergence.held_out(lines).table
-    for line in lines:
-        curve = read_table(line.result.directory, "curve").groupby("k")["held_out_loss"]
-        drawn = table["held_out_median"][table["line"] == line.name]
-        np.testing.assert_allclose(drawn, curve.median(), rtol=1e-12)
-        rows = table["line"] == line.name
-        for name in ("held_out_optimum", "held_out_alone"):
-            assert set(table[name][rows]) == {line.result.summary[name]}
-
-
-def test_what_results_know_is_drawn_and_the_rest_is_noted(lines):
-    notes: list[str] = []
-    still = changed(lines[0], updates=0)
-    [(picture, results)] = [each.shown() for each in draw._held_out([still, lines[1]], notes)]
-    assert picture.name == "held-out"
-    assert len(results) == 1
-    assert notes == ["1 of 2 results in held-out: nothing was updated"]
-    assert draw._held_out([still], notes) == []
 
 
 # ψ of owners alone against their sizes: which are above which line, and under which name.

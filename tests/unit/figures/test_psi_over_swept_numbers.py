@@ -219,7 +219,7 @@ def test_several_networks_are_not_drawn_and_what_is_constant_neither(tmp_path):
     assert note.endswith(": cells have several networks; asyncdp plot DIR/cell-0000 draws one")
     notes.clear()
     planned = networks.pictures(traces.ALL, sweep.cells[1].result, notes)
-    drawn = [each.shown()[0].name for each in planned]
+    drawn = [picture.name for picture, _ in planned]
     assert drawn == ["timing-by-update", "timing-by-time"]
     assert "shares: all owners have equally many updates" in notes
 

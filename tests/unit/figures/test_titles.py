@@ -11,7 +11,7 @@ from analysis.beyond.price_of_sums import which_pay
 from analysis.studies.fairness import served
 from analysis.studies.psi_lines import beside_law
 from asyncdp_sim.figures import gains, traces
-from asyncdp_sim.figures.convergence import CurveLine, beside_alone, by_update, ending, psi_ratio
+from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
 from asyncdp_sim.figures.spacetime import happenings
 from asyncdp_sim.figures.sweep_figure import least
 from asyncdp_sim.figures.throughput import busiest
@@ -48,9 +48,6 @@ def test_lines_are_told_by_their_ends():
     one = {name: column[:2] for name, column in table.items()} | quarters
     said = "After 60 updates the median ψ is 0.5 (half of the runs: 0.4 to 1)"
     assert ending(one, "k", "ψ") == said
-    held = {name.replace("relative_fitness", "held_out"): each for name, each in one.items()}
-    held |= {"held_out_alone": np.full(2, 0.6), "held_out_optimum": np.full(2, 0.3)}
-    assert beside_alone(held).endswith("; owners alone have 0.6; θ*, without privacy, 0.3")
 
 
 def test_curves_and_ratios_are_told(tmp_path):

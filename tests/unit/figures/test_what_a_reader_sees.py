@@ -81,7 +81,7 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
             manifest["scenario"]["privacy"]["epsilon"] = epsilon
     notes: list[str] = []
     sweep = finished(tmp_path, {"privacy.epsilon": [1.0, 2.0]})
-    drawn = [each.shown() for each in networks.pictures(traces.ALL, sweep, notes)]
+    drawn = networks.pictures(traces.ALL, sweep, notes)
     for picture, shown in drawn:
         assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
         assert "2 cells have this network." in picture.caption

@@ -303,7 +303,7 @@ def test_a_random_graph_in_pieces_is_refused():
         "topology.graph: given 7; the graph is not connected: owner 1 has no path to the learner; "
         "raise radius or choose another graph number"
     ]
-    assert "owners 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, and 3 more have no path" in said(lone, 13)[0]
+    assert "owners 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more have no path" in said(lone, 13)[0]
     assert lone.distances(2) == (inf, inf)
     sparse = Waxman(alpha=0.01, beta=0.01, latency_per_distance=1.0)
     assert said(sparse) == [

@@ -236,7 +236,7 @@ def test_events_simulated_again_are_those_of_the_run(result, tmp_path):
     kept = written(tmp_path / "kept", events=True)
     again = _again(Result.read(result))
     assert isinstance(again, np.ndarray)
-    assert np.array_equal(again, spacetime.tables(Result.read(kept), 1)[1])
+    assert np.array_equal(again, spacetime.events_of(Result.read(kept), 1))
 
 
 def test_columns_are_those_of_the_tables_that_are_there(of_run):

@@ -96,6 +96,7 @@ def test_manifest_and_screen_say_the_mean_with_its_interval(found):
     manifest = found.manifest
     together = manifest["consortium"]
     assert (manifest["score"], manifest["unit"]) == ("absolute error", "days")
+    assert (manifest["reads"], manifest["release"]) == ("all", False)
     assert together["gain"] == pytest.approx(found.gains["gain"].mean())
     assert together["low"] < together["gain"] < together["high"]
     weights = found.gains["records"] / found.gains["records"].sum()
