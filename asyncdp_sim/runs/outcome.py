@@ -20,6 +20,7 @@ from asyncdp_sim.privacy import Guarantee, Ledger
 from asyncdp_sim.privacy.accountants.by_losses import spending_columns
 from asyncdp_sim.privacy.guarantee import BROKEN, UNSHOWN
 from asyncdp_sim.results import SCHEMA, read_manifest
+from asyncdp_sim.results import manifest as manifests
 from asyncdp_sim.results.columns import (
     README,
     alone_columns,
@@ -28,16 +29,6 @@ from asyncdp_sim.results.columns import (
     optimum_columns,
     readme,
     update_columns,
-)
-from asyncdp_sim.results.manifest import (
-    blas_kernel,
-    cpu_features,
-    described,
-    digest,
-    fingerprints,
-    git_commit,
-    network_digest,
-    versions,
 )
 from asyncdp_sim.results.write import Writer, remove_leftovers, require_free
 from asyncdp_sim.runs.account import (
@@ -126,7 +117,7 @@ class RunResult:
     @property
     def fingerprints(self) -> dict[str, str]:
         """Digests in layers; see :func:`asyncdp_sim.results.manifest.fingerprints`."""
-        return fingerprints(self.traces, self.learned.curve, self.learned.models)
+        return manifests.fingerprints(self.traces, self.learned.curve, self.learned.models)
 
 
 def all_numbers(scenario: Scenario) -> tuple[int, ...]:
@@ -296,7 +287,7 @@ def finished_or_free(
         require_free(directory)
         remove_leftovers(directory)
         return False
-    manifest, asked = read_manifest(directory), described(scenario)
+    manifest, asked = read_manifest(directory), manifests.described(scenario)
     if "summary" not in manifest:
         require_free(directory)  # raises, as something is there
     if "measured" in manifest:
@@ -399,13 +390,13 @@ def manifest(outcome: RunResult) -> dict[str, Any]:
 
 def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     """Return the manifest of a result, and its label."""
-    written = described(outcome.scenario)
+    written = manifests.described(outcome.scenario)
     problem, names = outcome.problem, outcome.participants.names
     content = {
         "schema": SCHEMA,
         "scenario": written,
-        "digest": digest(written),
-        "network": network_digest(outcome.scenario, len(outcome.numbers)),
+        "digest": manifests.digest(written),
+        "network": manifests.network_digest(outcome.scenario, len(outcome.numbers)),
         "seed": outcome.scenario.run.seed,
         "replicates": list(outcome.numbers),
         "end_ticks": [int(trace.end_tick) for trace in outcome.traces],
@@ -417,10 +408,10 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
             "noise_bound": problem.xi,
             "least_fitness": problem.task.objective.least,
         },
-        "versions": versions(),
-        "git_commit": git_commit(),
-        "cpu_features": cpu_features(),
-        "blas_kernel": blas_kernel(),
+        "versions": manifests.versions(),
+        "git_commit": manifests.git_commit(),
+        "cpu_features": manifests.cpu_features(),
+        "blas_kernel": manifests.blas_kernel(),
         "fingerprints": outcome.fingerprints,
         "predictions": [dict(vars(item)) for item in _predictions(outcome.scenario)],
         "warnings": list(outcome.warnings),

@@ -5,7 +5,11 @@ from typing import Literal
 
 import numpy as np
 
-from asyncdp_sim.learning.algorithms.central import CentralKind, CentralState, CentralSteps
+from asyncdp_sim.learning.algorithms.central import (
+    CentralKind,
+    CentralState,
+    CentralSteps,
+)
 
 
 @dataclass(eq=False)

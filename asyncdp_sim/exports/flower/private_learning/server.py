@@ -177,10 +177,7 @@ class AsyncStrategy:
     def _able(self) -> list[int]:
         """Return the owners that are there, have budget, and do not refuse, once all may begin."""
         connected = self.link.nodes() if self.begun is not None else set()
-        able = (
-            party.node in connected and not party.refused and not party.spent
-            for party in self.parties
-        )
+        able = (p.node in connected and not p.refused and not p.spent for p in self.parties)
         return [owner for owner, is_able in enumerate(able) if is_able]
 
     def _asked(self) -> set[int]:

@@ -34,9 +34,7 @@ def read(path: str, owner: dict, data: dict) -> tuple[np.ndarray, np.ndarray, in
     rows = [row for place, row in enumerate(_rows(path, owner, data)) if place not in held_out]
     if len(rows) != owner["records"]:
         raise TableError(f"the table has {len(rows)} records, the plan {owner['records']}")
-    x = np.array(
-        [[v for column in columns for v in _coded(row, column, data)] for row in rows], float
-    )
+    x = np.array([[v for name in columns for v in _coded(row, name, data)] for row in rows], float)
     y = np.array([_coded(row, data["target"], data)[0] for row in rows], float)
     with np.errstate(over="ignore", invalid="ignore"):
         if data["matrix"] is not None:
