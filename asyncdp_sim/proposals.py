@@ -246,7 +246,7 @@ class Timing:
 
 OWNERS = 10
 """Owners where no column says whose the rows are."""
-RUNS = 10
+RUNS, MOST_RUNS = 10, 20
 SEED = 1
 UPDATES_EACH = 4
 """Updates for each owner that tuning starts from."""
@@ -442,5 +442,5 @@ def _chosen(
         beginning(progress, "trying steps, lengths and caps")
         with processes(1) as mapped:
             given = StepLengthCap(start.step, start.updates, start.answers)
-            best = Search(known, RUNS, 1, mapped).best(given)
+            best = Search(known, MOST_RUNS, 1, mapped).best(given)
     return replace(start, step=best.step, updates=best.updates, answers=best.answers)

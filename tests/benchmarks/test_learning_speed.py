@@ -157,13 +157,13 @@ def test_steps_of_one_search_together_against_one_by_one(record_property):
     setting = Setting(objective.weights, P, T, SIGMA, 1e5)
     cells = [
         CellTask(AsyncGossip(rho=rho).steps(setting), AnswerModel(records, noise), record_every=T)
-        for rho in np.geomspace(0.03, 3, 6)
+        for rho in np.geomspace(0.03, 3, 8)
     ]
     alone, together = best_times(
         lambda: [fold(traces, [cell], scopes(replicates)) for cell in cells],
         lambda: list(replay_together(traces, cells, lambda: scopes(replicates))),
         rounds=3,
     )
-    what = "1000 updates with clipping of 6 steps, N = 48, 10 replicates, together"
+    what = "1000 updates with clipping of 8 steps, N = 48, 10 replicates, together"
     against = "one by one"
     report(record_property, what, ours=together, baseline=alone, against=against, at_least=2.5)

@@ -36,7 +36,7 @@ LEAST, SHARE = 6, 0.1
 work that those with one K may take."""
 LENGTHS = 16
 """Lengths of a run that are compared, about."""
-PAYS, PAYS_DOUBLED = 0.01, 0.05
+PAYS, PAYS_DOUBLED = 0.01, 0.1
 """A choice pays that lowers the mean ψ by more than this share; also one of twice or half the K,
 beyond which longer runs with shorter steps hardly differ."""
 SMALLEST = 1e-30
