@@ -324,7 +324,8 @@ WIDE = 20.0
 """Values that span more than this ratio are on a logarithmic axis."""
 FEW_OWNERS = 12  # so many have a tick each on an owners' axis
 TILT = 30  # degrees, of names below an axis
-TIME_AXIS = "simulated time $t$ (unit: mean time between ticks of a rate-one clock)"
+UNITS = "(units)"
+TICKS_OF_A_CLOCK = "(unit: mean time between ticks of a rate-one clock)"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _POWER = re.compile(r"\$\\mathdefault\{10\^\{(-?\d+)\}\}\$")
 
@@ -433,7 +434,8 @@ def owner_ticks(axis_of: Axes, side: str, owners: Participants) -> None:
 
 def time_axis(unit: str | None) -> str:
     """Return the name of an axis of time in a named unit or none."""
-    return TIME_AXIS if unit is None else in_unit("simulated time $t$ (units)", unit)
+    axis = f"simulated time $t$ {UNITS}"
+    return axis.replace(UNITS, TICKS_OF_A_CLOCK) if unit is None else in_unit(axis, unit)
 
 
 def per_cent(share: float, _: object = None) -> str:

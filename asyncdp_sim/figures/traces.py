@@ -259,7 +259,7 @@ def _why_not_gaps(result: Result) -> str | None:
 
 GAPS = NetworkFigure(
     "gaps", "Share of the times between consecutive updates that exceed t",
-    _survival, _why_not_gaps,
+    _survival, _why_not_gaps, one_scale="xy",
 )  # fmt: skip
 
 
@@ -367,7 +367,7 @@ STALENESS = NetworkFigure(
     "staleness",
     "Share of the updates of all replicates by staleness, the number of other updates applied "
     "between read and use (error bars: 95 % intervals from the spread over several replicates)",
-    _histogram, _why_not_staleness, height=lambda _: 3.0,
+    _histogram, _why_not_staleness, height=lambda _: 3.0, one_scale="y",
 )  # fmt: skip
 
 
@@ -452,7 +452,7 @@ def _why_not_shares(result: Result) -> str | None:
 SHARES = NetworkFigure(
     "shares",
     "Share of the updates of each owner, all replicates; dashed: equal shares, 1/N",
-    _shares, _why_not_shares, height=lambda _: 3.0,
+    _shares, _why_not_shares, height=lambda _: 3.0, one_scale="y",
 )  # fmt: skip
 ALL = (BY_UPDATE, BY_TIME, GAPS, STALENESS, SHARES)
 """Pictures of a run's network, alone or in a sweep; a new one joins by its line here."""

@@ -86,7 +86,38 @@ def test_a_network_that_cells_share_is_labelled_for_all_of_them(tmp_path):
         assert picture.label.text.startswith("Private as claimed: ε = 1, 2 per owner")
         assert "2 cells have this network." in picture.caption
         assert [each.directory.name for each in shown] == ["cell-0000", "cell-0001"]
-    assert "staleness: no answer was stale" in notes
+    assert "staleness: no answer was stale" in notes  # of all cells, so that none is named
+
+
+def test_networks_are_named_by_what_is_not_the_same_in_all(tmp_path):
+    rows = [("a", 0.5, "one"), ("b", 0.5, "two"), ("c", 0.5, "two"), ("a", 1.0, "three")]
+    cells = [row for row in rows for _ in range(2)]
+    for number, (_, _, network) in enumerate(cells):
+        updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, network)
+    columns: dict[str, list[object]] = {
+        "variant": [variant for variant, _, _ in cells],
+        "availability.probability": [probability for _, probability, _ in cells],
+    }
+    sweep = finished(tmp_path, {**columns, "model.theta_max": [1.0, 2.0] * 4})
+    assert [network.name for network in networks.of(sweep)] == [
+        "a, online 50 % of the time", "b or c, online 50 % of the time",
+        "a, online 100 % of the time",
+    ]  # fmt: skip
+
+
+def test_networks_of_a_sweep_stand_side_by_side_and_six_of_more(tmp_path):
+    for number in range(8):
+        updated(tmp_path / f"cell-{number:04d}", [1, 2, 2], 3, f"net {number}")
+    sweep = finished(tmp_path, {"availability.probability": [0.1 * (1 + n) for n in range(8)]})
+    notes: list[str] = []
+    [(shares, results)] = [
+        (picture, results) for picture, results in networks.pictures([traces.SHARES], sweep, notes)
+    ]
+    assert len(shares.figure.axes) == len(results) == 6
+    assert shares.said.panels[0].title.startswith("online 10 % of the time: ")
+    assert shares.said.panels[5].title.startswith("online 80 % of the time: ")
+    assert next(iter(shares.table["network"])) == "online 10 % of the time"
+    assert notes == ["shares: 6 of 8 networks are drawn; asyncdp plot DIR/CELL"]
 
 
 def test_updates_of_the_same_owners_are_not_drawn_and_many_together_are_strokes(tmp_path):
@@ -170,4 +201,5 @@ def test_points_at_zero_are_whole_and_rows_have_room(tmp_path):
 def test_a_drawn_sweep_has_nothing_of_its_first_cell_alone(swept):
     draw_all(swept)
     assert "cell-0000" not in (swept / "figures" / "captions.md").read_text()
-    assert len(networks.of_one_network(Sweep.read(swept))) == 3
+    [network] = networks.of(Sweep.read(swept))
+    assert len(network.results) == 3
