@@ -399,7 +399,7 @@ FAULTS = {
     ),
     "count threshold ignored": Planted(
         opened_anyhow,
-        ("sums opened: of 1 answers or more",),
+        ("sums opened: of 1 answer",),
         (100, 20),
         epsilon_of(SUMMED_MU / 3**0.5, 1e-5),
         epsilon_of(SUMMED_MU * 2**0.5, 1e-5),
