@@ -2,8 +2,8 @@
 
 Product form: with mean time s alone on the link and Z = 1/λ + mean time of all else, X(N) is that
 of mean value analysis for any laws of the times. An owner leaves the link's network as N − 1 owners
-have it, so that staleness is those of them at work. In turn it is M/D/1. Of every run 50 time units at either end are
-left out.
+have it, so that staleness is those of them at work. In turn it is M/D/1. Of every run 50 time units
+at either end are left out.
 """
 
 from math import exp
