@@ -8,6 +8,7 @@ of a processor.
 
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
+from typing import Any
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
@@ -27,9 +29,16 @@ OWNERS = (2, 5, 10, 20)
 WINDOWS = {"16-1024": (16, 1024), "4-8": (4, 8)}
 HEARD = {"DIFS": 1, "EIFS": 0}
 """How long others wait after a collision → whether stations detect preambles."""
-SIZES = {1000: 5000, 1_000_000: 200}
-"""Bytes of an answer → answers of a run."""
-Cell = tuple[object, ...]
+Cell = tuple[Any, ...]
+SPEED = 10e6 / 8
+"""Bytes per second of the shared link."""
+NO_DROPS = "ns3::FqCoDelQueueDisc::Target", "1000s", "ns3::FqCoDelQueueDisc::Interval", "1000s"
+CHANGED = {
+    "window of 1000": ("ns3::TcpSocket::InitialCwnd", "1000"),
+    "no drops": NO_DROPS,
+    "no drops, fair": (*NO_DROPS, "ns3::DropTailQueue<Packet>::MaxSize", "1p"),
+}
+"""What else ns-3 was set to, for its causes: without a device's queue connections send in turn."""
 
 
 def cells(program: str) -> Iterator[tuple[str, Cell]]:
@@ -49,17 +58,54 @@ def cells(program: str) -> Iterator[tuple[str, Cell]]:
         for loss, most in product((0.1, 0.3, 0.6), (1, 2, 4)):
             yield f"loss={loss:g} at most {most}", (loss, most, 5_000)
     else:
-        for size, owners, loads in (  # an answer of 1 MB costs 30 ms of a processor
-            (1000, (3, 10, 40), (0.1, 0.5, 0.9)),
-            (1_000_000, (3, 10), (0.5, 0.9)),
-        ):
-            for stations, load in product(owners, loads):
-                name = f"{size} B N={stations} load={load:g}"
-                yield name, (stations, size, load, SIZES[size])
+        yield from wired()
+
+
+def wired() -> Iterator[tuple[str, Cell]]:
+    """Yield cells of TCP: protocol, owners, bytes of an answer, load, answers, attributes."""
+    sizes = (
+        (1000, (0.1, 0.5, 0.9), {"push": 5000, "request": 2000, "broadcast": 5000}, 5000),
+        (1_000_000, (0.5, 0.9), {"push": 400, "request": 150, "broadcast": 200}, 240),
+    )
+    for size, loads, protocols, synchronous in sizes:
+        for (protocol, answers), stations, load in product(protocols.items(), (3, 10, 40), loads):
+            name = f"{protocol} {size} B N={stations} load={load:g}"
+            yield name, (protocol, stations, size, load, answers)
         for stations in (3, 10, 40):
-            yield f"1000 B N={stations} rounds", (stations, 1000, 0, SIZES[1000])
-        for size in SIZES:
-            yield f"{size} B alone", (1, size, 0.01, 50)
+            rounds = ("rounds", stations, size, 1.0, synchronous)
+            yield f"rounds {size} B N={stations}", rounds
+    for name, attributes in CHANGED.items():
+        cell = ("push", 10, 1_000_000, 0.5, 400, *attributes)
+        yield f"push 1000000 B N=10 load=0.5, {name}", cell
+    for size, load in ((40, 0.01), (1000, 0.01), (1_000_000, 0.5)):
+        yield f"push {size} B alone", ("push", 1, size, load, 50)
+
+
+def span(cell: Cell) -> tuple[float, float, float, float]:
+    """Return what a cell of TCP leaves out, its end, a mean time between ticks and broadcasts.
+
+    In seconds. The load is ticks of all clocks per time in which the link carries an answer's bytes
+    (``request``: per time of a query and an answer that are alone). Owners' clocks tick once
+    between two broadcasts, on average.
+    """
+    protocol, owners, size, load, answers = cell[:5]
+    carried = size / SPEED
+    each = 2 * (carried + 0.006) if protocol == "request" else carried
+    between = owners * each / load
+    warm = max(10.0, 75 * carried, 2 * between)
+    return warm, warm + answers * each / load, between, between
+
+
+def ticks(cell: Cell, seed: int) -> list[list[float]]:
+    """Return the times at which owners' clocks tick, of each owner."""
+    _, until, between, _ = span(cell)
+    draws, times = random.Random(seed), []
+    for _ in range(cell[1]):
+        now, mine = 0.0, []
+        while (now := round(now + draws.expovariate(1 / between), 9)) < until:
+            mine.append(now)
+        times.append(mine)
+    return times if cell[0] != "rounds" else [[]] * cell[1]
 
 
 def package() -> Path:
@@ -81,16 +127,29 @@ def compiled(program: str, folder: Path) -> Path:
     return folder / program
 
 
-def run(program: Path, arguments: Cell, seeds: Sequence[int]) -> dict[str, list[float]]:
-    """Return the mean and the standard error of each figure over the seeds."""
+def run(program: Path, cell: Cell, seeds: Sequence[int]) -> dict[str, list[float]]:
+    """Return each figure of a cell: its mean and standard error over the seeds.
+
+    Of TCP the value for every seed, as ours has the same ticks; rounds have none, and one value.
+    """
+    wires = program.name == "tcp"
     found: list[Mapping[str, float]] = []
-    for seed in seeds:
-        command = [str(program), *map(str, arguments), str(seed)]
-        result = subprocess.run(command, check=True, capture_output=True, text=True)
+    for seed in seeds[:1] if wires and cell[0] == "rounds" else seeds:
+        arguments, given = (*cell, seed), ""
+        if wires:
+            warm, until, _, interval = span(cell)
+            arguments = (*cell[:3], warm, until, interval, *cell[5:])
+            sent = sorted((time, i) for i, times in enumerate(ticks(cell, seed)) for time in times)
+            given = "\n".join(f"{owner} {time:.9f}" for time, owner in sent)
+        command = [str(program), *map(str, arguments)]
+        result = subprocess.run(command, check=True, capture_output=True, text=True, input=given)
         found.append(json.loads(result.stdout))
     columns = {name: [each[name] for each in found] for name in found[0]}
     return {
-        name: [float(f"{x:.5g}") for x in (fmean(each), stdev(each) / sqrt(len(each)))]
+        name: [
+            float(f"{x:.5g}")
+            for x in (each if wires else (fmean(each), stdev(each) / sqrt(len(each))))
+        ]
         for name, each in columns.items()
     }
 
@@ -99,6 +158,12 @@ def version() -> str:
     """Return the version of ns-3, from the names of its libraries."""
     [library] = (package() / "lib64").glob("libns3*-core.so")
     return re.findall(r"libns([\d.]+)-", library.name)[0]
+
+
+def written(figures: Mapping[str, Any]) -> str:
+    """Return figures as the file has them: the numbers of one figure in a line."""
+    text = json.dumps(figures, indent=1) + "\n"
+    return re.sub(r"\[[^\[\]{}]*\]", lambda values: " ".join(values[0].split()), text)
 
 
 def main(programs: Sequence[str]) -> None:
@@ -110,7 +175,7 @@ def main(programs: Sequence[str]) -> None:
             made = {name: run(binary, each, SEEDS) for name, each in cells(program)}
             stamp = {"ns3": version(), "date": f"{datetime.now(UTC):%Y-%m-%d}"}
             kept[program] = stamp | {"seeds": len(SEEDS), "cells": made}
-            FIGURES.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            FIGURES.write_text(written(kept), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,22 @@
 """The networks of ns-3's programs as this package has them."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
 
 from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.core.units import TICKS_PER_UNIT, to_ticks
 from asyncdp_sim.network import Latency, Network, simulate
 from asyncdp_sim.network.channels import Ideal
 from asyncdp_sim.network.channels.aloha import Bottleneck
 from asyncdp_sim.network.channels.csma import Dcf
-from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock
-from asyncdp_sim.network.laws import Constant
-from asyncdp_sim.network.protocols import Push
+from asyncdp_sim.network.clocks import PoissonClock, SaturatedClock, ScriptedClock
+from asyncdp_sim.network.laws import Constant, Lognormal, NoTime
+from asyncdp_sim.network.protocols import Broadcast, Push, Request, Rounds
 from asyncdp_sim.trace import Trace
+from asyncdp_sim.trace.vocabulary import APPLIED
+from tests.peers.ns3.measure import SPEED, Cell, span, ticks
 
 WIFI: dict[str, Any] = {
     "airtime": 176.0, "slot": 9.0, "after_success": 78.0, "after_collision": 79.0,
@@ -19,10 +25,15 @@ WIFI: dict[str, Any] = {
 """802.11a in µs: 1036 bytes at 54 Mb/s; SIFS 16, ACK 28, DIFS 34; timeout 45 and DIFS."""
 OTHERS = {"DIFS": 34.0, "EIFS": 94.0}
 """After a collision: DIFS; SIFS, the slowest ACK (44) and DIFS."""
+Queue = Literal["shared", "fifo"]
+PACKET = 1448
+"""Bytes of an answer in one packet."""
 OVERHEAD = {1000: 1054 / 1000, 1_000_000: 1502 / 1448}
 """Bytes on the shared link for each byte of an answer: headers of TCP, IP and the link."""
-SPEED = 10e6 / 8
-"""Bytes per second of the shared link."""
+
+EARLIER, SPREAD = 0.975, 0.08
+"""Of large queries to all owners in ns-3's rounds: the mean time, in parts of the longest, and the
+coefficient of variation (3 and 10 owners)."""
 
 
 def dcf(owners: int, first: int, last: int, **counting: Any) -> Network:
@@ -32,15 +43,66 @@ def dcf(owners: int, first: int, last: int, **counting: Any) -> Network:
     return _network(owners, channel=channel, clock=SaturatedClock())
 
 
-def link(owners: int, size: int, load: float, alone: float) -> Network:
-    """Return owners that push answers over the shared link, with times in seconds.
+def link(
+    cell: Cell, alone: Mapping[int, float], seed: int | None = None, queue: Queue | None = None
+) -> Network:
+    """Return owners whose answers share a link, with times in seconds.
 
-    ``alone`` is ns-3's time of an answer when no other is under way.
+    ``alone`` has ns-3's time of a message of so many bytes when no other is under way. Clocks are
+    Poisson, or with a seed have the ticks that ns-3 had. Answers of one packet wait for their turn
+    unless another ``queue`` is set.
     """
+    kind, owners, size = cell[:3]
+    _, until, between, interval = span(cell)
     airtime = size * OVERHEAD[size] / SPEED
-    rest = Latency(answer=Constant(value=max(0.0, alone - airtime)))
-    clock = PoissonClock(rate=load * SPEED / (owners * size))
-    return _network(owners, channel=Bottleneck(airtime=airtime), clock=clock, latency=rest)
+    clock = PoissonClock(rate=1 / between)
+    if seed is not None:
+        clock = ScriptedClock(times=ticks(cell, seed))
+    protocol = {
+        "push": Push(), "request": Request(busy="queue"), "broadcast": Broadcast(interval=interval),
+        "rounds": Rounds(),
+    }[kind]  # fmt: skip
+    # Queries to all owners leave together, and go packet by packet in turn: those of one packet
+    # follow one another, large ones arrive about together, as TCP's windows differ.
+    one = size <= PACKET
+    together = tuple(
+        Constant(value=alone[size] + other * airtime)
+        if one
+        else Lognormal(mean=EARLIER * (alone[size] + (owners - 1) * airtime), cv=SPREAD)
+        for other in range(owners)
+    )
+    query = {"push": NoTime(), "request": Constant(value=alone[size])}.get(kind, together)
+    latency = Latency(
+        request=Constant(value=alone[40]) if kind == "request" else NoTime(),
+        query=query,
+        answer=Constant(value=alone[size] - airtime),
+    )
+    return _network(
+        owners,
+        channel=Bottleneck(airtime=airtime, queue=queue or ("fifo" if one else "shared")),
+        clock=clock, latency=latency, protocol=protocol, until=until,
+        answers_per_update=None if kind == "rounds" else 1,
+    )  # fmt: skip
+
+
+def figures(
+    cell: Cell, alone: Mapping[int, float], seed: int, queue: Queue | None = None
+) -> dict[str, float]:
+    """Return ns-3's figures of a cell of TCP as ours are, for the same ticks."""
+    net, (warm, *_) = link(cell, alone, seed, queue), span(cell)
+    trace = simulate(net, Streams(seed).within("replicate", 1))
+    used, again = trace.updates, trace.updates["owner"][1:] == trace.updates["owner"][:-1]
+    ended = trace.exchanges[trace.exchanges["outcome"] == APPLIED]
+    kept = ended["end_tick"] >= to_ticks(warm)
+    times = (ended["end_tick"] - ended["request_tick"])[kept]
+    ends = np.unique(used["tick"][used["tick"] >= to_ticks(warm)])
+    return {
+        "rate": (len(ends) - 1) / np.ptp(ends) * TICKS_PER_UNIT,
+        "mean": times.mean() / TICKS_PER_UNIT,
+        "cv": times.std() / times.mean(),
+        "staleness": used["staleness"][kept].mean(),
+        "repeats": again[kept[1:]].mean(),
+    }
 
 
 def lossy(loss: float, most: int) -> Network:
@@ -50,7 +112,8 @@ def lossy(loss: float, most: int) -> Network:
 
 def _network(owners: int, **parts: Any) -> Network:
     most = 2**31 - 1
-    return Network(answers_allowed=(most,) * owners, updates=most, protocol=Push(), **parts)
+    parts = {"protocol": Push()} | parts
+    return Network(answers_allowed=(most,) * owners, updates=most, **parts)
 
 
 def measured(network: Network, until: float, seed: int = 5) -> tuple[float, float]:

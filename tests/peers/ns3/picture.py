@@ -1,14 +1,16 @@
 """``python -m tests.peers.ns3.picture`` draws ours, ns-3 and the formula: docs/pictures/ns3.png."""
 
 import json
+from math import sqrt
 from pathlib import Path
+from statistics import fmean, stdev
 
 from matplotlib.figure import Figure
 
 from asyncdp_sim.network.channels.csma import Dcf
 from asyncdp_sim.theory.predict.all import predicted
 from asyncdp_sim.theory.predict.channels import approximation
-from tests.peers.ns3.measure import FIGURES, OWNERS, WINDOWS
+from tests.peers.ns3.measure import FIGURES, OWNERS, SPEED, WINDOWS
 from tests.peers.ns3.ours import OTHERS, dcf, link, measured
 
 PICTURE = Path("docs/pictures/ns3.png")
@@ -46,22 +48,22 @@ def main() -> None:
         f"Counts that freeze follow ns-3; Bianchi's slots are up to {-far:.0%} off", fontsize=9
     )
     wifi.legend(fontsize=6)
-    cells = made["tcp"]["cells"]
-    size, loads = 1_000_000, (0.5, 0.9)
-    alone = cells[f"{size} B alone"]["mean"][0]
-    for owners, colour in ((3, "C0"), (10, "C1")):
-        theirs = [cells[f"{size} B N={owners} load={load:g}"]["staleness"] for load in loads]
-        means, errors = zip(*theirs, strict=True)
-        bars = [2 * error for error in errors]
-        look = {"fmt": "s", "color": colour, "mfc": "none", "label": f"ns-3, N = {owners}"}
-        wired.errorbar(loads, means, bars, **look)
+    theirs, size = made["tcp"]["cells"], 1_000_000
+    alone = {size: fmean(theirs[f"push {size} B alone"]["mean"])}
+    for owners, colour in ((3, "C0"), (10, "C1"), (40, "C2")):
+        for load in (0.5, 0.9):
+            runs = theirs[f"push {size} B N={owners} load={load:g}"]["staleness"]
+            bar = 2 * stdev(runs) / sqrt(len(runs))
+            label = f"ns-3, N = {owners}" if load == 0.5 else None
+            look = {"fmt": "s", "color": colour, "mfc": "none", "label": label}
+            wired.errorbar(load, fmean(runs), bar, **look)
         grid = [0.05 * step for step in range(1, 21)]
-        net = [link(owners, size, load, alone) for load in grid]
+        net = [link(("push", owners, size, load, 10**6), alone) for load in grid]
         wired.plot(grid, [predicted(each, "mean_staleness") for each in net], color=colour)
-        each = [load / owners * 10e6 / 8 / size * alone for load in grid]
+        each = [load / owners * SPEED / size * alone[size] for load in grid]
         wired.plot(grid, [(owners - 1) * x / (1 + x) for x in each], ":", color=colour)
     wired.set(xlabel="load of the shared link, answers of 1 MB", ylabel="staleness")
-    wired.set_title("A bottleneck nearly follows TCP; independent latencies do not", fontsize=9)
+    wired.set_title("A bottleneck follows TCP; independent latencies do not", fontsize=9)
     wired.legend(fontsize=7, title="lines: bottleneck\ndots: independent latency", title_fontsize=7)
     figure.savefig(PICTURE)
 

@@ -2,67 +2,151 @@
 //
 // Each owner has a link of 1 Gb/s and 1 ms to a router and one connection, which stays open; the
 // router has a link of 10 Mb/s and 5 ms to the learner, with ns-3's default queue (FqCoDel) and TCP.
-// Arguments: owners, bytes of an answer, load (0: rounds, in which all owners send at once and the
-// next begins when all have arrived; else ticks of all idle owners' Poisson clocks per time in which
-// the shared link carries an answer's bytes), answers, seed. Prints, per second or in seconds, the
-// rate of answers, the mean and the coefficient of variation of the time from tick to arrival, the
-// mean number of other arrivals in it, and the share of answers whose owner is that of the last one.
+// Arguments: the protocol, owners, bytes of an answer and of a query, seconds that are left out, when
+// the run ends, and seconds between broadcasts; further ones are an attribute and its value (of the
+// queue, for example). Standard input has the ticks of owners' clocks, in order: owner, from 0, and
+// time. A tick of an owner that is busy is dropped.
+//   push: a tick sends an answer.
+//   request: a tick sends a request of 40 bytes; the learner serves one owner at a time, first come
+//     first served: it sends a query, and is free when the answer has arrived.
+//   broadcast: the learner sends a query to every owner at 0, interval, ...; a tick sends an answer
+//     to the newest query that has arrived, once.
+//   rounds: the learner sends a query to every owner, who answers at once; the next round begins
+//     when all answers have arrived.
+// Prints the rate of updates per second, the mean and the coefficient of variation of the time from
+// the tick (of rounds: from their beginning) to arrival, the mean number of updates between the
+// learner's reading of its model and arrival, and the share of answers of the last one's owner.
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
+#include <functional>
+#include <string>
 
 using namespace ns3;
 
-struct Owner
+struct Way // one direction of a connection
 {
     Ptr<Socket> socket;
-    Ptr<ExponentialRandomVariable> gap;
+    std::deque<std::pair<uint32_t, std::function<void()>>> messages; // bytes left; what follows
+
+    void Send(uint32_t size, std::function<void()> then)
+    {
+        messages.emplace_back(size, then);
+        socket->Send(Create<Packet>(size));
+    }
+
+    void Receive(uint32_t size)
+    {
+        while (size > 0)
+        {
+            const uint32_t part = std::min(size, messages.front().first);
+            messages.front().first -= part;
+            size -= part;
+            if (messages.front().first == 0)
+            {
+                const std::function<void()> then = messages.front().second;
+                messages.pop_front();
+                then();
+            }
+        }
+    }
+};
+
+struct Owner
+{
+    Way up;
+    Way down;
     bool busy = false;
+    bool asked = false;  // a query has arrived that it has not begun to answer
+    uint32_t query = 0;  // updates when that query's model was read
+    uint32_t seen = 0;   // updates when the model was read that it answers
     double since = 0;
-    uint32_t seen = 0; // answers that had arrived at its tick
-    uint32_t left = 0; // bytes of its answer that have not arrived
 };
 
 static std::vector<Owner> owners;
 static std::vector<double> times;
+static std::deque<uint32_t> line; // owners whose requests wait; the first is served
+static std::string protocol;
 static uint32_t bytes;
-static uint32_t wanted;
-static uint32_t under_way = 0;
-static uint32_t count = 0;
+static uint32_t under_way = 0; // of a round's answers
+static uint32_t updates = 0;
 static uint32_t last = 0;
+static std::vector<double> ends; // of updates
 static double stale = 0;
 static double repeats = 0;
-static double begun = 0;
-static bool rounds = false;
-static double warm = 10;
+static double warm;
+static double interval;
+
+static void Serve();
+static void Round();
+
+static void
+Arrived(uint32_t number)
+{
+    Owner& owner = owners[number];
+    owner.busy = false;
+    const double now = Simulator::Now().GetSeconds();
+    if (now >= 1 + warm)
+    {
+        times.push_back(now - owner.since);
+        stale += updates - owner.seen;
+        repeats += number == last;
+    }
+    last = number;
+    --under_way;
+    if (protocol == "rounds" && under_way > 0)
+    {
+        return;
+    }
+    ++updates;
+    if (now >= 1 + warm)
+    {
+        ends.push_back(now);
+    }
+    if (protocol == "rounds")
+    {
+        Simulator::ScheduleNow(&Round);
+    }
+    else if (protocol == "request")
+    {
+        line.pop_front();
+        Serve();
+    }
+}
 
 static void
 Answer(uint32_t number)
 {
-    Owner& owner = owners[number];
-    owner.busy = true;
-    owner.since = Simulator::Now().GetSeconds();
-    owner.seen = count;
-    owner.left = bytes;
-    ++under_way;
-    owner.socket->Send(Create<Packet>(bytes));
+    owners[number].up.Send(bytes, [number] { Arrived(number); });
 }
 
 static void
-Tick(uint32_t number)
+Serve()
 {
-    Owner& owner = owners[number];
-    if (!owner.busy)
+    if (!line.empty())
     {
-        Answer(number);
+        const uint32_t number = line.front();
+        owners[number].seen = updates;
+        owners[number].down.Send(bytes, [number] { Answer(number); });
     }
-    Simulator::Schedule(Seconds(owner.gap->GetValue()), &Tick, number);
+}
+
+static void
+Request(uint32_t number)
+{
+    line.push_back(number);
+    if (line.size() == 1)
+    {
+        Serve();
+    }
 }
 
 static void
@@ -70,80 +154,89 @@ Round()
 {
     for (uint32_t i = 0; i < owners.size(); ++i)
     {
-        Answer(i);
+        owners[i].since = Simulator::Now().GetSeconds();
+        owners[i].seen = updates;
+        owners[i].down.Send(bytes, [i] { Answer(i); });
     }
+    under_way = owners.size();
 }
 
 static void
-Arrived(uint32_t number)
+Broadcast()
+{
+    for (Owner& owner : owners)
+    {
+        const uint32_t read = updates;
+        owner.down.Send(bytes, [&owner, read] {
+            owner.asked = true;
+            owner.query = read;
+        });
+    }
+    Simulator::Schedule(Seconds(interval), &Broadcast);
+}
+
+static void
+Tick(uint32_t number)
 {
     Owner& owner = owners[number];
-    owner.busy = false;
-    --under_way;
-    const double now = Simulator::Now().GetSeconds();
-    if (now >= warm)
+    const bool broadcast = protocol == "broadcast";
+    if (owner.busy || (broadcast && !owner.asked))
     {
-        if (times.empty())
-        {
-            begun = now;
-        }
-        times.push_back(now - owner.since);
-        stale += count - owner.seen;
-        repeats += number == last;
+        return;
     }
-    last = number;
-    ++count;
-    if (times.size() >= wanted)
+    owner.busy = true;
+    owner.asked = false;
+    owner.since = Simulator::Now().GetSeconds();
+    owner.seen = broadcast ? owner.query : updates;
+    if (protocol == "request")
     {
-        Simulator::Stop();
+        owner.up.Send(40, [number] { Request(number); });
     }
-    else if (rounds && under_way == 0)
+    else
     {
-        Simulator::ScheduleNow(&Round);
+        Answer(number);
     }
 }
 
 static void
-Received(Ptr<Socket> socket)
+Received(Way* way, Ptr<Socket> socket)
 {
-    Address from;
-    while (Ptr<Packet> packet = socket->RecvFrom(from))
+    while (Ptr<Packet> packet = socket->Recv())
     {
-        const uint32_t number = InetSocketAddress::ConvertFrom(from).GetPort() - 2000;
-        uint32_t& left = owners[number].left;
-        left -= std::min(left, packet->GetSize());
-        if (left == 0 && owners[number].busy)
-        {
-            Arrived(number);
-        }
+        way->Receive(packet->GetSize());
     }
 }
 
 static void
 Connect(uint32_t number)
 {
-    owners[number].socket->Connect(InetSocketAddress(Ipv4Address("10.0.0.1"), 1000));
+    owners[number].up.socket->Connect(InetSocketAddress(Ipv4Address("10.0.0.1"), 1000));
 }
 
 static void
-Accepted(Ptr<Socket> socket, const Address&)
+Accepted(Ptr<Socket> socket, const Address& from)
 {
-    socket->SetRecvCallback(MakeCallback(&Received));
+    Owner& owner = owners[InetSocketAddress::ConvertFrom(from).GetPort() - 2000];
+    owner.down.socket = socket;
+    socket->SetRecvCallback(MakeBoundCallback(&Received, &owner.up));
 }
 
 int
-main(int, char** argv)
+main(int count, char** argv)
 {
-    const uint32_t n = std::atoi(argv[1]);
-    bytes = std::atoi(argv[2]);
-    const double load = std::atof(argv[3]);
-    wanted = std::atoi(argv[4]);
-    rounds = load == 0;
-    warm = std::max(10.0, 75 * bytes * 8 / 10e6);
-    RngSeedManager::SetSeed(std::atoi(argv[5]));
+    protocol = argv[1];
+    const uint32_t n = std::atoi(argv[2]);
+    bytes = std::atoi(argv[3]);
+    warm = std::atof(argv[4]);
+    const double until = std::atof(argv[5]);
+    interval = std::atof(argv[6]);
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(4 << 20));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(4 << 20));
+    for (int i = 7; i + 1 < count; i += 2)
+    {
+        Config::SetDefault(argv[i], StringValue(argv[i + 1]));
+    }
     NodeContainer nodes;
     nodes.Create(n + 2); // learner, router, owners
     InternetStackHelper().Install(nodes);
@@ -171,31 +264,33 @@ main(int, char** argv)
     for (uint32_t i = 0; i < n; ++i)
     {
         Owner& owner = owners[i];
-        owner.socket = Socket::CreateSocket(nodes.Get(i + 2), tcp);
-        owner.socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), 2000 + i));
+        owner.up.socket = Socket::CreateSocket(nodes.Get(i + 2), tcp);
+        owner.up.socket->Bind(InetSocketAddress(Ipv4Address::GetAny(), 2000 + i));
+        owner.up.socket->SetRecvCallback(MakeBoundCallback(&Received, &owner.down));
         Simulator::Schedule(Seconds(0.1), &Connect, i);
-        owner.gap = CreateObject<ExponentialRandomVariable>();
-        if (!rounds)
-        {
-            owner.gap->SetAttribute("Mean", DoubleValue(n * bytes * 8 / 10e6 / load));
-            Simulator::Schedule(Seconds(1 + owner.gap->GetValue()), &Tick, i);
-        }
     }
-    if (rounds)
+    uint32_t number;
+    double time;
+    while (std::scanf("%u %lf", &number, &time) == 2)
     {
-        Simulator::Schedule(Seconds(1), &Round);
+        Simulator::Schedule(Seconds(1 + time), &Tick, number);
     }
+    if (protocol == "broadcast" || protocol == "rounds")
+    {
+        Simulator::Schedule(Seconds(1), protocol == "rounds" ? &Round : &Broadcast);
+    }
+    Simulator::Stop(Seconds(1 + until));
     Simulator::Run();
     double mean = 0;
     double square = 0;
-    for (double time : times)
+    for (double each : times)
     {
-        mean += time / times.size();
-        square += time * time / times.size();
+        mean += each / times.size();
+        square += each * each / times.size();
     }
     std::printf("{\"rate\": %.6g, \"mean\": %.6g, \"cv\": %.6g, \"staleness\": %.6g, \"repeats\": "
                 "%.6g}\n",
-                (times.size() - 1) / (Simulator::Now().GetSeconds() - begun),
+                (ends.size() - 1) / (ends.back() - ends.front()),
                 mean,
                 std::sqrt(std::max(0.0, square - mean * mean)) / mean,
                 stale / times.size(),

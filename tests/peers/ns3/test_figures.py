@@ -2,13 +2,13 @@
 
 import json
 from math import isclose, sqrt
+from statistics import fmean
 
 import pytest
 
 from asyncdp_sim.theory.formulas import channels
-from asyncdp_sim.theory.predict.all import predicted
 from tests.peers.ns3.measure import FIGURES, SEEDS, WINDOWS, cells, compiled, run
-from tests.peers.ns3.ours import OTHERS, dcf, link, lossy, measured, per_answer
+from tests.peers.ns3.ours import OTHERS, dcf, figures, lossy, measured, per_answer
 
 NS3 = json.loads(FIGURES.read_text("utf-8"))
 SECONDS = 2.0
@@ -96,22 +96,51 @@ def test_a_lossy_link_is_within_one_percent(name, cell):
     assert near(transmissions, theirs["transmissions"], 0.01)
 
 
-WIRED = [(name, cell) for name, cell in cells("tcp") if "load" in name]
+TCP = NS3["tcp"]["cells"]
+ALONE = {size: fmean(TCP[f"push {size} B alone"]["mean"]) for size in (40, 1000, 1_000_000)}
+KEYS = ("rate", "mean", "staleness")
+SAME = {key: (-0.003, 0.003) for key in KEYS}
+LARGE = {
+    "push": {"rate": (-0.005, 0.015), "mean": (-0.05, -0.015), "staleness": (-0.05, 0.0)},
+    "request": {"rate": (-0.005, 0.02), "mean": (-0.06, 0.0), "staleness": (0.0, 0.0)},
+    "rounds": {"rate": (-0.01, 0.01), "mean": (-0.08, 0.04), "staleness": (0.0, 0.0)},
+    "broadcast": {"rate": (-0.01, 0.08), "mean": (-0.42, -0.14), "staleness": (-0.20, 0.03)},
+}
+"""Protocol → our differences with 1 MB, at least and at most, in parts of ns-3's figure.
+
+Answers of ns-3 are slowed by the queries of a broadcast, behind which their acknowledgements wait.
+"""
+WIRED = [
+    pytest.param(name, cell, marks=[] if "N=10 load=0.9" in name else pytest.mark.long)
+    for name, cell in cells("tcp")
+    if "alone" not in name
+]
 
 
 @pytest.mark.parametrize(("name", "cell"), WIRED)
 def test_answers_by_tcp_over_a_shared_link(name, cell):
-    """The closed network, with nothing fitted but the time of an answer that is alone.
+    """Both simulated, with the same ticks, and ns-3's times of lone messages.
 
-    TCP shares the link with some delay: for ten owners and 1 MB staleness is 16 % higher.
+    Fitted to large queries that leave together: see ``SPREAD``.
     """
-    owners, size, load, _ = cell
-    made = NS3["tcp"]["cells"]
-    theirs, alone = made[name], made[f"{size} B alone"]["mean"][0]
-    net = link(owners, size, load, alone)
-    assert near(predicted(net, "throughput"), theirs["rate"], 0.05)
-    window = 0.10 if size == 1000 else 0.17
-    assert near(predicted(net, "mean_staleness"), theirs["staleness"], window)
+    theirs = TCP[name]
+    ours = [figures(cell, ALONE, seed) for seed in SEEDS[: len(theirs["rate"])]]
+    windows = SAME if cell[2] == 1000 or "fair" in name else LARGE[cell[0]]
+    if name.endswith("no drops"):
+        windows = {key: (-0.005, 0.04) for key in KEYS}
+    for key, (least, most) in windows.items():
+        mean, expected = fmean(each[key] for each in ours), fmean(theirs[key])
+        assert (1 + least) * expected <= mean <= (1 + most) * expected, (key, mean, expected)
+    again = fmean(each["repeats"] for each in ours)
+    assert isclose(again, fmean(theirs["repeats"]), abs_tol=0.02 if cell[0] != "broadcast" else 0.1)
+
+
+def test_answers_of_one_packet_are_served_in_turn():
+    """Equal speeds differ by 4 %, independent latencies by -4 %."""
+    [(name, cell)] = [each for each in cells("tcp") if each[0] == "push 1000 B N=10 load=0.9"]
+    theirs = fmean(TCP[name]["mean"])
+    found = [figures(cell, ALONE, seed, queue="shared")["mean"] for seed in SEEDS]
+    assert 1.03 < fmean(found) / theirs < 1.06
 
 
 @pytest.mark.ns3
@@ -119,5 +148,5 @@ def test_answers_by_tcp_over_a_shared_link(name, cell):
 def test_the_programs_give_the_figures_again(tmp_path, program):
     name, cell = next(iter(cells(program)))
     again = run(compiled(program, tmp_path), cell, SEEDS)
-    for key, (mean, _) in again.items():
-        assert isclose(mean, NS3[program]["cells"][name][key][0], rel_tol=1e-9)
+    for key, values in again.items():
+        assert values == NS3[program]["cells"][name][key]
