@@ -19,7 +19,7 @@ SEED = "run.seed"
 
 
 @dataclass(frozen=True)
-class Network:
+class DrawnNetwork:
     """A network that is drawn.
 
     Attributes
@@ -73,9 +73,9 @@ class NetworkFigure:
         ResultError
             If the result kept no updates, or has none.
         """
-        return self.picture([Network([result])])
+        return self.picture([DrawnNetwork([result])])
 
-    def picture(self, networks: Sequence[Network]) -> Picture:
+    def picture(self, networks: Sequence[DrawnNetwork]) -> Picture:
         """Draw a panel for each of these networks; at least one."""
         declared = [self.declared(network.results[0]) for network in networks]
         tables = [
@@ -127,13 +127,13 @@ def untimed(result: Result) -> str | None:
     return no_updates(result) or ("nothing takes time" if still else None)
 
 
-def of(opened: Result | Sweep) -> list[Network]:
+def of(opened: Result | Sweep) -> list[DrawnNetwork]:
     """Return the networks in which something was updated, of each first who kept its updates.
 
     Of several seeds of one network the first stands for all.
     """
     if isinstance(opened, Result):
-        return [Network([opened])] if opened.summary["updates"] > 0 else []
+        return [DrawnNetwork([opened])] if opened.summary["updates"] > 0 else []
     groups: dict[object, list[Cell]] = {}
     for cell in opened.cells:
         if cell.result.summary["updates"] > 0:
@@ -142,7 +142,7 @@ def of(opened: Result | Sweep) -> list[Network]:
     for name, cells in zip(_names(opened, [*groups.values()]), groups.values(), strict=True):
         results = sorted((cell.result for cell in cells), key=lambda one: not one.has("updates"))
         named.setdefault(name, results)
-    return [Network(results, name) for name, results in named.items()]
+    return [DrawnNetwork(results, name) for name, results in named.items()]
 
 
 def _names(sweep: Sweep, groups: Sequence[Sequence[Cell]]) -> list[str]:
@@ -187,7 +187,7 @@ def pictures(
     return planned
 
 
-def _spread(networks: Sequence[Network]) -> list[Network]:
+def _spread(networks: Sequence[DrawnNetwork]) -> list[DrawnNetwork]:
     """Return at most six of these networks, evenly spread."""
     step = max(1.0, (len(networks) - 1) / (MOST - 1))
     return [networks[round(step * place)] for place in range(min(len(networks), MOST))]
