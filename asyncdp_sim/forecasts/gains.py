@@ -67,7 +67,8 @@ DIVISIONS, FEW_DIVISIONS = 4, 2
 """How often all owners' rows are divided into folds, each time with its share of the runs, and how
 often of classes and where boosting is among own models: these fits take their time."""
 MANY_BOOSTED = 100
-"""Owners with boosting among own models beyond which all rows are divided once."""
+"""Owners with boosting among own models beyond which all rows are divided once: intervals of single
+owners are 11 to 21 % wider then."""
 FRESH = 4_000
 """Fresh rows of a known law that judge an owner."""
 JUDGED = 12
