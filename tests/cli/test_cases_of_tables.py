@@ -356,7 +356,6 @@ def test_what_is_printed(tmp_path, monkeypatch, command, name, seed):
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.model != ""])
 def test_what_is_proposed_of_it_runs(tmp_path, monkeypatch, command, name):
     """The forecast reads no private row; a result has scores in each replicate."""

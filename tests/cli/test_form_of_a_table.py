@@ -278,7 +278,6 @@ def test_rows_without_a_target_are_in_no_loss(share):
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 def test_an_owner_without_labels_has_null_scores(command, tmp_path):
     path = table(tmp_path, without_labels)
     out = tmp_path / "s.toml"
@@ -357,7 +356,6 @@ VALUES: dict[str, tuple[list[object], str | None]] = {
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", VALUES)
 def test_the_model_is_that_of_the_targets_values(command, tmp_path, name):
     values, kind = VALUES[name]
@@ -371,7 +369,6 @@ def test_the_model_is_that_of_the_targets_values(command, tmp_path, name):
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 def test_flowers_end_beside_guessing(command, tmp_path):
     flowers(400).to_csv(tmp_path / "iris-like.csv", index=False)
     file = proposed(command, tmp_path / "iris-like.csv", "species", 30, 5.0)
@@ -396,7 +393,6 @@ def test_three_thousand_rows_at_epsilon_10_are_better_than_guessing(command, tmp
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 def test_a_model_that_is_no_better_than_guessing_is_called_so(command, tmp_path):
     """Of a target that nothing leads to, at a budget that leaves noise alone."""
     frame = flowers(300)
@@ -444,7 +440,6 @@ SPARSE: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", SPARSE)
 def test_what_is_proposed_runs_and_is_reported(command, tmp_path, name):
     """Some scores have no meaning then, such as AUC where held-out rows have one label alone."""
@@ -459,7 +454,6 @@ def test_what_is_proposed_runs_and_is_reported(command, tmp_path, name):
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 def test_owners_of_fewer_records_are_kept_where_others_are_lacking(command, tmp_path):
     sizes = {20: 2, 12: 3, 9: 1, 3: 1}
     names = [f"{n} rows, {k}" for n, count in sizes.items() for k in range(count) for _ in range(n)]

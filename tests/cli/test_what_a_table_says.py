@@ -84,7 +84,6 @@ def test_a_column_is_what_its_public_cells_say(tmp_path, name):
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 @pytest.mark.parametrize("name", COLUMNS)
 def test_what_is_proposed_is_accepted(tmp_path, command, name):
     cells, _, _ = COLUMNS[name]
@@ -128,7 +127,6 @@ def test_a_single_owner_has_nobody_to_collaborate_with(tmp_path, command):
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("coarse")
 def test_rows_chosen_at_random_are_those_of_the_scenario(tmp_path, command):
     table().sort_values("site").to_csv(tmp_path / "t.csv", index=False)
     assert proposed(command, tmp_path, "--public-seed", 3, "--epsilon", 5).code == 0
@@ -191,7 +189,6 @@ def test_durations_and_times_of_a_parquet_are_in_days(tmp_path):
     assert (kinds["stay"], kinds["at"]) == ("number", "number")
 
 
-@pytest.mark.usefixtures("coarse")
 @one_in(2, "target", ["days", "classes"])
 def test_private_targets_that_cannot_be_read_are_counted_apart(tmp_path, command, target):
     """Beside the empty cells, which are none; of public rows nothing is said there."""
