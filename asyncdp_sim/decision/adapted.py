@@ -218,9 +218,9 @@ def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
     for _ in range(4 * dimension):
         unsolved = np.flatnonzero(size > small)
         if len(unsolved) < len(solving):
-            solving, left, toward, size = (a[unsolved] for a in (solving, left, toward, size))
-            chances, pull, diagonal = (a[unsolved] for a in (chances, pull, diagonal))
-            small = small[unsolved]
+            solving, pull, diagonal = solving[unsolved], pull[unsolved], diagonal[unsolved]
+            left, toward, chances = left[unsolved], toward[unsolved], chances[unsolved]
+            size, small = size[unsolved], small[unsolved]
         if len(solving) == 0:
             break
         seen = toward @ design.T

@@ -159,6 +159,28 @@ class OfAll(IntervalEnds):
     judged_on: str
 
 
+class OfOwner(TypedDict):
+    """The gain of an owner, a row of ``gains``; null where it has no rows to be judged on."""
+
+    owner: Count
+    name: str | None
+    records: Whole
+    own: Number | None
+    own_best: str
+    joint: Number | None
+    adapted: Number | None
+    guessing: Number | None
+    gain: Number | None
+    low: Number | None
+    high: Number | None
+    joint_gain: Number | None
+    joint_gain_low: Number | None
+    joint_gain_high: Number | None
+    verdict: str
+    rows_to_decide: Whole | None
+    break_even: None
+
+
 class HowJudged(TypedDict):
     """Options of judging gains."""
 
@@ -187,6 +209,8 @@ class KeptOfRun(Kept):
     unit: NotRequired[str | None]
     judging: NotRequired[HowJudged]
     consortium: NotRequired[OfAll]
+    owners: NotRequired[list[OfOwner]]
+    break_even: NotRequired[None]
     remaining: NotRequired[OfAll]
     reads: NotRequired[Literal["public", "all"]]
     release: NotRequired[bool]

@@ -6,6 +6,7 @@ Predictions have the shape (J, n, S): of J models, n rows, and S scores of a row
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,10 +111,24 @@ class Gains:
             "rows_to_decide": np.array([np.nan if n is None else n for n in wanted], dtype=float),
         }
 
-    def content(self, unit: str | None) -> dict[str, Any]:
-        """Return what the manifest says: score, unit, the gain of all, and if others left."""
+    def content(self, unit: str | None, names: Sequence[str]) -> dict[str, Any]:
+        """Return what the manifest says: score, unit, gains of owners and of all, if others left.
+
+        Its keys are those of a forecast's JSON; a run has one ε, and no break-even.
+        """
         judging = asdict(self.judging)
+        columns: dict[str, list[Any]] = {"name": [None] * len(self.owners)}
+        columns |= {key: column.tolist() for key, column in self.columns(names).items()}
+        columns["rows_to_decide"] = [gain.rows_to_decide for gain in self.owners]
+        owners = [
+            {key: None if isinstance(cell, float) and isnan(cell) else cell for key, cell in row}
+            | {"break_even": None}
+            for row in (
+                zip(columns, cells, strict=True) for cells in zip(*columns.values(), strict=True)
+            )
+        ]
         result: dict[str, Any] = {"score": self.score, "unit": unit, "judging": judging}
+        result |= {"owners": owners, "break_even": None}
         if self.together is not None:
             result["consortium"] = self._of_all(self.together, ASSUMES)
         if self.remaining is not None and self.remaining.together is not None:

@@ -420,7 +420,7 @@ def _labelled(outcome: RunResult) -> tuple[dict[str, Any], Label]:
     }
     unit = outcome.scenario.data.target_unit
     if outcome.gains is not None:
-        content |= outcome.gains.content(unit)
+        content |= outcome.gains.content(unit, names)
     if problem.task.held_out is not None and unit is not None:
         content["target_unit"] = unit
     labelled = label([content])

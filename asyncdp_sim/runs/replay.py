@@ -222,7 +222,7 @@ def require_same(directory: Path, again: Path) -> list[str]:
 def _of_gains(differs: Difference) -> bool:
     """Return whether a difference is one of gains, and within their tolerance."""
     of_table = Path(differs.file).name == "gains.parquet"
-    if not of_table and differs.place.split(".")[0] not in ("consortium", "remaining"):
+    if not of_table and differs.place.split(".")[0] not in ("consortium", "owners", "remaining"):
         return False
     return differs.distance <= GAINS_TOLERANCE * differs.largest
 

@@ -98,6 +98,12 @@ def test_manifest_and_screen_say_the_mean_with_its_interval(found):
     assert (manifest["score"], manifest["unit"]) == ("absolute error", "days")
     assert (manifest["reads"], manifest["release"]) == ("all", False)
     assert together["gain"] == pytest.approx(found.gains["gain"].mean())
+    columns = ["owner", "name", "records", "gain", "low", "high", "verdict"]
+    rows = [tuple(row[key] for key in columns) for row in manifest["owners"]]
+    assert rows == [*found.gains[columns].itertuples(index=False, name=None)]
+    assert {(row["break_even"], manifest["break_even"]) for row in manifest["owners"]} == {
+        (None,) * 2
+    }
     assert together["low"] < together["gain"] < together["high"]
     weights = found.gains["records"] / found.gains["records"].sum()
     by_records = float(weights @ found.gains["gain"])
