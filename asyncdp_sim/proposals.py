@@ -284,6 +284,8 @@ def whole(
     folder: Path,
     progress: Progress | None = None,
     timing: Timing = ROUNDS_OF_ANSWERS,
+    *,
+    of_sizes: bool = False,
 ) -> list[str]:
     """Return the lines of a scenario, whose paths load from ``folder``.
 
@@ -298,6 +300,8 @@ def whole(
         Receives what is done, of how much.
     timing : Timing
         How soon; absent, rounds of answers.
+    of_sizes : bool
+        Whether the scenario has the number of rows of each owner in place of the table.
 
     Raises
     ------
@@ -312,43 +316,43 @@ def whole(
         if sizes[0] == 0:
             rule = f"allowed are {OWNERS} private rows or more: one for each of {OWNERS} owners"
             raise SpecError([Fault("--owner", f"{look.rows} rows", rule)], look.path)
-    lines = partial(_lines, look, epsilon, sizes, timing)
+    lines = partial(_lines_of_sizes if of_sizes else _lines, look, epsilon, sizes, timing)
     return lines(folder, _chosen(look, sizes, lines, progress))
 
 
 def sheets(lines: Sequence[str], look: TableLook) -> dict[str, list[str]]:
     """Return the lines of a scenario for each owner's own machine, by the name of its file.
 
-    Every sheet has the rows of each owner in number, so that no other private row is needed there.
-
     Parameters
     ----------
     lines : sequence of str
-        Of :func:`whole`, for the folder of the sheets.
+        Of :func:`whole`, of sizes, for the folder of the sheets.
     look : TableLook
         With owners, and public rows in a file of their own.
     """
-    sizes = {name: n for name, n in look.owners.items() if n >= look.least}
-    table = ["", "[data.sizes]", *(f"{key_of(name)} = {n}" for name, n in sizes.items())]
     found = dict[str, list[str]]()
-    for name in sizes:
+    for name in (name for name, n in look.owners.items() if n >= look.least):
         stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "owner"
         stem = stem if stem not in found else f"{stem}-{len(found) + 1}"
         own = commented(
             (f"path = {text(f'{stem}.csv')}", "not read"),
             (f"own_path = {text(f'{stem}.csv')}", f"the rows of {name!r}"),
         )
-        # By the starts of two lines that ``_fields`` writes.
-        replacements = {"path = ": own, "split = ": [f"owner_column = {text(look.owner)}"]}
-        changed = list[str]()
-        for line in lines:
-            start = next((key for key in replacements if line.startswith(key)), None)
-            changed += [line] if start is None else replacements[start]
+        place = next(at for at, line in enumerate(lines) if line.startswith("path = "))
         command = shlex.join(["asyncdp", "forecast", f"{stem}.toml", "--as", name])
         head = f"# Save your rows as {stem}.csv beside this file and the public rows, and type"
         # The first line is SCHEMA_LINE, which editors look for above all comments.
-        found[stem] = [changed[0], head, f"# {command}", *changed[1:], *table]
+        rest = [*lines[1:place], *own, *lines[place + 1 :]]
+        found[stem] = [lines[0], head, f"# {command}", *rest]
     return found
+
+
+def _lines_of_sizes(look: TableLook, *given: Any) -> list[str]:
+    """Return lines with the number of rows of each owner in place of the table's rows."""
+    sizes = {name: n for name, n in look.owners.items() if n >= look.least}
+    owners = f"owner_column = {text(look.owner)}"  # of public rows, if they have it
+    lines = [owners if line.startswith("split = ") else line for line in _lines(look, *given)]
+    return [*lines, "", "[data.sizes]", *(f"{key_of(name)} = {n}" for name, n in sizes.items())]
 
 
 def _lines(

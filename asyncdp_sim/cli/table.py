@@ -90,6 +90,7 @@ def data_command(
             declared=dict(_declared(declaration) for declaration in column),
             missing=missing,
             drop=drop,
+            sizes=sheets is not None,
         )
     show(seen.lines(details=details))
     lacking = list(_lacking(seen))
@@ -182,7 +183,7 @@ def _write_sheets(seen: "TableLook", folder: Path, epsilon: float, timing: "Timi
         raise DataError([Fault("--sheets", f"{str(folder)!r}", rule)]) from None
     seen = replace(seen, public_path=str(copied))
     with drawn() as progress:
-        lines = whole(seen, epsilon, folder, progress, timing)
+        lines = whole(seen, epsilon, folder, progress, timing, of_sizes=True)
     written = sheets(lines, seen)
     for stem, sheet in written.items():
         write_new("\n".join([*sheet, ""]), folder / f"{stem}.toml", "--sheets")

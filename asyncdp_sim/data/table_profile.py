@@ -315,6 +315,7 @@ def look(
     declared: Mapping[str, Encoding] | None = None,
     missing: Sequence[str] = (),
     drop: Sequence[str] = (),
+    sizes: bool = False,
 ) -> TableLook:
     """Look at a table.
 
@@ -339,6 +340,8 @@ def look(
         Texts that mean a missing cell, beside the usual ones.
     drop : sequence of str
         Columns that make no feature.
+    sizes : bool
+        Whether ``path`` may be a list of owners' names and numbers of rows, beside public rows.
 
     Raises
     ------
@@ -359,7 +362,14 @@ def look(
         form = public_form(public_path, form, *declared_form)
         of_public = found_form(public_path, None, *declared_form)
         public = len(read_table(public_path, form=of_public, **read))
-        frame, places = with_public_rows(path, public_path, public, form, (owner,), **read)
+        listed = _listed(path, owner, form) if sizes else None
+        if listed is None:
+            frame, places = with_public_rows(path, public_path, public, form, (owner,), **read)
+        else:
+            import pandas as pd
+
+            rows, places = with_public_rows(public_path, None, public, of_public, **read)
+            frame, form = pd.concat([listed, rows], ignore_index=True), of_public
     encodings = {**(declared or {}), **dict.fromkeys(drop, Drop())}
     _require(path, frame, target, owner, public, form, encodings)
     require_one_header(path, frame, public, form, public_seed)
@@ -403,6 +413,21 @@ def look(
         seen=seen.reset_index(drop=True),
         sums=tuple((text, places.place(row)[1]) for text, row in sums),
     )
+
+
+def _listed(path: str, owner: str | None, form: FileForm) -> "pd.DataFrame | None":
+    """Return the owners' names, one for each of their rows, of a list of names and sizes.
+
+    None where a table is no such list: two columns, names of owners, each once, and whole numbers.
+    """
+    table = read_table(path, form=form, owner=owner)
+    others = table.columns.drop(owner, errors="ignore")
+    if (len(table.columns), len(others)) != (2, 1) or table[owner].duplicated().any():
+        return None
+    texts = table[others[0]].astype(str)
+    if not texts.str.fullmatch(r"[1-9][0-9]{0,8}").all():
+        return None
+    return table[[owner]].loc[table.index.repeat(texts.astype(int))]
 
 
 def _sums_in(seen: "pd.DataFrame") -> list[tuple[str, int]]:

@@ -26,6 +26,21 @@ def test_every_owner_gets_a_scenario_that_needs_its_own_rows_alone(command, tmp_
     assert said.out.startswith("Decision")
 
 
+def test_a_list_of_names_and_sizes_is_enough(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    clinics(tmp_path, owners=8, rows=30, public=400)
+    options = ("--epsilon", 10, "--sheets")
+    command.done(*WHERE, *options, "of-rows")
+    sizes = "".join(f"C{number},30\n" for number in range(1, 9))
+    (tmp_path / "all.csv").write_text(f"clinic,patients\n{sizes}", encoding="utf-8")
+    said = command.done(*WHERE, *options, "of-sizes")
+    assert "8 scenarios, one for each owner, and public.csv" in said.out
+    for sheet in (tmp_path / "of-rows").iterdir():
+        assert (tmp_path / "of-sizes" / sheet.name).read_bytes() == sheet.read_bytes()
+    (tmp_path / "all.csv").write_text(f"clinic,patients\n{sizes}C1,40\n", encoding="utf-8")
+    assert "without a column 'patients'" in command.refused(*WHERE, *options, "twice")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
