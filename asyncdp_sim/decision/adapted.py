@@ -13,6 +13,7 @@ span of the rows, where a singular value decomposition gives at most n coordinat
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
@@ -26,6 +27,10 @@ SMALLEST = 1e-6
 
 _NEAR = 1e-8
 """Half of this is what the objective may still fall by, before the last Newton step."""
+BLOCK = 2**17
+"""Numbers, 1 MB, that weighted rows take at a time."""
+_FEW = 30
+"""Columns up to which a problem's second derivatives are formed and solved."""
 _SHARE = 1e-3
 """The share of a slope's size, squared, that a direction may leave far from a minimum."""
 
@@ -208,6 +213,8 @@ def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
     By conjugate gradients, all problems together: the design's columns are orthogonal, so that the
     diagonal of the second derivatives is nearly all of them, and few steps suffice.
     """
+    if design.shape[1] <= _FEW:
+        return _solved_directly(design, chances, pull, slope)
     n, dimension = len(design), slope[0].size
     direction, solving = np.zeros_like(slope), np.arange(len(slope))
     left, pull = slope, 2 * pull + 1e-12
@@ -233,6 +240,25 @@ def _solved(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
         before, size = size, np.sum(left * nearer, axis=(-1, -2), keepdims=True)
         toward = nearer + size / before * toward
     return direction
+
+
+def _solved_directly(design: Array, chances: Array, pull: Array, slope: Array) -> Array:
+    """Return the same by all second derivatives, which are quicker of few columns."""
+    count, scores, n = chances.shape
+    size = design.shape[1]
+    second = np.empty((count, scores, size, scores, size))
+    some = max(1, BLOCK // design.size)
+    for first, row in product(range(0, count, some), range(scores)):
+        part = slice(first, first + some)
+        for other in range(row, scores):
+            bend = chances[part, row] * ((row == other) - chances[part, other]) / n
+            block = np.swapaxes(bend[..., None] * design, -1, -2) @ design
+            second[part, row, :, other] = block
+            second[part, other, :, row] = block
+    whole = second.reshape(count, scores * size, scores * size)
+    places = np.arange(scores * size)
+    whole[:, places, places] += 2 * pull.reshape(count, -1) + 1e-12
+    return np.asarray(np.linalg.solve(whole, slope.reshape(count, -1, 1)).reshape(slope.shape))
 
 
 def _searched(
