@@ -212,6 +212,7 @@ def warnings(
     mark = {True: "", False: BROKEN, None: UNSHOWN}[guarantee.private]
     return (
         *(replace(item, sentence=f"{mark}{item.sentence}") for item in guarantee.because),
+        *guarantee.remarks,
         *_of_scenario(scenario),
         *(() if scenario.run.target is None else _of_target(traces)),
         *NeverOnline.from_scenario(scenario, traces),
