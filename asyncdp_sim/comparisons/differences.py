@@ -168,8 +168,10 @@ def _in_file(file: str, first: Path, second: Path) -> Iterator[Difference]:
     """Yield where two files of one name differ."""
     one, other = _content(first), _content(second)
     if one is _DAMAGED or other is _DAMAGED:
-        states = ("unreadable" if item is _DAMAGED else "readable" for item in (one, other))
-        yield Difference(file, "", *states)
+        first_state, second_state = (
+            "unreadable" if item is _DAMAGED else "readable" for item in (one, other)
+        )
+        yield Difference(file, "", first_state, second_state)
     elif second.suffix == ".parquet":
         yield from _in_table(file, one, other)
     elif second.suffix == ".toml":
