@@ -191,38 +191,44 @@ def guarantee(
     if privacy.on_trust and gradients is None:
         raise ValueError("a declared bound needs the gradients of the queries that were answered")
 
-    # reasons, in the order in which they are printed; with some of them no finite ε holds
-    published, factor = _published(privacy, n_features)
-    without_noise = _without_noise(noise, accountant, privacy, numbers)
-    lost = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
-    mixed = [] if unsound is None else [reason("{why}", why=unsound)]
-    infinite = [*without_noise, *lost, *mixed, *settings, *from_public, *untimed]
-    against = [
-        *published,
+    # reasons in the order in which they are printed; with the infinite ones no finite ε holds
+    published_reasons, factor = _published(privacy, n_features)
+    diverging = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
+    affecting = [] if unsound is None else [reason("{why}", why=unsound)]
+    infinite_reasons = [
+        *_without_noise(noise, accountant, privacy, numbers),
+        *diverging,
+        *affecting,
+        *settings,
+        *from_public,
+        *untimed,
+    ]
+    all_reasons = [
+        *published_reasons,
         *_beyond(gradients, xi, privacy.norm, numbers),
         *_without_budget(accountant, numbers),
-        *infinite,
+        *infinite_reasons,
     ]
 
-    one_draw = privacy.noise == "scalar-as-published"
-    private_leak = one_draw or len(infinite) > len(from_public)
+    one_draw = privacy.noise == "scalar-as-published"  # which hides no coordinate from the others
     epsilon: float | None = inf
-    if not one_draw and len(infinite) == 0:
+    if not one_draw and len(infinite_reasons) == 0:
         excess = 1.0 if gradients is None else np.maximum(1, gradients.largest / xi)
         # how many times as long as the bound record gradients are
         factors = np.full(len(records), factor * excess)
         epsilon = _true_epsilon(privacy, accountant, factors, observed, outside)
 
-    notes = list(against)
-    if len(against) == 0 and len(outside) > 0:
+    notes = all_reasons.copy()
+    if len(all_reasons) == 0 and len(outside) > 0:
         notes.append(not_vouched_for(outside))
     if gradients is not None:
-        notes += _resting(gradients, xi, broken=len(against) > 0)
-    n_protected = len(records) if privacy.per_owner else int(records.max())
+        notes += _resting(gradients, xi, broken=len(all_reasons) > 0)
     unseen = None if gradients is None else gradients.unseen
-    private: bool | None = len(against) == 0
+    private: bool | None = len(all_reasons) == 0
     if private and (unseen not in (None, 0) or len(outside) > 0):
         private = None
+    n_protected = len(records) if privacy.per_owner else int(records.max())
+    private_leak = one_draw or len(infinite_reasons) > len(from_public)
     return Guarantee(
         private=private,
         epsilon_true=epsilon,
@@ -272,7 +278,7 @@ def foreseen(
     n_owners, n_features : int
         N and p.
     timing : str, optional
-        What timing tells of records that nobody pays for.
+        What the timing reveals about records without a charge.
     unsound : sequence of str
         Why private records affect what every observer sees: as ``unsound`` and ``chosen`` of
         :func:`guarantee`.
@@ -323,7 +329,8 @@ def _without_noise(
 ) -> list[Noted]:
     """Return the reason that owners claim an ε without noise, if any."""
     with np.errstate(over="ignore"):  # for the least ε that there are
-        noiseless, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(numbers))
+        noiseless = ~(np.asarray(noise.variance) > 0)
+        allotment = privacy.allotment(len(numbers))
         if allotment is not None:
             noiseless = allotment.of_any(noiseless)
         exact = np.isfinite(accountant.epsilon) & noiseless
