@@ -263,4 +263,6 @@ def _short(value: Any) -> str:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
     text = " ".join(text.split())
-    return text if 0 < len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" if text else '""'
+    if text == "":
+        return '""'
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
