@@ -235,11 +235,11 @@ def audit(
         ]  # fmt: skip
     called, claims = scenario.owners.participants, owed(scenario)
     facts = (
-        budgets_hold(scenario, np.max([run.most for run in attacked], axis=0)),
+        budgets_hold(scenario, np.max([run.most_answers for run in attacked], axis=0)),
         ledger_holds(max(run.short for run in attacked), called),
-        own_noise(sum(run.shared for run in attacked)),
+        own_noise(sum(run.n_shared for run in attacked)),
         same_noise(scenario, problem),
-        *sums_hold(scenario, [run.fewest for run in attacked]),
+        *sums_hold(scenario, [run.fewest_summed for run in attacked]),
         *noise_composes(scenario, problem, privacy.divisors(dataset.records), claims),
     )
     seen = [audit_models(scenario, doubt)] if models else []

@@ -32,7 +32,7 @@ from asyncdp_sim.audits.per_answer import ratio
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import Advance
 from asyncdp_sim.core.streams import Streams
-from asyncdp_sim.privacy.mechanisms import LearnerNoise
+from asyncdp_sim.privacy.mechanisms import AnswerNoise, LearnerNoise
 from asyncdp_sim.runs.problem import Problem
 from asyncdp_sim.runs.replicates import Map, blocks
 from asyncdp_sim.scenario import Scenario
@@ -42,27 +42,28 @@ _RUNS_PER_CALL = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Attacked:
+class AttackOutcome:
     """The outcome of runs on both datasets.
 
     Attributes
     ----------
     check : Check
-    most : array of int (N,)
+        The attack on the runs' scores, and what it measured.
+    most_answers : array of int (N,)
         The largest number of answers that each owner sent in a run.
     short : Short
         What the ledger did not charge, at worst.
-    shared : int
+    n_shared : int
         Answers without noise of their own, in all runs.
-    fewest : int
-        Answers in the smallest sum that was opened, where the observer receives sums.
+    fewest_summed : int
+        Answers in the smallest sum that was opened, where the observer receives sums; N elsewhere.
     """
 
     check: Check
-    most: Counts
+    most_answers: Counts
     short: Short
-    shared: int
-    fewest: int
+    n_shared: int
+    fewest_summed: int
 
 
 def audit_run(
@@ -76,7 +77,7 @@ def audit_run(
     workers: int = 1,
     run_map: Map,
     advance: Advance | None = None,
-) -> Attacked:
+) -> AttackOutcome:
     """Attack everything that the owner of the differing record does in a whole run.
 
     Parameters
@@ -96,51 +97,62 @@ def audit_run(
     run_map : callable
         A ``map`` over so many; see :func:`~asyncdp_sim.runs.replicates.processes`.
     advance : callable, optional
-        Told how many more runs are done.
+        Called with the number of runs that were done since the last call.
+
+    Returns
+    -------
+    AttackOutcome
     """
     # timing that depends on records is no function of Gaussian answers: the claim is plain then
     claim = owed(scenario)[pair.owner].of_all(gaussian=scenario.timing_unaccounted is None)
     numbers = range(1, runs + 1)
     calls = [numbers[block] for block in blocks(runs, -(-runs // _RUNS_PER_CALL))]
-    on_first, on_second = list[_Part](), list[_Part]()
+    on_first, on_second = list[_ScoredRuns](), list[_ScoredRuns]()
     for side, of_side in enumerate((on_first, on_second)):
-        attacked = partial(_attacked, scenario, pair, stream, side)
+        worker = partial(_simulate_and_score, scenario, pair, stream, side)
         for start in range(0, len(calls), workers):
             at_once = calls[start : start + workers]
-            of_side += run_map(attacked, at_once)
+            of_side += run_map(worker, at_once)
             if advance is not None:
                 advance(sum(map(len, at_once)))
     first, second, parts = _joined(on_first), _joined(on_second), [*on_first, *on_second]
     scores: dict[str, Pair] = {name: (first[name], second[name]) for name in first}
-    shown, largest = attack(scores, claim, doubt), most_shown(claim, runs, doubt)
-    called = scenario.owners.participants[pair.owner]
-    return Attacked(
-        Check(what, called, claim, shown, runs, largest, scenario.privacy.noun),
-        most=np.max([part.most for part in parts], axis=0),
+    check = Check(
+        what,
+        owner=scenario.owners.participants[pair.owner],
+        claim=claim,
+        finding=attack(scores, claim, doubt),
+        runs=runs,
+        most=most_shown(claim, runs, doubt),
+        unit=scenario.privacy.noun,
+    )
+    return AttackOutcome(
+        check,
+        most_answers=np.max([part.most_answers for part in parts], axis=0),
         short=max(part.short for part in parts),
-        shared=sum(part.shared for part in parts),
-        fewest=min(part.fewest for part in parts),
+        n_shared=sum(part.n_shared for part in parts),
+        fewest_summed=min(part.fewest_summed for part in parts),
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
-    """Some runs on one dataset: their scores by name, (runs,), and what `Attacked` counts."""
+class _ScoredRuns:
+    """Runs on one dataset: their scores by name, (runs,), and the counts of `AttackOutcome`."""
 
     scores: Mapping[str, Array]
-    most: Counts
+    most_answers: Counts
     short: Short
-    shared: int
-    fewest: int
+    n_shared: int
+    fewest_summed: int
 
 
-def _joined(parts: Sequence[_Part]) -> dict[str, Array]:
+def _joined(parts: Sequence[_ScoredRuns]) -> dict[str, Array]:
     return {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
 
 
-def _attacked(
+def _simulate_and_score(
     scenario: Scenario, pair: Neighbours, stream: str, side: int, numbers: Sequence[int]
-) -> _Part:
+) -> _ScoredRuns:
     """Simulate runs of these numbers on the first (``side`` 0) or second dataset, and score them.
 
     Scores of a run: the log-likelihood ratio of all answers, second dataset over first; how closely
@@ -151,7 +163,7 @@ def _attacked(
     within = Streams(scenario.run.seed).within("audit", stream, side)
     views = [overhear(scenario.network, problem.task, within.within(n)) for n in numbers]
     log_ratios, closeness = np.zeros(len(views)), np.zeros(len(views))
-    n_shared, fewest = 0, pair.first.task.objective.n_owners
+    n_shared, fewest_summed = 0, pair.first.task.objective.n_owners
     n_answers = [len(view.owners) for view in views]
     if sum(n_answers) > 0:
         noise = pair.first.task.reply.noise
@@ -159,7 +171,7 @@ def _attacked(
         ends = np.cumsum(n_answers)[:-1]
         first_by_run, second_by_run = np.split(first, ends), np.split(second, ends)
         exact = (first_by_run, second_by_run)[side]
-        n_shared = sum(map(shared, [noise] * len(views), views, exact))
+        n_shared = sum(shared(noise, view, g) for view, g in zip(views, exact, strict=True))
         if scenario.privacy.listener.sees_sums:
             opened = Opened.of(scenario)
             sums = [
@@ -167,14 +179,10 @@ def _attacked(
                 for run in zip(views, first_by_run, second_by_run, strict=True)
             ]
             log_ratios = np.array([log_ratio for log_ratio, _ in sums])
-            fewest = min(n_summed for _, n_summed in sums)
+            fewest_summed = min(n_summed for _, n_summed in sums)
         else:
             closeness = coincidences(noise, pair.owner, views, first, second)
-            places = np.concatenate([view.places for view in views])
-            answers = np.concatenate([view.answers for view in views])
-            of_answers = ratio(noise, places, answers, first, second)
-            with np.errstate(invalid="ignore"):
-                np.add.at(log_ratios, np.repeat(np.arange(len(views)), n_answers), of_answers)
+            log_ratios = _of_answers(noise, views, first, second)
     sent = [_release_ticks(view, pair.owner) for view in views]
     scores = {
         "likelihood": np.nan_to_num(log_ratios, nan=0.0, posinf=np.inf, neginf=-np.inf),
@@ -183,8 +191,27 @@ def _attacked(
         "first answer": np.array([min(ticks, default=np.inf) for ticks in sent], dtype=float),
         "end": np.array([float(view.trace.end_tick) for view in views]),
     }
-    most = np.max(list(map(heard, views)), axis=0)
-    return _Part(scores, most, undercharged(problem, owed(scenario), views), n_shared, fewest)
+    return _ScoredRuns(
+        scores,
+        most_answers=np.max([heard(view) for view in views], axis=0),
+        short=undercharged(problem, owed(scenario), views),
+        n_shared=n_shared,
+        fewest_summed=fewest_summed,
+    )
+
+
+def _of_answers(noise: AnswerNoise, views: Sequence[View], first: Array, second: Array) -> Array:
+    """Return the log-likelihood ratio of each run's single answers, second dataset over first.
+
+    ``first`` and ``second`` are the gradients (m, p) that the answers of all runs hide.
+    """
+    places = np.concatenate([view.places for view in views])
+    answers = np.concatenate([view.answers for view in views])
+    run_of_answer = np.repeat(np.arange(len(views)), [len(view.owners) for view in views])
+    log_ratios = np.zeros(len(views))
+    with np.errstate(invalid="ignore"):
+        np.add.at(log_ratios, run_of_answer, ratio(noise, places, answers, first, second))
+    return log_ratios
 
 
 def _gradients(problem: Problem, views: Sequence[View]) -> Array:
@@ -243,6 +270,8 @@ def _of_sums(
         positions_of_others = np.flatnonzero(owners[begin:end] != pair.owner)
         if len(positions_of_others) == end - begin:
             continue  # the attacked owner is not in this sum
+        # the claim counts on the noise of ``least`` answers less the colluders': the rest is taken
+        # off, of whichever owners, as n_i s_i is the same for all
         n_known_or_dropped = opened.colluders + max(0, end - begin - opened.least)
         hidden = np.delete(np.arange(begin, end), positions_of_others[:n_known_or_dropped])
         shift = second_minus_first[begin:end].sum(axis=0)
@@ -266,7 +295,11 @@ def _of_correlated(
 
 
 def _of_counts(pair: Neighbours, view: View) -> float:
-    """Return the log-likelihood ratio of the noisy counts that moving clip bounds reveal."""
+    """Return the log-likelihood ratio of the noisy counts that moving clip bounds reveal.
+
+    Round k of m_k answers multiplies the bound by exp(−rate (share_k − quantile)), where
+    share_k = (votes + noise)/m_k + ½.
+    """
     law = pair.first.task.reply.bound
     if law is None or view.path is None:
         return 0.0
@@ -279,10 +312,10 @@ def _of_counts(pair: Neighbours, view: View) -> float:
     return float(np.sum(log_ratios[second != first]))
 
 
-def sums_hold(scenario: Scenario, fewest: Sequence[int]) -> list[Fact]:
+def sums_hold(scenario: Scenario, fewest_summed: Sequence[int]) -> list[Fact]:
     """Check the least number of answers in an opened sum, for observers of sums."""
     if scenario.privacy.listener.aggregation(scenario.owners.count) is None:
         return []
-    seen, least = min(fewest), Opened.of(scenario).least
+    seen, least = min(fewest_summed), Opened.of(scenario).least
     sentence = f"sums opened: of {seen} answers or more, {least} claimed"
-    return [Fact(sentence, seen < least)]
+    return [Fact(sentence, exceeded=seen < least)]

@@ -1,24 +1,39 @@
-"""Differences between two results: key by key, table by table, and the first of them."""
+"""Differences between two scenarios, and between two results: key by key, table by table."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from math import inf, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from asyncdp_sim.core.files import file_bytes, from_json, from_toml
 from asyncdp_sim.core.validation import show
 from asyncdp_sim.core.words import some_of
-from asyncdp_sim.results import read_manifest, read_parquet, read_table
+from asyncdp_sim.results import read_parquet
 from asyncdp_sim.results.columns import README
 from asyncdp_sim.results.manifest import CIRCUMSTANCES, LATER, VERSIONS
-from asyncdp_sim.scenario import leaves as settings_of
-from asyncdp_sim.scenario import without_places
+from asyncdp_sim.scenario import leaves, without_places
 
-if TYPE_CHECKING:
-    import pandas as pd
+MOST_LISTED = 6
+"""Differences that are listed one by one."""
+TABLES = {
+    "events": (("replicate", "seq"), "event"),
+    "updates": (("replicate", "k"), "update"),
+    "optimum": (("coordinate",), "number"),
+    "curve": (("replicate", "k"), "number"),
+    "models": (("replicate", "coordinate"), "number"),
+    "owners": (("replicate", "owner"), "number"),
+}
+"""Columns that say which row of a table it is, and what a row is, in the order of a run.
+
+The network comes first, then what is learned over it; a manifest is last.
+"""
+_LONGEST = 40
+"""Characters of a value that are printed."""
+_ABSENT = object()
+_DAMAGED = object()
 
 
 @dataclass(frozen=True)
@@ -45,31 +60,12 @@ class OtherSetting:
 
 def changed(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[OtherSetting]:
     """Return the fields in which two resolved scenarios differ, in the order of the file."""
-    in_first, in_second = dict(settings_of(first)), dict(settings_of(second))
+    in_first, in_second = dict(leaves(first)), dict(leaves(second))
     return [
         OtherSetting(path, in_first.get(path), in_second.get(path))
         for path in dict.fromkeys((*in_first, *in_second))
         if in_first.get(path) != in_second.get(path)
     ]
-
-
-_MOST = 6
-"""Differences that are listed one by one."""
-_LONGEST = 40
-"""Characters of a value that are printed."""
-_ABSENT = object()
-TABLES = {
-    "events": (("replicate", "seq"), "event"),
-    "updates": (("replicate", "k"), "update"),
-    "optimum": (("coordinate",), "number"),
-    "curve": (("replicate", "k"), "number"),
-    "models": (("replicate", "coordinate"), "number"),
-    "owners": (("replicate", "owner"), "number"),
-}
-"""Columns that say which row of a table it is, and what a row is, in the order of a run.
-
-The network comes first, then what is learned over it; a manifest is last.
-"""
 
 
 @dataclass(frozen=True)
@@ -82,21 +78,21 @@ class Difference:
         Relative to the result.
     place : str
         Key path, column and row, or nothing where the whole file is meant.
-    kept, again : str
+    first, second : str
         What stands there in the first result, which is checked, and in the second, the reference.
-    of : str
+    second_name : str
         What the reference is called.
     distance : float
         Of numbers with a fraction, the largest of all rows; infinite of all else.
     largest : float
-        The largest finite one of these numbers.
+        The largest size of the first result's finite numbers there.
     """
 
     file: str
     place: str
-    kept: str
-    again: str
-    of: str = "again"
+    first: str
+    second: str
+    second_name: str = "again"
     distance: float = inf
     largest: float = 0.0
 
@@ -110,40 +106,43 @@ class Difference:
     def order(self) -> tuple[bool, str, int, str]:
         """Return what sorts differences in the order of a run; a sweep's own come last."""
         file = Path(self.file)
-        place = [*TABLES, file.stem].index(file.stem)
-        return file.parent == Path(), str(file.parent), place, file.name
+        rank = [*TABLES, file.stem].index(file.stem)  # of files that are no such tables, the last
+        return file.parent == Path(), str(file.parent), rank, file.name
 
     def __str__(self) -> str:
-        named = self.place if Path(self.file).name == "manifest.json" else ""
-        named = named or f"{self.file} {self.place}".strip()
-        folder = Path(self.file).parent
-        inside = "" if named.startswith(self.file) or folder == Path() else f"{folder} "
-        return f"{inside}{named} ({self.kept}, {self.of} {self.again})"
+        """Return the place and both values; a manifest's key path needs no name of a file."""
+        file, where = Path(self.file), f"{self.file} {self.place}".strip()
+        if file.name == "manifest.json" and self.place != "":
+            cell = "" if file.parent == Path() else f"{file.parent} "
+            where = f"{cell}{self.place}"
+        return f"{where} ({self.first}, {self.second_name} {self.second})"
 
 
 def in_words(differ: Sequence[Difference]) -> str:
     """Return the first differences, and how many more there are."""
-    return some_of(differ, _MOST)
+    return some_of(differ, MOST_LISTED)
 
 
-def leaves(value: Any, path: str = "") -> dict[str, Any]:
+def leaves_in_lists(value: Any, path: str = "") -> dict[str, Any]:
     """Return the values of nested tables and lists by dotted key paths; empty ones are values."""
     if isinstance(value, Mapping) and len(value) > 0:
-        inner = [leaves(item, f"{path}.{key}" if path else str(key)) for key, item in value.items()]
+        items = ((str(key), item) for key, item in value.items())
     elif isinstance(value, list) and len(value) > 0:
-        inner = [leaves(item, f"{path}.{place}") for place, item in enumerate(value)]
+        items = ((str(place), item) for place, item in enumerate(value))
     else:
         return {path: value}
-    return dict(chain.from_iterable(item.items() for item in inner))
+    inner = (leaves_in_lists(item, f"{path}.{key}" if path else key) for key, item in items)
+    return dict(chain.from_iterable(part.items() for part in inner))
 
 
-def between(file: str, first: Any, second: Any, of: str = "again") -> Iterator[Difference]:
+def between(file: str, first: Any, second: Any, second_name: str = "again") -> Iterator[Difference]:
     """Yield where two nestings of tables and lists differ; 1, 1.0 and true are three values."""
-    in_first, in_second = leaves(first), leaves(second)
+    in_first, in_second = leaves_in_lists(first), leaves_in_lists(second)
     for place in dict.fromkeys((*in_first, *in_second)):
         one, other = in_first.get(place, _ABSENT), in_second.get(place, _ABSENT)
         if type(one) is not type(other) or one != other:
-            yield Difference(file, place, _short(one), _short(other), of, *_far([one], [other]))
+            sizes = _distance_and_largest([one], [other])
+            yield Difference(file, place, _short(one), _short(other), second_name, *sizes)
 
 
 def directories(first: Path, second: Path) -> Iterator[Difference]:
@@ -159,28 +158,41 @@ def directories(first: Path, second: Path) -> Iterator[Difference]:
         if not (first / file).is_file():
             yield Difference(file, "", "nothing", "a file")
         elif (first / file).read_bytes() != (second / file).read_bytes():
-            yield from _files(file, first / file, second / file)
+            yield from _in_file(file, first / file, second / file)
     for file in sorted(tables - expected):
         if Path(file).parts[0] != "figures":
             yield Difference(file, "", "a table", "nothing")
 
 
-def _files(file: str, first: Path, second: Path) -> Iterator[Difference]:
+def _in_file(file: str, first: Path, second: Path) -> Iterator[Difference]:
+    """Yield where two files of one name differ."""
+    one, other = _content(first), _content(second)
+    if one is _DAMAGED or other is _DAMAGED:
+        first_state, second_state = (
+            "unreadable" if item is _DAMAGED else "readable" for item in (one, other)
+        )
+        yield Difference(file, "", first_state, second_state)
+    elif second.suffix == ".parquet":
+        yield from _in_table(file, one, other)
+    elif second.suffix == ".toml":
+        yield from between(file, one, other)
+    else:
+        yield from _in_json(file, one, other)
+
+
+def _content(path: Path) -> Any:
+    """Return a table, a scenario or what a JSON file holds; ``_DAMAGED`` if it cannot be read."""
     try:
-        if second.suffix == ".parquet":
-            result = list(_tables(file, read_parquet(first), read_parquet(second)))
-        elif second.suffix == ".toml":
-            scenarios = (from_toml(file_bytes(path).decode()) for path in (first, second))
-            one, other = map(without_places, scenarios)
-            result = list(between(file, one, other))
-        else:
-            result = list(_contents(file, *(from_json(file_bytes(p)) for p in (first, second))))
+        if path.suffix == ".parquet":
+            return read_parquet(path)
+        if path.suffix == ".toml":
+            return without_places(from_toml(file_bytes(path).decode()))
+        return from_json(file_bytes(path))
     except (OSError, ValueError, RecursionError):  # what readers of JSON, TOML and Parquet raise
-        result = [Difference(file, "", "unreadable", "readable")]
-    yield from result
+        return _DAMAGED
 
 
-def _contents(file: str, first: Any, second: Any) -> Iterator[Difference]:
+def _in_json(file: str, first: Any, second: Any) -> Iterator[Difference]:
     """Yield where two JSON files differ, but for what older versions did not write."""
     if isinstance(first, Mapping) and isinstance(second, Mapping):
         absent = {key for key in LATER if not (key in first and key in second)}
@@ -191,17 +203,17 @@ def _contents(file: str, first: Any, second: Any) -> Iterator[Difference]:
     yield from between(file, first, second)
 
 
-def _tables(file: str, first: Any, second: Any) -> Iterator[Difference]:
+def _in_table(file: str, first: Any, second: Any) -> Iterator[Difference]:
     """Yield the first difference of each column, and those of columns, types, rows and labels."""
-    schemas = ((table.schema.names, table.schema.types) for table in (first, second))
     in_first, in_second = (
-        dict(zip(names, map(str, types), strict=True)) for names, types in schemas
+        dict(zip(table.schema.names, map(str, table.schema.types), strict=True))
+        for table in (first, second)
     )
     yield from between(file, in_first, in_second)
     yield from between(file, _metadata(first), _metadata(second))
     for name in (name for name in in_second if name in in_first):
         if not first[name].equals(second[name]):
-            yield from _columns(file, name, first[name].to_pylist(), second[name].to_pylist())
+            yield from _in_column(file, name, first[name].to_pylist(), second[name].to_pylist())
     if first.num_rows != second.num_rows:
         yield Difference(file, "rows", str(first.num_rows), str(second.num_rows))
 
@@ -219,30 +231,31 @@ def _number(text: str) -> Any:
         return text
 
 
-def _columns(
+def _in_column(
     file: str, column: str, first: Sequence[Any], second: Sequence[Any]
 ) -> Iterator[Difference]:
     """Yield the first row in which two columns differ, with the distance over all rows."""
     for row, (one, other) in enumerate(zip(first, second, strict=False)):
         if one != other:
-            place, far = f"{column}, row {row}", _far(first, second)
-            yield Difference(file, place, _short(one), _short(other), "again", *far)
+            place, sizes = f"{column}, row {row}", _distance_and_largest(first, second)
+            yield Difference(file, place, _short(one), _short(other), "again", *sizes)
             return
 
 
-def _far(first: Sequence[Any], second: Sequence[Any]) -> tuple[float, float]:
-    """Return the largest distance of numbers with a fraction, and the largest finite one.
+def _distance_and_largest(first: Sequence[Any], second: Sequence[Any]) -> tuple[float, float]:
+    """Return the largest distance between rows, and the largest size of a finite number in first.
 
-    The distance is infinite where other values differ, or one is not finite.
+    Both are of numbers with a fraction. The distance is infinite where other values differ, or one
+    number is not finite. NaN differs from NaN; in results an absent number is null instead.
     """
-    apart, largest = 0.0, 0.0
+    distance, largest = 0.0, 0.0
     for one, other in zip(first, second, strict=False):
-        number = isinstance(one, float) and isinstance(other, float) and isfinite(one)
-        if number:
+        numbers = isinstance(one, float) and isinstance(other, float) and isfinite(one)
+        if numbers:
             largest = max(largest, abs(one))
         if one != other:
-            apart = max(apart, abs(one - other)) if number and isfinite(other) else inf
-    return apart, largest
+            distance = max(distance, abs(one - other)) if numbers and isfinite(other) else inf
+    return distance, largest
 
 
 def _short(value: Any) -> str:
@@ -250,147 +263,6 @@ def _short(value: Any) -> str:
         return "nothing"
     text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
     text = " ".join(text.split())
-    return text if 0 < len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…" if text else '""'
-
-
-BEFORE = 3
-"""Rows before the difference, equal in both results, that are printed."""
-_DRAWN = {
-    "clock_tick": "the gap of its owner's clock before it",
-    "clock_dropped": "the gap of its owner's clock before it",
-    "request_sent": "the gap of its owner's clock before it",
-    "query_sent": "the way of the request",
-    "answer_released": "the way of the query, or the computation",
-    "answer_delivered": "the way of the answer",
-    "answer_collided": "the way of the answer, or another's",
-    "answer_lost": "the loss of the answer",
-    "update_applied": "the way of the answer",
-    "retry": "the wait before it",
-    "went_online": "the time offline before it",
-    "went_offline": "the time online before it",
-}
-"""What is drawn that ends with an event of a kind."""
-
-
-def first_difference(first: Path, second: Path) -> tuple[list[str], list[str]]:
-    """Return the first event, update or number in which two results, or sweeps, differ.
-
-    Parameters
-    ----------
-    first, second : Path
-
-    Returns
-    -------
-    list of str
-        The difference in lines to be read; none where they are equal.
-    list of str
-        What they were made with, where that differs: it is no difference by itself.
-
-    Raises
-    ------
-    ResultError
-        If one is none, or damaged.
-    """
-    manifests = read_manifest(first), read_manifest(second)  # refuses what is no result
-    found = [*directories(first, second), *_absent(first, second)]
-    notes = [f"{replace(place, of='second')}" for place in found if place.of_circumstances]
-    differ = [place for place in found if not place.of_circumstances]
-    if len(differ) == 0:
-        return [], notes
-    settings = _settings(*(manifest["scenario"] for manifest in manifests))
-    return [*settings, *_first_row(first, second, differ)], notes
-
-
-def _absent(first: Path, second: Path) -> Iterator[Difference]:
-    """Yield the files besides tables that the first result has alone."""
-    present = {item.relative_to(second) for item in second.rglob("*")}
-    for path in sorted(first.rglob("*")):
-        relative = path.relative_to(first)
-        is_required = relative.name in ("manifest.json", "scenario.toml")
-        if is_required and relative not in present:
-            yield Difference(str(relative), "", "a file", "nothing")
-
-
-def _settings(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[str]:
-    differ = [item.describe() for item in changed(first, second)]
-    for field, in_first, in_second in differ[:_MOST]:
-        yield f"setting: {field} is {in_first}, and {in_second}"
-    if len(differ) > _MOST:
-        yield f"setting: {len(differ) - _MOST} more differ (asyncdp compare lists them)"
-
-
-def _first_row(first: Path, second: Path, differ: list[Difference]) -> list[str]:
-    """Return the first row that differs, of the first cell that has one, or what else differs."""
-    places = sorted({Path(item.file).parent for item in differ})
-    for place in places:
-        for table in TABLES:
-            cells = first / place, second / place
-            if all((cell / f"{table}.parquet").is_file() for cell in cells):
-                lines = _row(table, *(read_table(cell, table) for cell in cells))
-                if len(lines) > 0:
-                    where = "" if place == Path() else f" of {place}"
-                    return [f"first: {lines[0]}{where}", *lines[1:]]
-    return [f"first: {replace(differ[0], of='second')}"]
-
-
-def _row(table: str, first: "pd.DataFrame", second: "pd.DataFrame") -> list[str]:
-    """Return the first row in which two tables differ, with those before; nothing if in none."""
-    import numpy as np
-
-    keys, text = TABLES[table]
-    shared = [str(name) for name in first.columns if name in second.columns]
-    count = min(len(first), len(second))
-    unequal = {name: _unequal(first[name][:count], second[name][:count]) for name in shared}
-    rows = np.flatnonzero(np.logical_or.reduce(list(unequal.values())))
-    if len(rows) == 0 and len(first) == len(second):
-        return []
-    row = int(rows[0]) if len(rows) > 0 else count
-    columns = [name for name in shared if row < count and unequal[name][row]]
-    reported = first if row < len(first) else second
-    which = ", ".join(f"{key} {reported[key].iloc[row]}" for key in keys if key in reported)
-    lacks = len(columns) == 0 or not {*columns}.isdisjoint(keys)
-    where = "which one of them lacks" if lacks else f"in {', '.join(columns)}"
-    before = [
-        f"  before  {_row_text(first, at, shared)}" for at in range(max(0, row - BEFORE), row)
-    ]
-    sides = [
-        f"  {name:<6}  {_row_text(frame, row, shared)}"
-        for name, frame in (("first", first), ("second", second))
-    ]
-    return [
-        f"{text} {which} ({table}.parquet), {where}",
-        *before,
-        *sides,
-        *_random_draw_line(first, second, row, columns),
-    ]
-
-
-def _unequal(first: "pd.Series", second: "pd.Series") -> Any:
-    one, other = first.astype(object).to_numpy(), second.astype(object).to_numpy()
-    return (one != other) & ~((one != one) & (other != other))  # NaN equals NaN
-
-
-def _row_text(frame: "pd.DataFrame", row: int, columns: list[str]) -> str:
-    if row >= len(frame):
-        return "nothing"
-    values = {name: frame[name].iloc[row] for name in columns if name != "time"}
-    return ", ".join(f"{n} {_exact(v)}" for n, v in values.items() if v == v)
-
-
-def _exact(value: Any) -> str:
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(float(value))
-    return str(value)
-
-
-def _random_draw_line(
-    first: "pd.DataFrame", second: "pd.DataFrame", row: int, columns: list[str]
-) -> Iterator[str]:
-    """Yield which draw it is that differs, where the same happens to the same owner later."""
-    if "kind" not in first or row >= min(len(first), len(second)) or "tick" not in columns:
-        return
-    kind, owner = str(first["kind"].iloc[row]), first["owner"].iloc[row]
-    if "kind" not in columns and "owner" not in columns and kind in _DRAWN:
-        apart = int(second["tick"].iloc[row]) - int(first["tick"].iloc[row])
-        later = f"{abs(apart)} ticks {'later' if apart > 0 else 'earlier'} in the second"
-        yield f"draw: {_DRAWN[kind]}, of owner {_exact(owner)}, ends {later}"
+    if text == "":
+        return '""'
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -46,7 +46,7 @@ from typing_extensions import override
 from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.gone import KINDS
 from asyncdp_sim.core.plugins import Place, is_outside
-from asyncdp_sim.core.validation import TAGS, faults, faults_of
+from asyncdp_sim.core.validation import TAGS, faults_in, faults_of
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -134,7 +134,7 @@ class _SpecType(_ModelType):
         try:
             return super().__call__(*args, **fields)
         except ValidationError as error:
-            raise SpecError(faults(error, cls, fields)) from None
+            raise SpecError(faults_in(error, cls, fields)) from None
 
 
 class Spec(BaseModel, metaclass=_SpecType):
@@ -324,7 +324,7 @@ def parse(spec: Any, raw: object, context: object = None) -> Any:
     try:
         return validate(raw, context=context)
     except ValidationError as error:
-        raise SpecError(faults(error, spec, raw)) from None
+        raise SpecError(faults_in(error, spec, raw)) from None
 
 
 def per_owner(value: _T | tuple[_T, ...], n_owners: int) -> tuple[_T, ...]:

@@ -1,6 +1,8 @@
 """Validation errors in our words: dotted key, the value given, and the values allowed.
 
-Names of the validation library never show.
+Names of the validation library never show. Below, ``spec`` is a model class or an annotation,
+``raw`` the table as the user gave it (None for one of any kind), ``item`` one entry of pydantic's
+``errors()``, and ``path`` or ``key`` the keys that lead to a value.
 """
 
 import difflib
@@ -39,10 +41,9 @@ _WORDS = {
     "string_too_short": "allowed is a text of one letter or more",
     "too_short": "allowed is a list with at least one value",
 }
-
-
+"""By pydantic's type of error."""
 MOST_FAULTS = 1000
-"""Of one table; nobody reads more, and 100,000 take a minute to be said."""
+"""Of one table: nobody reads more, and 100,000 take a minute to write."""
 TAGS = ("<number>", "<list>", "<text>", "<table>")
 """Labels of numbers, lists, texts and tables in a union of them; never part of a key."""
 
@@ -67,7 +68,7 @@ def fields_of_kind(spec: object, path: Sequence[str | int], kind: object) -> set
     return {field for member in named for field in member.model_fields} if named else None
 
 
-def faults(error: ValidationError, spec: object, raw: object) -> list[Fault]:
+def faults_in(error: ValidationError, spec: object, raw: object) -> list[Fault]:
     """Return every fault of a validation error, with the user's own key paths."""
     problems: list[Fault] = []
     for item in error.errors(include_url=False):
@@ -96,18 +97,23 @@ def _fault(
 ) -> Fault | None:
     """Return the fault of a pydantic error at ``key``; None if its values have faults instead."""
     error_type, value = item["type"], item["input"]
+    if error_type == "extra_forbidden":
+        return _unknown_key(key, value, spec, raw)
     if error_type == "too_short" and isinstance(value, Sequence) and len(value) > 0:
-        return None
+        return None  # pydantic counts valid values alone, and every other one has its own fault
     if error_type == "missing" and key[-1] != item["loc"][-1]:
         key = [*key, item["loc"][-1]]  # a field of a kind that was given without a table
     wrong_kind = error_type in ("union_tag_invalid", "union_tag_not_found")
     if wrong_kind and not _stands_alone(raw, key):
         key = [*key, "kind"]
         value = dict(value).get("kind") if isinstance(value, Mapping | BaseModel) else None
-    if error_type != "extra_forbidden":
-        absent = error_type in ("missing", "union_tag_not_found")
-        text = "nothing" if absent else show(value)
-        return Fault(_dotted(key), text, _allowed(item, spec, raw, key))
+    absent = error_type in ("missing", "union_tag_not_found")
+    text = "nothing" if absent else show(value)
+    return Fault(_dotted(key), text, _allowed(item, spec, raw, key))
+
+
+def _unknown_key(key: list[str | int], value: object, spec: object, raw: object) -> Fault:
+    """Return the fault of a key that no field has, or has no more."""
     instead = instead_of_field(_dotted(key))
     if instead is None:
         return Fault(_dotted(key), f"an unknown key {key[-1]!r}", _known_keys(spec, raw, key))
@@ -136,7 +142,10 @@ def _user_path(location: tuple[str | int, ...], raw: object) -> list[str | int]:
 
 
 def _stands_alone(raw: object, path: Sequence[str | int]) -> bool:
-    """Return whether a kind was given without a table around it."""
+    """Return whether a kind was given without a table around it; False where ``path`` is missing.
+
+    Not only tables and objects have a key ``kind``: so has a class, which Python may give.
+    """
     for part in path:
         if not isinstance(raw, Mapping) or part not in raw:
             return False
@@ -165,20 +174,20 @@ def _spelled(value: object) -> str:
 
 
 def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str | int]) -> str:
-    """Say what may stand where something else was given."""
+    """Return what may stand where something else was given."""
     error_type, context = item["type"], item.get("ctx", {})
     if error_type in _BOUNDS:
         name, sign = _BOUNDS[error_type]
         limit = context[name]
-        if isinstance(limit, int):
+        if isinstance(limit, int):  # pydantic gives the limit the field's type
             return f"allowed is a whole number {sign} {limit}"
         return f"allowed is a number {sign} {limit:g}"
     if error_type in _WORDS:
         return _WORDS[error_type]
     if error_type == "literal_error":
-        return f"allowed: {context['expected'].replace(chr(39), '').replace(' or ', ', ')}"
+        return "allowed: " + str(context["expected"]).replace("'", "").replace(" or ", ", ")
     if error_type == "union_tag_invalid":
-        return f"allowed: {context['expected_tags'].replace(chr(39), '')}"
+        return "allowed: " + str(context["expected_tags"]).replace("'", "")
     if error_type == "union_tag_not_found":
         return f"allowed: {', '.join(_kinds(spec, raw, key[:-1]))}"
     message: str = item["msg"]
@@ -186,7 +195,7 @@ def _allowed(item: Mapping[str, Any], spec: object, raw: object, key: list[str |
 
 
 def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
-    """List the keys that a table knows; suggest a field of another table, or one spelled alike."""
+    """Return the keys that a table has, after a field of another table or one spelled alike."""
     names = _names_at(spec, raw, key[:-1])
     elsewhere = [
         f"{table}.{key[-1]}"
@@ -195,7 +204,7 @@ def _known_keys(spec: object, raw: object, key: list[str | int]) -> str:
         and key[-1] not in _names_at(spec, None, key[:-1])  # a field of another kind of this table
     ]
     near = difflib.get_close_matches(str(key[-1]), names, n=1, cutoff=0.5)
-    meant = " or ".join(map(repr, elsewhere or near))
+    meant = " or ".join(map(repr, elsewhere or near))  # the same name outranks a similar spelling
     hint = f"did you mean {meant}? " if meant != "" else ""
     return f"{hint}known keys: {', '.join(names)}"
 
@@ -225,23 +234,28 @@ def _members_at(spec: object, raw: object, path: Sequence[str | int]) -> list[ty
     """
     here = list(_members(spec))
     named_freely = False
-    for part in [*path, None]:  # None: narrow by kind once more, after the last key
-        if isinstance(raw, Mapping) and "kind" in raw and not named_freely:
-            named = [m for m in here if _is_kind(m, raw["kind"])]
-            here = named or here
-        if part is None:
-            break
-        raw = raw.get(part) if isinstance(raw, Mapping) else None
-        if named_freely:  # a key of the user's own, such as a column's name
+    for part in path:
+        if named_freely:  # ``part`` is a key of the user's own, such as a column's name
             named_freely = False
-            continue
-        fields = [
-            m.model_fields[part] for m in here if isinstance(part, str) and part in m.model_fields
-        ]
-        named_freely = any(get_origin(field.annotation) is dict for field in fields)
-        several = [member for field in fields for member in _members(field.annotation)]
-        here = list(dict.fromkeys(several))  # a law, or a list of them
-    return here
+        else:
+            here = _narrowed(here, raw)
+            fields = [
+                model.model_fields[part]
+                for model in here
+                if isinstance(part, str) and part in model.model_fields
+            ]
+            named_freely = any(get_origin(field.annotation) is dict for field in fields)
+            several = [member for field in fields for member in _members(field.annotation)]
+            here = list(dict.fromkeys(several))  # a law, or a list of them
+        raw = raw.get(part) if isinstance(raw, Mapping) else None
+    return here if named_freely else _narrowed(here, raw)
+
+
+def _narrowed(models: list[type[BaseModel]], raw: object) -> list[type[BaseModel]]:
+    """Return those of the kind that ``raw`` gives; all if it gives none, or an unknown one."""
+    if not isinstance(raw, Mapping) or "kind" not in raw:
+        return models
+    return [model for model in models if _is_kind(model, raw["kind"])] or models
 
 
 def _is_kind(model: type[BaseModel], kind: object) -> bool:

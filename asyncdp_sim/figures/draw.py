@@ -1,8 +1,7 @@
-"""Everything that applies to a result, a sweep or a forecast: what it is, drawn into a folder."""
+"""All figures of a result, a sweep or a forecast, drawn into a folder."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from asyncdp_sim.figures.style import style_sheet
 from asyncdp_sim.figures.sweep_figure import SweepFigure
 from asyncdp_sim.results import Result, Sweep, open_directory
 
-MOST_LINES = 10
+MOST_LINES = 10  # of a convergence figure
 ENDS = 2  # records of a curve that is known at its ends alone
 OF_SWEEPS: tuple[tuple[SweepFigure[Any], ...], ...] = (
     changes.ALL,
@@ -72,28 +71,37 @@ def pictures(
     ResultError
         If a table is damaged.
     """
-    drawn, notes, fixed = first(opened), list[str](), ""
-    name, entries = str(drawn.scenario["id"]), list[Shown]()
+    notes, first_result = list[str](), first(opened)
+    name, shared_settings = str(first_result.scenario["id"]), ""
     if isinstance(opened, Result):
-        lines = [CurveLine(opened)]
-        if opened.has("gains"):
-            entries.append((gains.by_owner(opened), [opened]))
+        lines, others = [CurveLine(opened)], _of_result(opened)
     else:
-        lines, fixed = _compared(opened, notes)
-        results = [cell.result for cell in opened.cells]
-        for figures in OF_SWEEPS:
-            able = (figure for figure in figures if figure.why_not(opened) is None)
-            entries += [(figure.picture(opened), results) for figure in islice(able, 1)]
-        reasons = [figure.why_not(opened) for figure in changes.ALL]
-        if None not in reasons:
-            notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
-        entries += of_entry(opened, name, notes, studies or {})
-    compared = _curves(lines, notes)
-    entries += networks.pictures(traces.ALL, opened, notes)
-    if drawn.has_events:
-        entries.append((spacetime.diagram(drawn), [drawn]))
-    shown = [(picture.of(name, fixed), results) for picture, results in compared]
-    return shown + [(picture.of(name), results) for picture, results in entries], notes
+        lines, shared_settings = _compared(opened, notes)
+        others = _of_sweep(opened, name, notes, studies or {})
+    convergence_shown = _curves(lines, notes)
+    others += networks.pictures(traces.ALL, opened, notes)
+    if first_result.has_events:
+        others.append((spacetime.diagram(first_result), [first_result]))
+    shown = [(picture.of(name, shared_settings), results) for picture, results in convergence_shown]
+    return shown + [(picture.of(name), results) for picture, results in others], notes
+
+
+def _of_result(result: Result) -> list[Shown]:
+    """Return the pictures of a result that a sweep has not."""
+    return [(gains.by_owner(result), [result])] if result.has("gains") else []
+
+
+def _of_sweep(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[Shown]:
+    """Return the pictures of a sweep that a result has not; say in ``notes`` which it lacks."""
+    results, shown = [cell.result for cell in sweep.cells], list[Shown]()
+    for figures in OF_SWEEPS:
+        figure = next((figure for figure in figures if figure.why_not(sweep) is None), None)
+        if figure is not None:
+            shown.append((figure.picture(sweep), results))
+    reasons = [figure.why_not(sweep) for figure in changes.ALL]
+    if None not in reasons:
+        notes.append(f"what changes with the settings: {'; '.join(map(str, reasons))}")
+    return shown + of_entry(sweep, name, notes, studies)
 
 
 def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> list[Shown]:
@@ -102,12 +110,13 @@ def of_entry(sweep: Sweep, name: str, notes: list[str], studies: Studies) -> lis
     Parameters
     ----------
     sweep : Sweep
+        Of the entry.
     name : str
         The entry's.
     notes : list of str
-        Grows.
+        A reason is appended.
     studies : mapping
-        Where to look for it.
+        Pictures by the names of entries.
     """
     figure = studies.get(name)
     if figure is None:
@@ -129,42 +138,48 @@ def first(opened: Result | Sweep) -> Result:
 
 def _curves(lines: Sequence[CurveLine], notes: list[str]) -> list[Shown]:
     """Return the convergence figures."""
-    marked = [line for line in lines if line.result.summary["updates"] > 0]
-    if len(marked) < len(lines):
-        notes.append(f"{len(lines) - len(marked)} convergence curves: nothing was updated")
-    if len(marked) == 0:
+    updated = [line for line in lines if line.result.summary["updates"] > 0]
+    if len(updated) < len(lines):
+        notes.append(f"{len(lines) - len(updated)} convergence curves: nothing was updated")
+    if len(updated) == 0:
         return []
-    recorded = [line.result.columns("curve", "replicate")[0] for line in marked]
-    if all(np.unique(row, return_counts=True)[1].max() <= ENDS for row in recorded):
+    replicates = [line.result.columns("curve", "replicate")[0] for line in updated]
+    if all(np.unique(column, return_counts=True)[1].max() <= ENDS for column in replicates):
         notes.append(
             "convergence: ψ was recorded at the beginning and the end alone (run.record_every)"
         )
         return []
-    results = [line.result for line in marked]
-    planned: list[Shown] = [(convergence.by_update(marked), results)]
+    results = [line.result for line in updated]
+    shown: list[Shown] = [(convergence.by_update(updated), results)]
     if any(result.summary["simulated_time"] > 0 for result in results):
-        planned.append((convergence.by_time(marked), results))
+        shown.append((convergence.by_time(updated), results))
     else:
         notes.append("convergence over time: nothing takes any")
-    return planned
+    return shown
 
 
 def _compared(sweep: Sweep, notes: list[str]) -> tuple[list[CurveLine], str]:
-    """Return at most ten cells to compare by what sets them apart, and what all of them have."""
-    cells, (path, *rest), apart = list(sweep.cells), sweep.paths, sweep.paths
+    """Return lines of at most ten cells, and a label of the swept settings that these share.
+
+    Of more cells, those are compared that differ from the first one in the first path alone.
+    """
+    cells, compared_paths = list(sweep.cells), sweep.paths
     if len(cells) > MOST_LINES:
-        base, apart = cells[0].values, (path,)
-        cells = [cell for cell in cells if all(cell.values[o] == base[o] for o in rest)]
+        first_path, *other_paths = sweep.paths
+        compared_paths, base = (first_path,), cells[0].values
+        cells = [
+            cell for cell in cells if all(cell.values[path] == base[path] for path in other_paths)
+        ]
         step = max(1.0, (len(cells) - 1) / (MOST_LINES - 1))
         places = range(min(len(cells), MOST_LINES))
         cells = [cells[round(step * place)] for place in places]
         note = f"{len(sweep.cells) - len(cells)} of {len(sweep.cells)} cells in the convergence"
-        note += f" figures, which compare {path} with all else as in the first cell"
+        note += f" figures, which compare {first_path} with all else as in the first cell"
         notes.append(note)
     if sweep.missing:
         notes.append(f"cells {', '.join(map(str, sweep.missing))}: not finished")
-    lines = [CurveLine(cell.result, cell.label(apart)) for cell in cells]
-    return lines, cells[0].label([path for path in sweep.paths if path not in apart])
+    lines = [CurveLine(cell.result, cell.label(compared_paths)) for cell in cells]
+    return lines, cells[0].label([path for path in sweep.paths if path not in compared_paths])
 
 
 @dataclass(frozen=True)
@@ -219,7 +234,7 @@ def draw_all(
 
 
 def decided_by(directory: Path) -> tuple[str, ...]:
-    """Return how the joint model fits beside own models, where a figure shows it, undrawn."""
+    """Return what :func:`draw_all` would put in ``decisions``, without drawing."""
     return decisions(open_directory(directory))
 
 

@@ -38,6 +38,7 @@ SHOWN = 100  # updates
 HALF = 0.32  # of a stroke, in owners
 TOGETHER = 3  # answers of an update, beyond which dots of many owners would make one block
 LEVEL = 0.99
+"""Of the bands around laws: the chance that a count lies within."""
 DASHED: dict[str, Any] = {"color": THEORY, "linestyle": "--", "linewidth": 1.2, "zorder": 3}
 DOTTED: dict[str, Any] = {"color": THEORY, "linestyle": ":", "linewidth": 1.2, "zorder": 3}
 GRAY_BAND: dict[str, Any] = {"color": BAND, "alpha": 0.35}
@@ -46,16 +47,19 @@ GRAY_BAND: dict[str, Any] = {"color": BAND, "alpha": 0.35}
 def the_same_always(result: Result) -> bool:
     """Return whether all updates have answers of the same owners, so that none differ."""
     replicate, k, owner = result.columns("updates", "replicate", "k", "owner")
-    first = (replicate == replicate[:1]) & (k == k[:1])
+    first = (replicate == replicate[:1]) & (k == k[:1])  # slices, for there may be no rows
     if len(np.unique(owner[first])) < len(np.unique(owner)):
-        return False  # most networks: the first update tells, and nothing is sorted
+        return False  # in most networks the first update is enough, and nothing is sorted
     rows = np.unique(np.stack([replicate, k, owner]), axis=1)
     updates = len(np.unique(rows[:2], axis=1).T)
     return result.n_owners > 1 and len(rows.T) == updates * len(np.unique(owner))
 
 
 def _by_update(result: Result) -> Drawn:
-    """Say i_k against k: dots, as owners are no numbers that have a height."""
+    """Return the table, panel and caption (`Drawn`) of i_k against k.
+
+    Dots, and no lines between them, as owners have no order.
+    """
     rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
     dots = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": 3.5, "clip_on": False}
@@ -67,16 +71,19 @@ def _by_update(result: Result) -> Drawn:
 
 
 def title_by_update(rows: Columns, result: Result) -> str:
-    """Return how many owners made the updates of a window, and which of them most."""
+    """Return how many owners made the updates of a window, and which of them most.
+
+    ``rows`` has a row per answer: an owner made as many updates as it has answers in them.
+    """
     owner, count = np.unique(rows["owner"], return_counts=True)
-    most, updates = int(np.argmax(count)), len(np.unique(rows["k"]))
+    most, n_updates = int(np.argmax(count)), len(np.unique(rows["k"]))
     name = result.participants.labels[result.participants.places(owner[[most]])[0] - 1]
-    text = f"{len(owner)} of {result.n_owners:,} owners made the first {updates} updates"
+    text = f"{len(owner)} of {result.n_owners:,} owners made the first {n_updates} updates"
     return f"{text}; owner {name} made most, {count[most]}" if count.max() > 1 else text
 
 
 def _by_time(result: Result) -> Drawn:
-    """Say the instants of the updates, owner by owner."""
+    """Return the table, panel and caption (`Drawn`) of the updates' instants, owner by owner."""
     rows, at, text = _window(result)
     few = result.n_owners <= FEW_OWNERS
     if few or len(at) > TOGETHER * len(np.unique(rows["k"])):
@@ -100,7 +107,7 @@ def _by_time(result: Result) -> Drawn:
 def _window(result: Result) -> tuple[Columns, npt.NDArray[Any], str]:
     """Return the first updates of a replicate, their owners' places, and both in words.
 
-    Of many owners, who cannot be counted by eye, it is said how many spoke.
+    The words give the number of owners where these are too many to be counted by eye.
     """
     chosen, n_owners = first_with_updates(result), result.n_owners
     rows = window(result, chosen, 1, SHOWN)
@@ -160,9 +167,11 @@ TOP = 1.5  # of the axis of shares; its bottom is half a gap
 
 
 def _survival(result: Result) -> Drawn:
-    """Say the share of gaps longer than t, on a log scale, with the law exp(−rate·t).
+    """Return the table, panel and caption (`Drawn`) of the share of gaps longer than t.
 
-    The band is pointwise: at each t, 99 % of the counts Bin(number of gaps, exp(−rate·t)).
+    The scale is a log one. Beside it stands the law exp(−rate·t), or where theory has none an
+    exponential law of the same mean. The band is pointwise: at each t, ``LEVEL`` of the counts
+    Bin(number of gaps, exp(−rate·t)).
     """
     law = result.theory(gap_law)
     observed = gaps(result, law.n_gaps if isinstance(law, GapLaw) else None)
@@ -176,21 +185,21 @@ def _survival(result: Result) -> Drawn:
         table |= expected(law, t, len(observed))
         floor = table["law"].min() * 1e-3  # a count of zero has no place on a log axis
         low = np.maximum(table["law_low"], floor)
-        counts = "99 % of counts under the law, at each $t$"
+        counts = f"{per_cent(LEVEL)} of counts under the law, at each $t$"
         marks.append(Layer("band", t, None, low, table["law_high"], counts, look=GRAY_BAND))
-        named = "law of merged Poisson clocks"
-        marks.append(Layer("line", t, table["law"], name=named, look=DASHED))
+        name = "law of merged Poisson clocks"
+        marks.append(Layer("line", t, table["law"], name=name, look=DASHED))
         text += _verdict(observed, law, result)
     else:
         table["memoryless"] = np.exp(-t / observed.mean())
-        named = "exponential law of the same mean"
-        marks.append(Layer("line", t, table["memoryless"], name=named, look=DOTTED))
+        name = "exponential law of the same mean"
+        marks.append(Layer("line", t, table["memoryless"], name=name, look=DOTTED))
         text += f"; no formula applies, because {plain(str(law))}"
     positive = table["survival"] > 0
     marks.append(Layer("steps", t[positive], table["survival"][positive], name="measured",
                       look={"color": BLUE}))  # fmt: skip
-    named = time_axis(unit_of([result.manifest["scenario"]]))
-    across = Side(named.replace("simulated time", "gap"), limits=(0, t[-1]))
+    axis_name = time_axis(unit_of([result.manifest["scenario"]]))
+    across = Side(axis_name.replace("simulated time", "gap"), limits=(0, t[-1]))
     side = Side("share of gaps longer than $t$", True, (0.5 / len(observed), TOP))
     return table, Panel(marks, across, side, title_gaps(table)), text
 
@@ -203,7 +212,7 @@ def title_gaps(table: Columns) -> str:
         return f"Shares of gaps are up to {100 * off:.2g} % off an exponential law of the same mean"
     outside = (measured < table["law_low"]) | (measured > table["law_high"])
     text = f"Shares of gaps are at most {100 * off:.2g} % off the law of merged Poisson clocks"
-    return f"{text}, outside its 99 % band at {100 * outside.mean():.2g} % of times"
+    return f"{text}, outside its {per_cent(LEVEL)} band at {100 * outside.mean():.2g} % of times"
 
 
 def gaps(result: Result, first: int | None = None) -> Array:
@@ -242,11 +251,12 @@ def distance(observed: Array, law: GapLaw) -> float:
 def _verdict(observed: Array, law: GapLaw, result: Result) -> str:
     is_partial = law.n_gaps < result.updates  # of T, in one replicate; `observed` is of all
     which = f" (the first {law.n_gaps:,} of every replicate)" if is_partial else ""
-    limit = np.sqrt(np.log(2 / (1 - LEVEL)) / (2 * len(observed)))
+    # Dvoretzky, Kiefer and Wolfowitz: P(D > limit) ≤ 2 exp(−2n limit²)
+    limit, level = np.sqrt(np.log(2 / (1 - LEVEL)) / (2 * len(observed))), per_cent(LEVEL)
     return (
         f"{which}, with the law exp(−{number(law.rate)} t) of merged Poisson clocks and its "
-        f"pointwise 99 % binomial band; largest distance between the distributions "
-        f"{distance(observed, law):.2g} (99 % DKW limit {limit:.2g})"
+        f"pointwise {level} binomial band; largest distance between the distributions "
+        f"{distance(observed, law):.2g} ({level} DKW limit {limit:.2g})"
     )
 
 
@@ -270,7 +280,10 @@ RARE = 5e-3  # the axis ends where at most this share of the updates is left
 
 
 def _histogram(result: Result) -> Drawn:
-    """Say the share of the updates of each staleness, pooled over replicates, with its law."""
+    """Return the table, panel and caption (`Drawn`) of the share of updates by staleness.
+
+    All replicates are pooled; the law stands beside the bars where theory has one.
+    """
     replicate, stale = result.columns("updates", "replicate", "staleness")
     if len(stale) == 0:
         raise not_a_result(result.directory, "updates.parquet without rows")
@@ -288,6 +301,7 @@ def _histogram(result: Result) -> Drawn:
         thin = {"color": DARK_BLUE, "linestyle": "none", "marker": "|", "markersize": 0}
         thin |= {"elinewidth": 0.5 if many else 1.2, "capsize": 0 if many else 2}
         marks.append(Layer("line", values, share, low, high, look=thin))
+        # thin error bars have no mark of their own: a layer without points gives the key a stroke
         stroke = {"color": DARK_BLUE, "linestyle": "none", "marker": "|"}
         marks.append(Layer("line", name="95 % interval", look=stroke))
     if isinstance(law, StalenessLaw):
@@ -346,7 +360,7 @@ def _reach(law: StalenessLaw | Unknown, largest: int) -> int:
     if isinstance(law, Unknown):
         return largest
     left = 1 - np.cumsum(law.chance(4 * largest + 20))
-    return max(largest, int(np.argmax(left < TAIL)))
+    return max(largest, int(np.argmax(left < TAIL)))  # the first one; 0 if there is none
 
 
 def _said(stale: Ints, law: StalenessLaw | Unknown) -> str:
@@ -380,11 +394,12 @@ def _counts(result: Result) -> Array:
 
 
 def _shares(result: Result) -> Drawn:
-    """Say each owner's share of the updates of all replicates, with 1/N and the law's 99 % band.
+    """Return the table, panel and caption (`Drawn`) of owners' shares of all replicates' updates.
 
-    The band holds 99 % of the counts Bin(number of updates, share), where theory knows the shares:
-    1/N where clocks are alike, on which Theorem 2 of Async rests. Elsewhere, as where budgets cap
-    every owner's answers, chance has another law, and no band is drawn.
+    Beside them stand 1/N and the law's band, which holds ``LEVEL`` of the counts
+    Bin(number of updates, share), where theory knows the shares: 1/N where clocks are alike, on
+    which Theorem 2 of Async rests. Elsewhere, as where budgets cap every owner's answers, chance
+    has another law, and no band is drawn.
     """
     count, n_owners = _counts(result), result.n_owners
     total = int(count.sum())
@@ -401,23 +416,23 @@ def _shares(result: Result) -> Drawn:
         "law": law, "law_low": law_low, "law_high": law_high,
     }  # fmt: skip
     marks = [Layer("level", y=1 / n_owners, name="equal shares, $1/N$", look=DASHED)]
-    named = "99 % of counts under the law"
+    counts = f"{per_cent(LEVEL)} of counts under the law"
     if isinstance(theory, Unknown):
         standing = f"equal shares are only a reference here, since {theory}"
     elif np.allclose(law, even):
         standing = "equal shares are the law of this network"
-        marks.append(Layer("span", low=low[0], high=high[0], name=named, look=GRAY_BAND))
+        marks.append(Layer("span", low=low[0], high=high[0], name=counts, look=GRAY_BAND))
     else:
         standing = "clock rates differ, so the law is λ_i/Σλ"
         dash = {"marker": "_", "color": VERMILION, "markersize": 12, "elinewidth": 4, "capsize": 0}
         marks.append(Layer("line", owners, law, law_low, law_high,
-                           rf"$\lambda_i / \Sigma\lambda$, {named}",
+                           rf"$\lambda_i / \Sigma\lambda$, {counts}",
                            look=dash | {"linestyle": "none", "alpha": 0.5}))  # fmt: skip
     size = float(np.clip(250 / n_owners, 0.8, 5))
     dots = {"marker": "o", "linestyle": "none", "color": BLUE, "markersize": size}
     marks.append(Layer("line", owners, share, name="measured", look=dots))
-    reach = 1.4 * max(float((high - even)[0]), float(np.abs(share - even).max()))
-    limits = (max(0.0, 1 / n_owners - reach), 1 / n_owners + reach)
+    half_axis = 1.4 * max(float((high - even)[0]), float(np.abs(share - even).max()))
+    limits = (max(0.0, 1 / n_owners - half_axis), 1 / n_owners + half_axis)
     across = Side("owner $i$", limits=(0.5, n_owners + 0.5), owners=result.participants)
     side = Side("share of the updates", limits=limits, grid=True)
     text = f"{total:,} updates; {standing}"
@@ -425,7 +440,7 @@ def _shares(result: Result) -> Drawn:
 
 
 def _band(total: int, share: Array) -> tuple[Array, Array]:
-    """Return the ends of the shares that 99 % of counts Bin(total, share) have, shape (N,)."""
+    """Return the ends of the shares that ``LEVEL`` of counts Bin(total, share) have, (N,)."""
     if np.isnan(share).any():
         return share, share
     tail = (1 - LEVEL) / 2
@@ -440,8 +455,9 @@ def title_shares(table: Columns) -> str:
         low, high = (per_cent(float(end)) for end in (share.min(), share.max()))
         return f"Each owner made {low} to {high} of the updates; {per_cent(1 / n_owners)} is equal"
     outside = np.count_nonzero((share < table["law_low"]) | (share > table["law_high"]))
-    expected = f"{(1 - LEVEL) * n_owners:.2g}"
-    return f"{outside} of {n_owners:,} owners are outside the law's 99 % band ({expected} expected)"
+    expected = f"{(1 - LEVEL) * n_owners:.2g} expected"
+    band = f"the law's {per_cent(LEVEL)} band"
+    return f"{outside} of {n_owners:,} owners are outside {band} ({expected})"
 
 
 def _why_not_shares(result: Result) -> str | None:

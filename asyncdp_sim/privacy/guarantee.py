@@ -1,7 +1,4 @@
-"""The ledger and the guarantee: ε that each owner has spent, and whether a run is private.
-
-The ledger charges answers at their release, delivered or not.
-"""
+"""The guarantee: whether a run is private as its scenario claims, and every reason if it is not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,125 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from asyncdp_sim.core.arrays import Array, Ints
-from asyncdp_sim.core.errors import InvariantError
 from asyncdp_sim.core.messages import Listed, Noted, Number
 from asyncdp_sim.privacy.accountants.own import Accountant
-from asyncdp_sim.privacy.accountants.pairs import Attacker, of_gaussian, of_pure
 from asyncdp_sim.privacy.mechanisms import AnswerNoise
-from asyncdp_sim.privacy.observers import Listener, TranscriptObserver
 from asyncdp_sim.privacy.spec import Privacy
-from asyncdp_sim.trace import Trace
-
-
-@dataclass(frozen=True, eq=False)
-class Ledger:
-    """The spending of the owners of R replicates, folded from their traces.
-
-    Attributes
-    ----------
-    accountant : Accountant
-    released : array of int (R, N)
-        Distinct noisy answers whose first transmission began. A retransmission does not count; an
-        answer that is computed again does.
-    spent : array (R, N)
-        ε spent; infinite where records of the owner are public.
-    zcdp : array (R, N), optional
-        ρ spent; None of mechanisms that are not Gaussian.
-    median : array (R, N), optional
-        ε against the median of several observers; None for a single observer of all answers.
-    """
-
-    accountant: Accountant
-    released: Ints
-    spent: Array
-    zcdp: Array | None = None
-    median: Array | None = None
-
-    @classmethod
-    def from_traces(
-        cls,
-        accountant: Accountant,
-        traces: Sequence[Trace],
-        public: Sequence[int] = (),
-        observer: Listener | None = None,
-    ) -> "Ledger":
-        """Fold traces; ``public`` has the number of each owner's records that the learner knows.
-
-        ``observer`` is the attacker that ε is stated for; absent, one that receives every answer.
-
-        Raises
-        ------
-        InvariantError
-            If an owner spent more than its budget.
-        """
-        released = np.stack([trace.released for trace in traces])
-        listener = TranscriptObserver() if observer is None else observer
-        learned = listener.learned(accountant, traces)
-        charged = learned.most
-        _require_within(accountant.epsilon, charged)
-        if len(public) > 0:
-            charged = np.where(np.array(public) > 0, np.inf, charged)
-        return cls(accountant, released, charged, learned.zcdp, learned.median)
-
-    def attacker(self, owners: int, times: float) -> Attacker:
-        """Return the rates of an attacker that uses all it receives, (R, N).
-
-        The record is held by the owner and κ − 1 others, those that spent the most.
-
-        Parameters
-        ----------
-        owners : int
-            κ, owners that hold the record.
-        times : float
-            True cost of answers over their charge; ∞ if they may reveal anything.
-        """
-        bare = np.isinf(self.spent) | np.isinf(times)
-        if (
-            self.zcdp is not None
-        ):  # of the answers that the observer receives, not of all released ones
-            return of_gaussian(np.sqrt(2 * _shared(np.where(bare, np.inf, self.zcdp), owners)))
-        if owners == 1 and times == 1:
-            curve = self.accountant.attacker(self.released)
-            power, advantage = (np.where(bare, 1.0, e) for e in (curve.power, curve.advantage))
-            return Attacker(power, advantage)
-        with np.errstate(invalid="ignore"):  # 0 · ∞
-            cost = np.where(bare, np.inf, self.spent * times)
-        return of_pure(_shared(cost, owners), self.accountant.delta)
-
-    def ratio(self) -> float | None:
-        """Return the largest spent share of a finite budget; None if no budget is finite."""
-        finite = np.isfinite(self.accountant.epsilon)
-        if not finite.any():
-            return None
-        return float((self.spent[:, finite] / self.accountant.epsilon[finite]).max())
-
-    def shared(self, owners: int) -> float:
-        """Return the largest ε, over replicates, of a record that so many owners (κ) share."""
-        if np.isinf(self.spent).any():
-            return np.inf
-        return max(self.accountant.together(released, owners) for released in self.released)
-
-
-def _shared(cost: Array, owners: int) -> Array:
-    """Return the joint spending of each owner and the κ − 1 others that spent the most."""
-    dearest = np.sort(cost, axis=-1)[..., ::-1]
-    other_costs = dearest[..., : owners - 1].sum(axis=-1, keepdims=True)
-    return np.asarray(other_costs + np.minimum(cost, dearest[..., owners - 1 : owners]))
-
-
-def _require_within(budget: Array, charged: Array) -> None:
-    """Raise if more was charged than an owner's budget, up to the rounding of sums."""
-    above = np.argwhere(charged > budget * (1 + 1e-9))
-    if len(above) > 0:
-        row, owner = above[0]
-        sentence = f"owner {owner + 1} spent ε = {charged[row, owner]:g} of {budget[owner]:g}"
-        raise InvariantError(f"the ledger is above a budget: {sentence} (row {row + 1})")
-
 
 BROKEN = "not private: "
-"""Prefix of warnings that state why a result is not private as claimed."""
+"""Prefix of reasons why a result is not private as claimed."""
 UNSHOWN = "not shown: "
-"""Prefix of reasons if some queries were not checked and there is no other reason."""
+"""Prefix of reasons why that is not shown: unchecked queries, or a claim that depends on custom
+code."""
 UNTIMED = "timing not accounted: "
 """Prefix of the reason if senders and times reveal something about records."""
 CHOSEN = "settings chosen from private records, not accounted"
@@ -150,7 +38,7 @@ def not_vouched_for(outside: Sequence[str]) -> Noted:
     return reason(sentence, parts=", ".join(outside))
 
 
-Numbers = npt.NDArray[np.integer]
+OwnerNumbers = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -173,6 +61,8 @@ class Guarantee:
         none exceeded it but some queries were not checked.
     because : tuple of Noted
         Why it is not private, or what the claim rests on.
+    remarks : tuple of Noted
+        What a reader must know in addition, whether it is private or not.
     at_least : bool
         Whether ``epsilon_true`` covers only the table's own records and is a lower bound: other
         records may exceed a declared bound by any factor.
@@ -180,7 +70,7 @@ class Guarantee:
         Answered queries at which a declared bound was not checked; None if it is enforced.
     times : float
         True cost of every owner's answers over their charge, if a bound is enforced; ∞ if they may
-        reveal more than public records, of which ``Ledger.spent`` is ∞. Without noise: not used.
+        reveal private records, too: of public ones, ``Ledger.spent`` is ∞. Without noise: not used.
     """
 
     private: bool | None
@@ -188,6 +78,7 @@ class Guarantee:
     delta: float | None
     bound_exceeded: bool | None
     because: tuple[Noted, ...]
+    remarks: tuple[Noted, ...] = ()
     at_least: bool = False
     unseen: int | None = None
     times: float = 1.0
@@ -225,7 +116,7 @@ def guarantee(
     accountant: Accountant,
     xi: float,
     n_features: int,
-    look: ObservedMax | None,
+    gradients: ObservedMax | None,
     public_rows_of_owner: tuple[int, ...],
     records: Ints,
     *,
@@ -251,8 +142,8 @@ def guarantee(
         Ξ, the bound that the noise was scaled for.
     n_features : int
         p.
-    look : ObservedMax or None
-        None if the bound is enforced.
+    gradients : ObservedMax or None
+        Those observed under a declared bound; None if the bound is enforced.
     public_rows_of_owner : tuple of int
         Number of each owner's records that the learner knows.
     records : array of int (N,)
@@ -277,55 +168,75 @@ def guarantee(
     outside : sequence of str
         The parts from outside that the claim rests on.
 
+    Returns
+    -------
+    Guarantee
+        Private if there is no reason against it, and nothing is left to be shown.
+
     Raises
     ------
     ValueError
         If a bound was declared and no gradients were observed.
     """
+    numbers = np.arange(1, len(records) + 1) if owners is None else np.array(owners)
+    from_public = _public(public_rows_of_owner, numbers)
     untimed = [] if timing is None else [reason(f"{UNTIMED}{{why}}", why=timing)]
-    called = np.arange(1, len(records) + 1) if owners is None else np.array(owners)
-    public = _public(public_rows_of_owner, called)
     settings = [reason(CHOSEN)] if chosen else []
     if not privacy.hides:
-        bare = "answers are exact: no noise is added"
+        exact = "answers are exact: no noise is added"
         if obfuscated:
-            bare = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
-        return Guarantee(False, inf, None, None, (reason(bare), *settings, *public, *untimed))
-    if privacy.on_trust and look is None:
-        raise ValueError("a declared bound needs a look at the queries that were answered")
-    scaled, factor = _published(privacy, n_features)
-    excess = np.ones(len(records)) if look is None else np.maximum(1, look.largest / xi)
-    factors = factor * excess  # how many times as long as the bound record gradients are
-    lost = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
-    recoded = [] if unsound is None else [reason("{why}", why=unsound)]
-    moved = [*lost, *recoded, *settings, *public, *untimed]
-    endless = [*_without_noise(noise, accountant, privacy, called), *moved]
-    breaks = [
-        *scaled,
-        *_beyond(look, xi, privacy.norm, called),
-        *_without_budget(accountant, called),
-        *endless,
+            exact = "obfuscated, no DP guarantee: perturbations that cancel have no finite ε"
+        why = (reason(exact), *settings, *from_public, *untimed)
+        return Guarantee(False, inf, None, None, why)
+    if privacy.on_trust and gradients is None:
+        raise ValueError("a declared bound needs the gradients of the queries that were answered")
+
+    # reasons in the order in which they are printed; with the infinite ones no finite ε holds
+    published_reasons, factor = _published(privacy, n_features)
+    diverging = [] if diverged == 0 else [reason(_DIVERGED, replicates=diverged)]
+    affecting = [] if unsound is None else [reason("{why}", why=unsound)]
+    infinite_reasons = [
+        *_without_noise(noise, accountant, privacy, numbers),
+        *diverging,
+        *affecting,
+        *settings,
+        *from_public,
+        *untimed,
     ]
-    one_draw = privacy.noise == "scalar-as-published"
-    private_leak = one_draw or len(endless) > len(public)  # more than public records
-    infinite = one_draw or len(endless) > 0
-    true = inf if infinite else _true_epsilon(privacy, accountant, factors, observed, outside)
-    notes = breaks.copy()
-    if len(breaks) == 0 and len(outside) > 0:
+    all_reasons = [
+        *published_reasons,
+        *_beyond(gradients, xi, privacy.norm, numbers),
+        *_without_budget(accountant, numbers),
+        *infinite_reasons,
+    ]
+
+    one_draw = privacy.noise == "scalar-as-published"  # which hides no coordinate from the others
+    epsilon: float | None = inf
+    if not one_draw and len(infinite_reasons) == 0:
+        excess = 1.0 if gradients is None else np.maximum(1, gradients.largest / xi)
+        # how many times as long as the bound record gradients are
+        factors = np.full(len(records), factor * excess)
+        epsilon = _true_epsilon(privacy, accountant, factors, observed, outside)
+
+    notes = all_reasons.copy()
+    if len(all_reasons) == 0 and len(outside) > 0:
         notes.append(not_vouched_for(outside))
-    if look is not None:
-        notes += _resting(look, xi, broken=len(breaks) > 0)
-    of_how_many = len(records) if privacy.per_owner else int(records.max())
-    notes += _large_delta(accountant.delta, of_how_many, privacy.noun)
-    unseen = None if look is None else look.unseen
-    shown = unseen in (None, 0) and len(outside) == 0
+    if gradients is not None:
+        notes += _resting(gradients, xi, broken=len(all_reasons) > 0)
+    unseen = None if gradients is None else gradients.unseen
+    private: bool | None = len(all_reasons) == 0
+    if private and (unseen not in (None, 0) or len(outside) > 0):
+        private = None
+    n_protected = len(records) if privacy.per_owner else int(records.max())
+    private_leak = one_draw or len(infinite_reasons) > len(from_public)
     return Guarantee(
-        private=False if len(breaks) > 0 else True if shown else None,
-        epsilon_true=true,
+        private=private,
+        epsilon_true=epsilon,
         delta=accountant.delta,
-        bound_exceeded=_exceeded(look, xi),
+        bound_exceeded=_exceeded(gradients, xi),
         because=tuple(notes),
-        at_least=look is not None,
+        remarks=_large_delta(accountant.delta, n_protected, privacy.noun),
+        at_least=gradients is not None,
         unseen=unseen,
         times=inf if private_leak else factor,
     )
@@ -340,10 +251,13 @@ def _true_epsilon(
 ) -> float | None:
     """Return the largest ε, where one is finite, of gradients so many times as long as the bound.
 
-    None if it depends on custom code.
+    None if it depends on custom code. ``observed`` is the ε against an observer of only a part.
     """
-    of_all = accountant.together(accountant.answers, privacy.overlap, factors)
-    return None if len(outside) > 0 else of_all if observed is None else observed
+    if len(outside) > 0:
+        return None
+    if observed is not None:  # such observers require an enforced bound and its norm: factors are 1
+        return observed
+    return accountant.together(accountant.answers, privacy.overlap, factors)
 
 
 def foreseen(
@@ -364,7 +278,7 @@ def foreseen(
     n_owners, n_features : int
         N and p.
     timing : str, optional
-        What timing tells of records that nobody pays for.
+        What the timing reveals about records without a charge.
     unsound : sequence of str
         Why private records affect what every observer sees: as ``unsound`` and ``chosen`` of
         :func:`guarantee`.
@@ -376,29 +290,32 @@ def foreseen(
     bool or None
         None if the claim depends on a declared bound, or on custom code.
     """
-    moved = timing is not None or len(unsound) > 0
-    exposed = bool(np.isinf(privacy.asked(n_owners)).any())
-    if moved or exposed or len(_published(privacy, n_features)[0]) > 0:
+    leaks_beyond_answers = timing is not None or len(unsound) > 0
+    unlimited = bool(np.isinf(privacy.asked(n_owners)).any())
+    published, _ = _published(privacy, n_features)
+    if leaks_beyond_answers or unlimited or len(published) > 0:
         return False
     return None if privacy.on_trust or len(outside) > 0 else True
 
 
-def _beyond(look: ObservedMax | None, xi: float, norm: str, called: Numbers) -> list[Noted]:
+def _beyond(
+    gradients: ObservedMax | None, xi: float, norm: str, numbers: OwnerNumbers
+) -> list[Noted]:
     """Return the reason that a declared bound is exceeded, if it is."""
-    if look is None or not _exceeded(look, xi):
+    if gradients is None or not _exceeded(gradients, xi):
         return []
-    worst = int(called[np.argmax(look.largest)])
+    worst = int(numbers[np.argmax(gradients.largest)])
     sentence = (
         "the declared bound {bound:g} on a record gradient's {norm} norm is exceeded: "
         "{largest:.4g} at owner {owner}"
     )
-    largest = float(look.largest.max())
+    largest = float(gradients.largest.max())
     return [reason(sentence, bound=xi, norm=norm.upper(), largest=largest, owner=worst)]
 
 
-def _without_budget(accountant: Accountant, called: Numbers) -> list[Noted]:
+def _without_budget(accountant: Accountant, numbers: OwnerNumbers) -> list[Noted]:
     """Return the reason that owners have infinite ε, if any."""
-    unlimited, n_owners = called[np.isinf(accountant.epsilon)], len(accountant.epsilon)
+    unlimited, n_owners = numbers[np.isinf(accountant.epsilon)], len(accountant.epsilon)
     if len(unlimited) == 0:
         return []
     published = len(unlimited) == 1 < n_owners
@@ -408,54 +325,57 @@ def _without_budget(accountant: Accountant, called: Numbers) -> list[Noted]:
 
 
 def _without_noise(
-    noise: AnswerNoise, accountant: Accountant, privacy: Privacy, called: Numbers
+    noise: AnswerNoise, accountant: Accountant, privacy: Privacy, numbers: OwnerNumbers
 ) -> list[Noted]:
     """Return the reason that owners claim an ε without noise, if any."""
     with np.errstate(over="ignore"):  # for the least ε that there are
-        noiseless, allotment = ~(np.asarray(noise.variance) > 0), privacy.allotment(len(called))
+        noiseless = ~(np.asarray(noise.variance) > 0)
+        allotment = privacy.allotment(len(numbers))
         if allotment is not None:
             noiseless = allotment.of_any(noiseless)
         exact = np.isfinite(accountant.epsilon) & noiseless
     if not exact.any():
         return []
     sentence = "mechanism {mechanism} adds no noise for {owners}: answers are exact"
-    owners = Listed.from_numbers(called[exact].tolist())
+    owners = Listed.from_numbers(numbers[exact].tolist())
     return [reason(sentence, mechanism=privacy.mechanism.kind, owners=owners)]
 
 
-def _large_delta(delta: float, largest: int, noun: str) -> list[Noted]:
-    """Return the note that δ is not below 1/n, for n records or owners, if so."""
+def _large_delta(delta: float, n_protected: int, noun: str) -> tuple[Noted, ...]:
+    """Return the note that δ is not below 1/n, for n protected records or owners, if so."""
     count = "N" if noun == "owner" else "n"
     sentence = (
         f"δ = {{delta:g}} is not below 1/{count} = {{share:.2g}}: a mechanism that shows one "
         f"{noun}, drawn at random, would pass with it"
     )
-    return [reason(sentence, delta=delta, share=1 / largest)] if delta * largest >= 1 else []
+    if delta * n_protected < 1:
+        return ()
+    return (reason(sentence, delta=delta, share=1 / n_protected),)
 
 
-def _exceeded(look: ObservedMax | None, xi: float) -> bool | None:
+def _exceeded(gradients: ObservedMax | None, xi: float) -> bool | None:
     """Return whether the declared bound was exceeded; None if that is not known."""
-    if look is None:
+    if gradients is None:
         return None
-    if np.any(look.largest > xi):
+    if np.any(gradients.largest > xi):
         return True
-    return None if look.unseen > 0 else False
+    return None if gradients.unseen > 0 else False
 
 
-def _resting(look: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
+def _resting(gradients: ObservedMax, xi: float, *, broken: bool) -> list[Noted]:
     """Return the conditions of a claim that is not broken, and unchecked queries."""
-    if look.unseen > 0:
+    if gradients.unseen > 0:
         sentence = (
             "{queries} of {answered} answered queries were not checked: the declared bound "
             "{bound:g} may be exceeded there"
         )
-        answered = look.seen + look.unseen
-        return [reason(sentence, queries=look.unseen, answered=answered, bound=xi)]
+        answered = gradients.seen + gradients.unseen
+        return [reason(sentence, queries=gradients.unseen, answered=answered, bound=xi)]
     sentence = (
         "the claim rests on the declared bound {bound:g}: no record of this table exceeded it at "
         "{queries} answered queries, at the start, at θ* or at the final models; other records may"
     )
-    return [] if broken else [reason(sentence, bound=xi, queries=look.seen)]
+    return [] if broken else [reason(sentence, bound=xi, queries=gradients.seen)]
 
 
 def _published(privacy: Privacy, n_features: int) -> tuple[list[Noted], float]:
@@ -470,9 +390,9 @@ def _published(privacy: Privacy, n_features: int) -> tuple[list[Noted], float]:
     return breaks, factor
 
 
-def _public(rows_of_owner: tuple[int, ...], called: Numbers) -> Sequence[Noted]:
+def _public(rows_of_owner: tuple[int, ...], numbers: OwnerNumbers) -> Sequence[Noted]:
     """Return the reason that owners' records are public, if any."""
-    shared = called[np.asarray(rows_of_owner) > 0]
+    shared = numbers[np.asarray(rows_of_owner) > 0]
     if len(shared) == 0:
         return []
     sentence = "public overlap: {rows} public rows are records of {owners}, ε = ∞ there"

@@ -14,17 +14,10 @@ from asyncdp_sim.data import Dataset
 from asyncdp_sim.decision import Judging
 from asyncdp_sim.measures import summarise
 from asyncdp_sim.results import read_manifest
+from asyncdp_sim.runs.directory import build, finished_or_free, manifest, write
 from asyncdp_sim.runs.gains import RUNS as JUDGED_RUNS
 from asyncdp_sim.runs.gains import Gains, judge_gains, judging_of
-from asyncdp_sim.runs.outcome import (
-    Ready,
-    RunResult,
-    all_numbers,
-    build,
-    finished_or_free,
-    manifest,
-    write,
-)
+from asyncdp_sim.runs.outcome import Ready, RunResult, all_numbers
 from asyncdp_sim.runs.problem import build_dataset
 from asyncdp_sim.runs.replay import made_again, numbers_of, require_same
 from asyncdp_sim.runs.replicates import (
@@ -97,8 +90,8 @@ def run(
         shown = pool | {"progress": progress}
         traces, learned = _learned(ready, chosen, traces, events=events, **shown)
         beginning(progress, "judging what was learned")
-        behaved = summarise(traces, scenario.network.airtime)
-        outcome = ready.outcome(chosen, traces, behaved, learned, **pool)
+        network_summary = summarise(traces, scenario.network.airtime)
+        outcome = ready.outcome(chosen, traces, network_summary, learned, **pool)
         if gains is None:
             return outcome
         beginning(progress, "judging what owners gain")
@@ -165,9 +158,9 @@ def run_together(
         pool: dict[str, Any] = {"workers": 1, "run_map": mapped}
         seed = scenario.run.seed
         learned = learn_all(tasks, seed, numbers, traces, progress=progress, **pool)
-        behaved = summarise(traces, scenario.network.airtime)
+        network_summary = summarise(traces, scenario.network.airtime)
         for item, outcome in zip(all_ready, learned, strict=True):
-            yield item.outcome(numbers, traces, behaved, outcome, **pool)
+            yield item.outcome(numbers, traces, network_summary, outcome, **pool)
 
 
 def reproduce(

@@ -39,8 +39,9 @@ RUNS = 10
 FRESH = 20_000
 """Fresh rows of the owners' law on which owners of drawn records are judged."""
 MOST = 2_000
-"""Training rows that own models are fitted to, and held-out rows that judge, of one owner: the
-first. With more, an own model hardly improves, and a run would wait for it."""
+"""Of one owner's table, training rows that own models are fitted to, and held-out rows that judge:
+the first. With more, an own model hardly improves, and a run would wait for it. Of drawn records,
+up to :data:`FRESH` train and judge."""
 ASSUMES = "all {count} owners join, with these ε"
 IF_OTHERS_LEFT = "the {count} owners that gain join alone, with these ε"
 """What mean gains are of."""
@@ -53,7 +54,7 @@ class Gains:
     Attributes
     ----------
     owners : tuple of Gain
-        In the order of the tables.
+        One per owner, in the order of the tables.
     together : Consortium or None
         None where no owner has a gain.
     score : str
@@ -173,6 +174,15 @@ def asked_for(scenario: Scenario) -> bool:
     return scenario.data.holds_out or (scenario.run.alone and scenario.data.draws_fresh)
 
 
+class EncodedRows(NamedTuple):
+    """Rows of one owner: encoded columns, features, targets, and which person each row is of."""
+
+    columns: Array
+    features: Array
+    targets: Array
+    persons: Ints
+
+
 def judge_gains(
     scenario: Scenario, dataset: Dataset, models: Array, judging: Judging
 ) -> Gains | None:
@@ -197,21 +207,23 @@ def judge_gains(
     if not scenario.data.holds_out:
         drawn = scenario.data.fresh(scenario.owners.whole, FRESH, Streams(scenario.run.seed))
         fresh_by_owner = None if drawn is None else _of_participants(scenario, drawn)
+    most = MOST if fresh_by_owner is None else FRESH
     linear = linear_models(model, dataset.projection, chosen)
     streams, gains = Streams(scenario.run.seed), list[Gain]()
-    import_module("sklearn.ensemble")  # whose threads would wait for each other
+    import_module("sklearn.ensemble")  # the limit below reaches libraries that are loaded
     with one_thread(), threadpool_limits(limits=1):
         for owner, number in enumerate(scenario.owners.participants):
             fresh = None if fresh_by_owner is None else next(fresh_by_owner)
-            sets = [training_rows(dataset, owner), _judging_rows(dataset, owner, fresh)]
-            (rows, own_scores), (other_rows, judged_scores) = (
-                _known(scenario, chosen, part, model, is_fresh=fresh is not None) for part in sets
+            rows, own_scores = _scored(scenario, chosen, training_rows(dataset, owner), most)
+            judging_rows, judged_scores = _scored(
+                scenario, chosen, _judging_rows(dataset, owner, fresh), most
             )
             joint = JointModels(own_scores, linear, margins=margins(model))
             generator = streams.generator("decision", "owner", number)
             gain = judge_fresh(
-                rows, joint, other_rows, judged_scores, model.sigma, generator, **asdict(judging)
+                rows, joint, judging_rows, judged_scores, model.sigma, generator, **asdict(judging)
             )
+            # n_i of all records: the rows above are the first of those that have a target
             gains.append(replace(gain, records=dataset.records[owner]))
     return Gains(
         tuple(gains),
@@ -221,15 +233,6 @@ def judge_gains(
         "held-out rows" if scenario.data.holds_out else "fresh rows",
         judging,
     )
-
-
-class EncodedRows(NamedTuple):
-    """Rows of one owner: encoded columns, features, targets, and which person each row is of."""
-
-    columns: Array
-    features: Array
-    targets: Array
-    persons: Ints
 
 
 def training_rows(dataset: Dataset, owner: int) -> EncodedRows:
@@ -259,18 +262,22 @@ def _of_participants(
     yield from (rows for number, rows in enumerate(drawn, start=1) if number in wanted)
 
 
-def _known(
-    scenario: Scenario, models: Array, part: EncodedRows, model: Model, *, is_fresh: bool
+def _scored(
+    scenario: Scenario, models: Array, part: EncodedRows, most: int
 ) -> tuple[OwnRows, Array]:
     """Return rows that have a target, and predictions (J, n, S) of these by joint models."""
-    rows, design, _ = known_rows(scenario, part, FRESH if is_fresh else MOST)
-    return rows, joint_scores(model, design, models)
+    rows, design, _ = known_rows(scenario, part, most)
+    return rows, joint_scores(scenario.model, design, models)
 
 
 def known_rows(
     scenario: Scenario, part: EncodedRows, most: int = MOST
 ) -> tuple[OwnRows, Array, Ints]:
-    """Return the first rows that have a target, as models multiply them, and their places."""
+    """Return the first rows that have a target, their design matrix, and their places in ``part``.
+
+    The design is what models multiply: features confined as privacy asks, and a column of ones
+    where the model has a constant.
+    """
     model, (columns, features, targets, persons) = scenario.model, part
     if model.classifies:
         targets = only_labels(targets, model.labels)
@@ -296,23 +303,23 @@ def class_places(targets: Array, model: Model) -> Array:
 
 
 def margins(model: Model) -> bool:
-    """Return whether predictions are margins, and no log-odds."""
+    """Return whether a model predicts margins, from which no probabilities follow: no log-odds."""
     return model.classifies and not model.phi.logit
 
 
 def joint_scores(model: Model, rows: Array, models: Array) -> Array:
     """Return predictions (J, n, S): numbers, or scores of all classes but the last."""
     with np.errstate(over="ignore", invalid="ignore"):  # a run may have diverged
-        z = np.stack([model.predictions(rows, theta) for theta in models])
-    return z if z.ndim == 3 else _to_last(model, z[..., None])
+        values = np.stack([model.predictions(rows, theta) for theta in models])
+    return values if values.ndim == 3 else _to_last(model, values[..., None])
 
 
-def _to_last(model: Model, z: Array) -> Array:
-    """Return scores as log-odds against the last class.
+def _to_last(model: Model, values: Array) -> Array:
+    """Return predictions, or parameters of these, as scores against the last class.
 
     Models of labels −1 and 1 give those of label 1, which is the last: the sign flips.
     """
-    return -z if model.classifies and not model.first_of_two else z
+    return -values if model.classifies and not model.first_of_two else values
 
 
 def linear_models(
@@ -321,6 +328,7 @@ def linear_models(
     """Return models (J, p) in encoded columns; None where a model is not linear.
 
     With features (x − shift) M and a last one of ones, θ = (w, c) predicts xᵀMw + c − shiftᵀMw.
+    The shapes are (J, S, columns) of coefficients, and (J, S) of constants.
     """
     if model.estimator is None:
         return None

@@ -15,7 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.comparisons.differences import Difference, between, directories, in_words, leaves
+from asyncdp_sim.comparisons.differences import (
+    Difference,
+    between,
+    directories,
+    in_words,
+    leaves_in_lists,
+)
 from asyncdp_sim.core.errors import DataError, Fault, ReplayError, ResultError, SpecError
 from asyncdp_sim.core.files import file_bytes, from_json
 from asyncdp_sim.core.gone import instead_of_field
@@ -282,13 +288,13 @@ def _circumstances(versions: object, found: Sequence[Difference]) -> Iterator[st
     for key in ("git_commit", "cpu_features", "blas_kernel", "mixed_versions"):
         if key in by_key:
             yield _OF_ALL.get(key) or _making(key, by_key[key])
-    reported = {(differs.place, differs.kept) for differs in of_whole}
+    reported = {(differs.place, differs.first) for differs in of_whole}
     parts: dict[str, list[str]] = {}
     for differs in found:
         of_versions = differs.file.endswith(VERSIONS)
         place = f"versions.{differs.place}" if of_versions else differs.place
         folder = str(Path(differs.file).parent)
-        if differs.of_circumstances and folder != "." and (place, differs.kept) not in reported:
+        if differs.of_circumstances and folder != "." and (place, differs.first) not in reported:
             parts.setdefault(_making(place, differs), []).append(folder)
     for made, folders in parts.items():
         yield f"in part {made} ({some_of(sorted(set(folders)), _MOST)})"
@@ -302,12 +308,12 @@ def _making(place: str, differs: Difference) -> str:
         made = f"with {name}"
     if made is None:
         return "by other versions, or elsewhere"
-    return f"{made} {differs.kept}, here {differs.again}"
+    return f"{made} {differs.first}, here {differs.second}"
 
 
 def _fields(raw: Raw) -> dict[str, str]:
     """Return from the fields that name files, by dotted keys, to their paths."""
-    marked = leaves(with_files(raw, lambda path: f"{_SHA}{path}"))
+    marked = leaves_in_lists(with_files(raw, lambda path: f"{_SHA}{path}"))
     named = {key: leaf for key, leaf in marked.items() if str(leaf).startswith(_SHA)}
     return {key: leaf.removeprefix(_SHA) for key, leaf in named.items()}
 
@@ -323,7 +329,7 @@ def _located_files(
 
     A place that is stated is taken at its word, and the file is looked for nowhere else.
     """
-    theirs = leaves(manifest["scenario"])
+    theirs = leaves_in_lists(manifest["scenario"])
     beside = [directory, *directory.absolute().parents[:2], Path.cwd()]
     places: dict[str, str] = {}
     nowhere: list[Fault] = []

@@ -22,6 +22,15 @@ from asyncdp_sim.scenario.fields import Field, KindEntry, TableEntry, tables, to
 from asyncdp_sim.scenario.files import SCHEMA_FILE, write_new
 from asyncdp_sim.scenario.spec import Scenario
 
+WIDTH = 80
+"""Of a screen."""
+RESULTS = "docs/reference/results.md"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_NEAR = 4
+"""Most suggestions for an unknown name."""
+_SIMILAR = 0.4
+"""Least similarity of a suggested topic or heading, from 0 to 1."""
+
 
 def topic(path: str) -> str:
     """Return what a page is called: ``privacy`` of ``docs/privacy/README.md``, with its anchor."""
@@ -68,7 +77,8 @@ def _section(name: str, text: str, anchor: str) -> str:
     lines = text.splitlines(keepends=True)
     fenced, headings = False, list[tuple[int, int, str]]()
     for place, line in enumerate(lines):
-        fenced ^= line.startswith("```")
+        if line.startswith("```"):  # a block of code begins or ends, in which # begins a comment
+            fenced = not fenced
         match = None if fenced else re.match(r"(#+) (.*)", line)
         if match is not None:
             headings.append((place, len(match[1]), _anchor(match[2])))
@@ -86,7 +96,7 @@ def _anchor(heading: str) -> str:
 
 
 def _unknown(name: str, known: list[str]) -> SpecError:
-    hint = did_you_mean(name, known, 4, 0.4)
+    hint = did_you_mean(name, known, _NEAR, _SIMILAR)
     return SpecError([Fault("docs", repr(name), f"{hint}asyncdp docs prints all topics")])
 
 
@@ -102,13 +112,6 @@ def page_of_path(table: str, kind: str | None = None) -> str:
     while path not in labels()["pages"]:  # ends at "", which is there
         path = path.rpartition(".")[0]
     return str(labels()["pages"][path])
-
-
-_NEAR = 4
-"""Most suggestions for an unknown name."""
-WIDTH = 80
-"""Of a screen."""
-RESULTS = "docs/reference/results.md"
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ class ReferenceEntry:
 
 
 def look_up(name: str) -> list[ReferenceEntry]:
-    """Return everything with this name.
+    """Return everything with this name, or if it is a full path, that entry alone.
 
     Parameters
     ----------
@@ -160,8 +163,10 @@ def look_up(name: str) -> list[ReferenceEntry]:
     """
     asked = _home(name.strip().removesuffix(".parquet"))
     symbols = labels()["symbols"]
-    meant = symbols.get(asked, symbols.get(_greek(asked), ()))
-    matches = [entry for entry in entries() if asked in entry.names or entry.path in meant]
+    paths_of_symbol = symbols.get(asked, symbols.get(_greek(asked), ()))
+    matches = [
+        entry for entry in entries() if asked in entry.names or entry.path in paths_of_symbol
+    ]
     exact = [entry for entry in matches if entry.path == asked]
     instead = instead_of_name(asked)
     if len(matches) == 0 and instead is not None:
@@ -182,7 +187,10 @@ def _greek(name: str) -> str:
 
 
 def _home(name: str) -> str:
-    """Return the documented path: ``latency.query.mean`` is a law's, hence ``compute.mean``."""
+    """Return the path at which a field is documented: ``compute.mean`` for every law's mean.
+
+    So ``latency.query.mean`` has it; a path that is documented itself is returned as it is.
+    """
     for path, home in told_elsewhere().items():
         if name.startswith(f"{path}."):
             return _home(home + name.removeprefix(path))
@@ -207,8 +215,9 @@ def _of_scenarios() -> Iterator[ReferenceEntry]:
 def _table(table: TableEntry) -> ReferenceEntry:
     facts = [("kinds", ", ".join(kind.kind for kind in table.kinds))]
     facts += [("fields", ", ".join(dict.fromkeys(field.name for field in table.fields)))]
-    own = [field for top in tables() for field in top.fields if field.path == table.path]
-    for field in own[:1]:
+    fields = (field for parent in tables() for field in parent.fields)
+    field = next((field for field in fields if field.path == table.path), None)
+    if field is not None:  # the table is itself a field of another one
         if len(table.kinds) == 0:
             facts += [("unit", field.unit), ("domain", field.domain)]
         facts += [("default", field.default), ("example", field.example)]
@@ -285,9 +294,6 @@ def _ends(path: str) -> tuple[str, ...]:
     return tuple(".".join(parts[start:]) for start in range(len(parts)))
 
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
 def schema_text() -> str:
     """Return the JSON schema of scenario files, as the text of its file.
 
@@ -299,12 +305,14 @@ def schema_text() -> str:
 
 
 def write_beside(file: Path) -> str | None:
-    """Write the schema that a scenario's first line names beside it, where there is none.
+    """Write this version's schema into the scenario's folder, unless the folder has one.
+
+    The first line of a new scenario names this file.
 
     Returns
     -------
     str or None
-        What was done, or is to be done where there is one of another version; else None.
+        What was written, or how to replace a schema of another version; None for one of this.
     """
     place = file.parent / SCHEMA_FILE
     if not place.exists():

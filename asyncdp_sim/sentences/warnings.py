@@ -1,7 +1,7 @@
 """Warnings of a run, one class each; those of privacy are in ``privacy.guarantee``.
 
 For ``counted``, ``alike``, ``with_others`` and ``revived`` see ``core.messages.Notice``;
-``runs.outcome.warnings`` says which of them a result has.
+``runs.outcome.notices`` says which of them a result has.
 """
 
 from collections import Counter
@@ -62,6 +62,7 @@ _FATES = {
     "were discarded": ExchangeOutcome.discarded,
     "were left in the buffer": ExchangeOutcome.buffered,
 }
+"""What became of released answers that were not applied: the words, and the outcome."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,9 @@ class EndedEarly(Notice):
     why : str
         Every reason once, the most frequent first.
     released : Number or None
-        Answers released; None where ``fates`` are percentages of them.
+        Answers that these runs released; None where ``fates`` are percentages of them.
     fates : tuple
-        From what became of answers that were not applied to how many they are.
+        What became of answers that were not applied, in words, and how many there are.
     """
 
     replicates: Number
@@ -99,22 +100,23 @@ class EndedEarly(Notice):
     @classmethod
     def of_runs(cls, traces: Sequence[Trace], horizon: int) -> Iterator["EndedEarly"]:
         """Yield warnings on runs that ended before T updates, and not at a target."""
-        ended = [trace for trace in traces if trace.ending is not Ending.target]
-        short = [trace.n_updates for trace in ended if trace.n_updates < horizon]
+        without_target = (trace for trace in traces if trace.ending is not Ending.target)
+        short = [trace for trace in without_target if trace.n_updates < horizon]
         if len(short) == 0:
             return
-        endings = Counter(item.ending for item in ended if item.ending is not Ending.updates)
+        n_updates = [trace.n_updates for trace in short]
+        endings = Counter(trace.ending for trace in short)
         fates = (
-            (fate, sum(int(trace.ended(outcome).sum()) for trace in ended))
+            (fate, sum(int(trace.ended(outcome).sum()) for trace in short))
             for fate, outcome in _FATES.items()
         )
         yield cls(
             replicates=len(short),
             of=len(traces),
             horizon=horizon,
-            updates=Ends(min(short), max(short)),
+            updates=Ends(min(n_updates), max(n_updates)),
             why=" or ".join(ending.value for ending, _ in endings.most_common()),
-            released=sum(int(trace.released.sum()) for trace in ended),
+            released=sum(int(trace.released.sum()) for trace in short),
             fates=tuple((fate, number) for fate, number in fates if number > 0),
         )
 
@@ -135,10 +137,10 @@ class EndedEarly(Notice):
 
     def with_others(self, others: Sequence[Self]) -> Self:
         """Return one record, in which fates are percentages of the answers released."""
-        every: Any = (self, *others)
-        shares = [{fate: 100 * (n / item.released) for fate, n in item.fates} for item in every]
-        names = dict.fromkeys(chain(*shares))
-        fates = ((fate, over([item.get(fate, 0.0) for item in shares])) for fate in names)
+        notices: Any = (self, *others)
+        percents = [{fate: 100 * (n / item.released) for fate, n in item.fates} for item in notices]
+        names = dict.fromkeys(chain(*percents))  # in the order of their first mention
+        fates = ((fate, over([item.get(fate, 0.0) for item in percents])) for fate in names)
         return replace(super().with_others(others), released=None, fates=tuple(fates))
 
     def content(self) -> dict[str, Any]:
@@ -148,14 +150,14 @@ class EndedEarly(Notice):
     @classmethod
     def revived(cls, content: Mapping[str, Any]) -> Self:
         """Return the record that a result's manifest holds; older ones have a field more."""
-        fates = tuple(content["fates"].items())
+        fates = tuple(content["fates"].items())  # ``field`` would take the mapping for `Listed`
         kept = {name: value for name, value in content.items() if name != "withheld"}
         return replace(super().revived({**kept, "fates": None}), fates=fates)
 
 
 @dataclass(frozen=True)
 class ModelDiverged(Notice):
-    """The fitness of models is no number any more."""
+    """The fitness of models is not finite any more."""
 
     replicates: Number
     of: Number
@@ -170,7 +172,8 @@ class TicksMeet(Notice):
     Attributes
     ----------
     share : Number
-        Λδ, of all clocks' ticks those that fall on the tick of time of another.
+        Λδ, of all clocks' ticks those that fall on the tick of time of another: Λ is the sum of
+        the clocks' rates, δ the resolution of time.
     """
 
     share: Number
@@ -181,7 +184,7 @@ class TicksMeet(Notice):
 
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> Iterator["TicksMeet"]:
-        """Yield it where the share is worth a reader's while."""
+        """Yield at most one, where the share exceeds :data:`asyncdp_sim.network.spec.NOTICED`."""
         met = meeting(scenario.network.n_owners, scenario.network)
         if met > NOTICED:
             yield cls(met)
@@ -200,15 +203,16 @@ class NeverOnline(Notice):
     def from_scenario(
         cls, scenario: Scenario, traces: Sequence[Trace] = ()
     ) -> Iterator["NeverOnline"]:
-        """Yield what is known before a run, and what is seen in all of its replicates.
+        """Yield at most one, of owners offline for certain and of those offline in all replicates.
 
-        Where each tick draws, owners with few ticks are not seen online by chance.
+        Where availability is drawn at each tick, an owner with few ticks may be offline at all of
+        them by chance: then traces are not read.
         """
         available, count = scenario.availability, scenario.owners.count
         never = set(available.never_online(count))
         if len(traces) > 0 and not available.drawn_per_tick:
-            seen = np.max([trace.owners["online"] for trace in traces], axis=0)
-            never.update((np.flatnonzero(seen == 0) + 1).tolist())
+            online = np.max([trace.owners["online"] for trace in traces], axis=0)
+            never.update((np.flatnonzero(online == 0) + 1).tolist())
         if len(never) > 0:
             participants = scenario.owners.participants
             yield cls(Listed.from_numbers([participants[owner - 1] for owner in sorted(never)]))

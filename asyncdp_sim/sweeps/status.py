@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.comparisons.differences import between, in_words, leaves
+from asyncdp_sim.comparisons.differences import between, in_words, leaves_in_lists
 from asyncdp_sim.core.errors import Fault, ResultError, blaming
 from asyncdp_sim.core.files import from_json, from_toml
 from asyncdp_sim.core.messages import gathered, revived
@@ -307,7 +307,7 @@ def _note(others: dict[str, list[str]], name: str, made: object) -> None:
 
 def _digests(said: Mapping[str, Any]) -> set[str]:
     """Return the SHA-256 digests of all data files of a described scenario."""
-    texts = [leaf for leaf in leaves(jsonable(said)).values() if isinstance(leaf, str)]
+    texts = [leaf for leaf in leaves_in_lists(jsonable(said)).values() if isinstance(leaf, str)]
     return {match[0] for match in map(_SHA.search, texts) if match is not None}
 
 

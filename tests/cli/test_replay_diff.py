@@ -82,6 +82,15 @@ def test_what_one_of_them_lacks(command):
     assert told(command, "other", "one")[-2] == "  first   nothing"
 
 
+def test_of_two_files_the_damaged_one_is_named(command):
+    shutil.copytree("one", "other")
+    Path("other/scenario.toml").write_text("= no TOML", encoding="utf-8")
+    assert told(command, "one", "other") == ["first: scenario.toml (readable, second unreadable)"]
+    assert told(command, "other", "one") == ["first: scenario.toml (unreadable, second readable)"]
+    Path("one/scenario.toml").write_text("= none", encoding="utf-8")
+    assert told(command, "one", "other") == ["first: scenario.toml (unreadable, second unreadable)"]
+
+
 def test_a_cell_of_a_sweep(command):
     Path("sweep.toml").write_text(SWEEP, encoding="utf-8")
     command.done("sweep", "sweep.toml", "--out", "many")

@@ -15,7 +15,7 @@ from asyncdp_sim.forecasts import forecast
 from asyncdp_sim.privacy.observers import Observer, ObserverKind
 from asyncdp_sim.results.manifest import digest
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.outcome import manifest
+from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.forecast import as_json
 from asyncdp_sim.sentences.forecast import figures as in_words

@@ -4,7 +4,6 @@ Owners are in few rounds, several rounds apart.
 """
 
 import re
-import sys
 from dataclasses import replace
 from itertools import combinations, pairwise, product
 from pathlib import Path
@@ -23,6 +22,7 @@ from asyncdp_sim.learning.answers import AnswerModel
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.network import simulate
+from asyncdp_sim.privacy import ledger
 from asyncdp_sim.privacy.accountants.pairs import delta_of
 from asyncdp_sim.privacy.mechanisms import Correlation, LearnerNoise, NoNoise
 from asyncdp_sim.privacy.mechanisms.gaussian import Filtered
@@ -299,8 +299,7 @@ def test_an_audit_refutes_planted_faults(planted, monkeypatch):
 
 @pytest.mark.long
 def test_an_audit_refutes_participation_that_is_not_bounded(monkeypatch):
-    module = sys.modules["asyncdp_sim.privacy.guarantee"]  # its name there is a function's, too
-    monkeypatch.setattr(module, "_require_within", lambda *_: None)
+    monkeypatch.setattr(ledger, "_require_within", lambda *_: None)
     free = property(lambda self: (self.run.updates,) * self.owners.count)
     monkeypatch.setattr(Scenario, "_sent_at_most", free)
     of = scenario(privacy={"correlation": {"bands": 2}, "participation": {"most": 1, "apart": 2}})

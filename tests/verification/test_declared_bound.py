@@ -26,7 +26,7 @@ from asyncdp_sim.network import simulate
 from asyncdp_sim.network.protocols import Protocol
 from asyncdp_sim.runs import manifest, run, write
 from asyncdp_sim.runs.account import judge, summary
-from asyncdp_sim.runs.outcome import warnings
+from asyncdp_sim.runs.outcome import notices
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label
@@ -439,7 +439,7 @@ def test_queries_that_nobody_looked_at_are_counted_and_never_a_yes(tmp_path):
     assert (found.private, found.bound_exceeded, found.unseen) == (None, None, answered)
     parts = (blind.scenario, blind.dataset, blind.problem, blind.traces, blind.learned, found)
     figures = summary(blind.scenario, blind.dataset, blind.learned, found, blind.ledger)
-    said = figures, tuple(warnings(*parts))
+    said = figures, tuple(notices(*parts))
     shown = replace(blind, summary=blind.summary | said[0], notices=said[1])
     write(shown, tmp_path / "r")
     lines = result_lines(tmp_path / "r")

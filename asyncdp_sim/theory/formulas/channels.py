@@ -6,9 +6,11 @@ of them per airtime, whatever happened before; time unit = airtime, and the thro
 the share of the time that surviving answers take. *N owners*: an idle owner's clock ticks at
 rate λ, and a tick starts an answer; ticks while the owner is waiting or sending are dropped.
 Under CSMA, where owners listen before they send, a transmission [s, e) is heard everywhere, at
-the sender too, in [s + a, e + a).
+the sender too, in [s + a, e + a). There an attempt, or a tick, that finds the channel busy begins
+no answer: it is given up, or waits under 1-persistent CSMA.
 
-An answer is sent until an attempt arrives or R attempts are spent; R = 1 + ``retransmissions``.
+From :func:`delivered` on an attempt is one transmission of an answer, which is sent until one
+arrives or R are spent; R = 1 + ``retransmissions``.
 """
 
 from dataclasses import dataclass
@@ -57,8 +59,8 @@ def aloha_infinite(load: float) -> float:
     ----------
     Abramson, The ALOHA system (1970), AFIPS Conference Proceedings 37.
     """
-    offered = nonnegative("load", load)
-    return offered * exp(-2 * offered)
+    g = nonnegative("load", load)
+    return g * exp(-2 * g)
 
 
 def aloha_infinite_capture(load: float, threshold: float) -> float:
@@ -79,14 +81,14 @@ def aloha_infinite_capture(load: float, threshold: float) -> float:
     Arnbak and van Blitterswijk, Capacity of slotted ALOHA in Rayleigh-fading channels (1987),
     IEEE Journal on Selected Areas in Communications 5 (slotted; here 2G interferers, not G).
     """
-    offered, ratio = nonnegative("load", load), nonnegative("threshold", threshold)
-    return offered * exp(-2 * offered * ratio / (1 + ratio))
+    g, z = nonnegative("load", load), nonnegative("threshold", threshold)
+    return g * exp(-2 * g * z / (1 + z))
 
 
 def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     """Return pure ALOHA with N owners: P(success) = [e^{−ρ}/(1+ρ)]^{N−1}, ρ = λτ.
 
-    The airtime τ is constant. Attempts come at rate Nλ/(1+ρ).
+    The airtime τ is constant. Answers begin at rate Nλ/(1+ρ).
 
     Notes
     -----
@@ -115,9 +117,9 @@ def aloha(n_owners: int, rate: float, airtime: float) -> RandomAccess:
     """
     rivals = count("n_owners", n_owners) - 1
     idle_rate = positive("rate", rate)
-    load = idle_rate * nonnegative("airtime", airtime)
-    survives = exp(-rivals * load) / (1 + load) ** rivals
-    return RandomAccess.from_rates(survives, n_owners * idle_rate / (1 + load))
+    rho = idle_rate * nonnegative("airtime", airtime)
+    survives = exp(-rivals * rho) / (1 + rho) ** rivals
+    return RandomAccess.from_rates(survives, n_owners * idle_rate / (1 + rho))
 
 
 def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) -> RandomAccess:
@@ -142,11 +144,11 @@ def aloha_capture(n_owners: int, rate: float, airtime: float, threshold: float) 
     """
     rivals = count("n_owners", n_owners) - 1
     idle_rate = positive("rate", rate)
-    load = idle_rate * nonnegative("airtime", airtime)
-    spared = 1 / (1 + nonnegative("threshold", threshold))
-    once = -expm1(-load)
-    factor = (exp(-load) + 2 * once * spared + (load - once) * spared**2) / (1 + load)
-    return RandomAccess.from_rates(factor**rivals, n_owners * idle_rate / (1 + load))
+    rho = idle_rate * nonnegative("airtime", airtime)
+    c = 1 / (1 + nonnegative("threshold", threshold))
+    ticks = -expm1(-rho)  # the probability of a tick within an airtime
+    spared = (exp(-rho) + 2 * ticks * c + (rho - ticks) * c**2) / (1 + rho)
+    return RandomAccess.from_rates(spared**rivals, n_owners * idle_rate / (1 + rho))
 
 
 def slotted_aloha_infinite(load: float) -> float:
@@ -162,8 +164,8 @@ def slotted_aloha_infinite(load: float) -> float:
     Roberts, ALOHA packet system with and without slots and capture (1975), ACM SIGCOMM Computer
     Communication Review 5.
     """
-    offered = nonnegative("load", load)
-    return offered * exp(-offered)
+    g = nonnegative("load", load)
+    return g * exp(-g)
 
 
 def slotted_aloha(
@@ -224,26 +226,8 @@ def csma_infinite(load: float, delay: float) -> float:
     Kleinrock and Tobagi, Packet switching in radio channels: part I (1975), IEEE Transactions on
     Communications 23.
     """
-    offered, a = nonnegative("load", load), _delay("delay", delay)
-    return offered * exp(-a * offered) / (offered * (1 + 2 * a) + exp(-a * offered))
-
-
-def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> RandomAccess:
-    """Return what :func:`csma_infinite` or :func:`csma_detecting_infinite` describes, in full.
-
-    Rates are per airtime. In a cycle 1 + aG answers begin in the mean, and the first survives
-    with probability e^{−aG}; attempts that are given up do not begin.
-
-    Raises
-    ------
-    SpecError
-        If an argument is outside its domain.
-    """
     g, a = nonnegative("load", load), _delay("delay", delay)
-    alone, begun = exp(-a * g), 1 + a * g
-    # G times the busy time and the idle time 1/G, so that G = 0 divides nothing
-    g_busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
-    return RandomAccess.from_rates(alone / begun, g * begun / (1 + g_busy))
+    return g * exp(-a * g) / (g * (1 + 2 * a) + exp(-a * g))
 
 
 def csma_one_persistent_infinite(load: float, delay: float) -> float:
@@ -299,23 +283,42 @@ def csma_detecting_infinite(load: float, delay: float) -> float:
     Tobagi and Hunt, Performance analysis of carrier sense multiple access with collision
     detection (1980), Computer Networks 4 (with no jamming signal).
     """
-    offered, a = nonnegative("load", load), _delay("delay", delay)
-    return offered * exp(-a * offered) / (1 + offered * _mean_detected(offered, a))
+    g, a = nonnegative("load", load), _delay("delay", delay)
+    return g * exp(-a * g) / (1 + g * _mean_detected(g, a))
+
+
+def csma_giving_up(load: float, delay: float, *, detecting: bool = False) -> RandomAccess:
+    """Return what :func:`csma_infinite` or :func:`csma_detecting_infinite` describes, in full.
+
+    Rates are per airtime. In a cycle 1 + aG answers begin in the mean, and the first survives
+    with probability e^{−aG}; attempts that are given up do not begin.
+
+    Raises
+    ------
+    SpecError
+        If an argument is outside its domain.
+    """
+    g, a = nonnegative("load", load), _delay("delay", delay)
+    alone, begun = exp(-a * g), 1 + a * g
+    # G times the busy time and the idle time 1/G, so that G = 0 divides nothing
+    g_busy = g * _mean_detected(g, a) if detecting else g * (1 + 2 * a) + expm1(-a * g)
+    return RandomAccess.from_rates(alone / begun, g * begun / (1 + g_busy))
 
 
 def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -> RandomAccess:
     """Return non-persistent CSMA with N owners; ticks that find the channel busy are lost.
 
     With the airtime as time unit and g = (N−1)λ, answers survive at rate
-    e^{−ga}/(1 + 2a − ∫₀^a (1 − e^{−λy} + e^{−λa})^{N−1} dy + 1/(Nλ)).
+    e^{−ga}/(1 + 2a − ∫₀^a (1 − e^{−λy} + e^{−λa})^{N−1} dy + 1/(Nλ)). The rates that are returned
+    are per time unit of the caller.
 
     Notes
     -----
     All owners are idle when the channel falls silent, and memoryless. After the first start each
     *other* owner starts within a at its first tick, if that comes in time, and at most once, as
     a < 1: P(last start ≤ y) = (1 − e^{−λy} + e^{−λa})^{N−1}. The rest as for
-    :func:`csma_infinite`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks are not
-    attempts. Owners of surviving answers are independent and uniform.
+    :func:`csma_infinite`; 1 + (N−1)(1−e^{−λa}) answers begin in a cycle. Lost ticks
+    begin no answer. Owners of surviving answers are independent and uniform.
 
     Parameters
     ----------
@@ -339,10 +342,10 @@ def csma(n_owners: int, rate: float, airtime: float, propagation_delay: float) -
     """
     from scipy.integrate import quad  # only here: a slow import
 
-    rivals, idle_rate, a = _carrier(n_owners, rate, airtime, propagation_delay)
-    late = exp(-idle_rate * a)
-    early = quad(lambda y: (late - expm1(-idle_rate * y)) ** rivals, 0, a, epsabs=1e-12)[0]
-    return _sensing(rivals, idle_rate, a, airtime, 1 + 2 * a - early)
+    rivals, per_airtime, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    late = exp(-per_airtime * a)
+    early = quad(lambda y: (late - expm1(-per_airtime * y)) ** rivals, 0, a, epsabs=1e-12)[0]
+    return _sensing(rivals, per_airtime, a, airtime, 1 + 2 * a - early)
 
 
 def csma_detecting(
@@ -353,18 +356,19 @@ def csma_detecting(
     Arguments and assumptions as for :func:`csma`, senders that detect another stop as for
     :func:`csma_detecting_infinite`: the first of the others starts at X, an Exp((N−1)λ), so that
     the mean busy time is the infinite population's at load (N−1)λ, and the idle time 1/(Nλ).
-    Answers that are broken off are attempts.
+    Answers that are broken off count as begun.
 
     Raises
     ------
     SpecError
         If an argument is outside its domain.
     """
-    rivals, idle_rate, a = _carrier(n_owners, rate, airtime, propagation_delay)
-    return _sensing(rivals, idle_rate, a, airtime, _mean_detected(rivals * idle_rate, a))
+    rivals, per_airtime, a = _carrier(n_owners, rate, airtime, propagation_delay)
+    return _sensing(rivals, per_airtime, a, airtime, _mean_detected(rivals * per_airtime, a))
 
 
 def _delay(key: str, value: float, airtime: float = 1.0) -> float:
+    """Return a in units of the airtime; ``key`` names the argument in a refusal."""
     if not isfinite(value) or not 0 <= value < airtime:
         domain = f"a number ≥ 0 and below the airtime, {airtime!r}: the formula needs colliding"
         raise refused(key, repr(value), f"{domain} answers to be detected without a gap")
@@ -380,11 +384,16 @@ def _carrier(
     return rivals, positive("rate", rate) * length, a
 
 
-def _sensing(rivals: int, idle_rate: float, a: float, airtime: float, busy: float) -> RandomAccess:
-    """Return what cycles of this mean busy time yield, in the caller's time unit."""
-    cycle = (busy + 1 / ((rivals + 1) * idle_rate)) * airtime
-    begun = 1 - rivals * expm1(-idle_rate * a)
-    return RandomAccess.from_rates(exp(-rivals * idle_rate * a) / begun, begun / cycle)
+def _sensing(
+    rivals: int, per_airtime: float, a: float, airtime: float, busy: float
+) -> RandomAccess:
+    """Return what cycles yield, in the caller's time unit.
+
+    λ = ``per_airtime`` and the mean ``busy`` time of a cycle are in units of the airtime.
+    """
+    cycle = (busy + 1 / ((rivals + 1) * per_airtime)) * airtime
+    begun = 1 - rivals * expm1(-per_airtime * a)
+    return RandomAccess.from_rates(exp(-rivals * per_airtime * a) / begun, begun / cycle)
 
 
 def _mean_detected(rate: float, a: float) -> float:
@@ -500,23 +509,20 @@ def lost_in_bursts(
     Gilbert, Capacity of a burst-noise channel (1960), and Elliott, Estimates of error rates for
     codes on burst-noise channels (1963), Bell System Technical Journal 39 and 42.
     """
-    number, out, back = (
-        count("attempts", attempts),
-        probability("to_bad", to_bad),
-        probability("to_good", to_good),
-    )
-    if out == back == 0:
+    n_attempts = count("attempts", attempts)
+    k_out, k_back = probability("to_bad", to_bad), probability("to_good", to_good)
+    if k_out == k_back == 0:
         raise refused("to_good", "0, as to_bad", "a number > 0 for one of them: no law else")
-    steps = np.array([[1 - out, out], [back, 1 - back]])
+    steps = np.array([[1 - k_out, k_out], [k_back, 1 - k_back]])
     losses = np.diag([probability("loss_good", loss_good), probability("loss_bad", loss_bad)])
     again, arrived = losses @ steps, (np.eye(2) - losses) @ steps
-    reached, between = np.eye(2), np.zeros((2, 2))
-    for _ in range(number - 1):
+    reached, between = np.eye(2), np.zeros((2, 2))  # ``between`` sums up to K
+    for _ in range(n_attempts - 1):
         between += reached @ arrived
         reached = reached @ again
     between += reached @ steps
     # 0 only if all is lost, every step changes the state, and R is even: any start then gives 1
     if between[0, 1] + between[1, 0] > 0:
-        out, back = between[0, 1], between[1, 0]
-    start = np.array([back, out]) / (out + back)
-    return float((start @ losses @ np.linalg.matrix_power(steps @ losses, number - 1)).sum())
+        k_out, k_back = between[0, 1], between[1, 0]
+    start = np.array([k_back, k_out]) / (k_out + k_back)  # κ
+    return float((start @ losses @ np.linalg.matrix_power(steps @ losses, n_attempts - 1)).sum())

@@ -18,7 +18,7 @@ from asyncdp_sim.learning.objectives import LinearRecords, Ridge
 from asyncdp_sim.learning.recording import largest
 from asyncdp_sim.privacy import Clip, Declared, Domain
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.outcome import manifest
+from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.runs.replicates import learn_all, simulate_all
 from asyncdp_sim.scenario import Scenario

@@ -445,6 +445,15 @@ def test_settings_of_private_rows_are_said_wherever_the_result_goes(tmp_path):
     assert ["because", WHY] in foreseen
 
 
+def test_a_large_delta_is_no_reason_why_a_result_is_not_private():
+    """It is printed as it is, also where settings chosen from private records break the claim."""
+    privacy = CHOSEN["privacy"] | {"mechanism": "gaussian", "delta": 0.5}
+    found = run(parse(Scenario, {**CHOSEN, "privacy": privacy, "chosen_from": "private rows"}))
+    assert reasons(manifest(found)) == [WHY]
+    [large] = [line for line in found.warnings if "is not below 1/n" in line]
+    assert large.startswith("δ = 0.5 ")
+
+
 def test_it_is_said_of_exact_answers_too():
     assert f"not private: {WHY}" in run(of_chosen("private rows", "none")).warnings
 

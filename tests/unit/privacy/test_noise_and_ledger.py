@@ -13,7 +13,7 @@ from asyncdp_sim.learning.objectives import Ridge
 from asyncdp_sim.privacy import Declared, Privacy, spent
 from asyncdp_sim.privacy.accountants.own import gaussian_multiplier
 from asyncdp_sim.privacy.budgets import Horizon, PerOwnerCap, UntilSpent
-from asyncdp_sim.privacy.guarantee import Ledger
+from asyncdp_sim.privacy.ledger import Ledger
 from asyncdp_sim.privacy.mechanisms import (
     DiscreteLaplaceNoise,
     GaussianNoise,

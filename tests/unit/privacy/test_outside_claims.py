@@ -22,7 +22,7 @@ from asyncdp_sim.privacy.mechanisms import LaplaceMechanism
 from asyncdp_sim.privacy.observers import AggregateObserver, TranscriptObserver
 from asyncdp_sim.privacy.sensitivity import Declared
 from asyncdp_sim.runs import run
-from asyncdp_sim.runs.outcome import manifest
+from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label, named_guarantee
 from asyncdp_sim.sentences.result import figures

@@ -21,7 +21,7 @@ from asyncdp_sim.learning.replay import replay
 from asyncdp_sim.privacy import Ledger, Privacy
 from asyncdp_sim.privacy.accountants.own import gradients_of
 from asyncdp_sim.runs import Ready, run, run_together
-from asyncdp_sim.runs.outcome import manifest
+from asyncdp_sim.runs.directory import manifest
 from asyncdp_sim.runs.problem import build_dataset, prepare
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.sentences.label import label

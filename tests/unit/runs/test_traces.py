@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from asyncdp_sim.comparisons.differences import leaves
+from asyncdp_sim.comparisons.differences import leaves_in_lists
 from asyncdp_sim.core.errors import AsyncDPError, ReplayError, ResultError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.network import Network, simulate
@@ -212,7 +212,7 @@ def test_every_leaf_of_every_manifest(two):
     manifests = list((two / "kept").rglob("manifest.json"))
     for file in manifests:
         manifest = json.loads(file.read_bytes())
-        found = leaves(manifest)
+        found = leaves_in_lists(manifest)
         assert len(found) > 50
         for place in found:
             changed = json.dumps(replaced(manifest, place.split("."), other))
@@ -236,7 +236,7 @@ def test_every_leaf_of_every_scenario(two):
 
     for file in (two / "kept").rglob("scenario.toml"):
         raw = tomllib.loads(file.read_text(encoding="utf-8"))
-        for place, leaf in leaves(raw).items():
+        for place, leaf in leaves_in_lists(raw).items():
             if place == "data.path":
                 continue  # the table may lie anywhere: it is known by its digest
             changed = tomli_w.dumps(replaced(raw, place.split("."), other))
@@ -351,7 +351,7 @@ def test_what_older_versions_say_of_their_tests_is_passed_over(two):
 def test_what_only_looks_alike_differs(before, after, two):
     """In Python ``True == 1 == 1.0``; in a manifest they are three values."""
     file = two / "kept" / "manifest.json"
-    kept = dict(leaves(json.loads(file.read_bytes())))
+    kept = dict(leaves_in_lists(json.loads(file.read_bytes())))
     place = next(k for k, leaf in kept.items() if json.dumps(leaf) == before)
     changed = replaced(json.loads(file.read_bytes()), place.split("."), lambda _: json.loads(after))
     with edited(file, json.dumps(changed).encode()):

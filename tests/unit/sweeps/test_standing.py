@@ -11,6 +11,10 @@ import pytest
 
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.core.messages import Ends, FormattedMessage, Listed, Noted, gathered, revived
+from asyncdp_sim.core.streams import Streams
+from asyncdp_sim.network import Network, simulate
+from asyncdp_sim.network.channels import Aloha
+from asyncdp_sim.network.protocols import Push
 from asyncdp_sim.privacy.guarantee import BROKEN, reason
 from asyncdp_sim.results import read_manifest
 from asyncdp_sim.results.manifest import versions
@@ -18,6 +22,7 @@ from asyncdp_sim.scenario import Scenario, load
 from asyncdp_sim.sentences.result import notes
 from asyncdp_sim.sentences.warnings import EndedEarly, TargetReached
 from asyncdp_sim.sweeps import status, sweep
+from asyncdp_sim.trace import ExchangeOutcome
 from tests.cli.scenes import ON_A_TABLE, SMALL, rates
 from tests.one_in import one_in
 from tests.unit.sweeps.conftest import as_if_let_alone, contents
@@ -219,6 +224,23 @@ def test_runs_that_ended_early_are_one_note_per_reason():
         "discarded",
         f"cell 2: {spent.describe()}",
     ]
+
+
+def test_answers_of_runs_that_ended_early_are_counted_and_no_others():
+    asked = {"answers_allowed": (50,) * 4, "updates": 30, "protocol": Push()}
+    traces = [
+        simulate(
+            Network(**asked, channel=Aloha(airtime=0.2), until=until),
+            Streams(1).within("replicate", 1),
+        )
+        for until in (40.0, 4.0)
+    ]
+    assert [trace.n_updates < 30 for trace in traces] == [False, True]
+    [note] = EndedEarly.of_runs(traces, 30)
+    n_collided = int(traces[1].ended(ExchangeOutcome.collided).sum())
+    assert (note.replicates, note.of) == (1, 2)
+    assert note.released == traces[1].released.sum() < traces[0].released.sum()
+    assert dict(note.fates)["collided"] == n_collided
 
 
 def test_a_note_of_one_kind_of_run_keeps_its_numbers():
