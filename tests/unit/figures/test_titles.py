@@ -10,6 +10,7 @@ from analysis.beyond.message_sums import no_bound
 from analysis.beyond.price_of_sums import which_pay
 from analysis.studies.fairness import served
 from analysis.studies.psi_lines import beside_law
+from analysis.studies.whom_to_ask import cheapest
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
 from asyncdp_sim.figures.spacetime import happenings
@@ -38,6 +39,16 @@ def test_the_least_is_named_with_its_interval_and_those_that_meet_it():
         == "Mean ψ is least, 0.35 (0.25 to 0.45), for ε = 3; 1 of 2 other intervals meet its own"
     )
     assert least([psi(inf)], "psi", "mean ψ") == "No setting has a finite mean ψ"
+
+
+def test_the_cheapest_way_is_one_whose_interval_has_an_upper_end():
+    line = {"p": np.array(["even", "even", "fast"]), "tasks": np.array([1.0, 2.0, 1.0])}
+    low, high = np.array([7.0, 5.0, 6.0]), np.array([9.0, inf, 9.5])
+    table = line | {"time": np.array([8.0, 6.0, 7.5]), "time_low": low, "time_high": high}
+    said = "With finite intervals, the cheapest ways to mean ψ = 0.02 take 7.5 units (6 to 9.5)"
+    assert cheapest([table]) == f"{said} with m = 1, fast"
+    table["time_high"] = np.full(3, inf)
+    assert cheapest([table]).startswith("No interval of a policy")
 
 
 def test_lines_are_told_by_their_ends():
