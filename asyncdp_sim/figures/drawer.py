@@ -62,6 +62,7 @@ NARROW = 2.0  # inches that a panel beside another has at least in print
 TALL = 1.6  # inches that the tallest axes have at least in print
 SPARE = 2.0  # inches more for each panel while its room is measured: without any, it has no axes
 PAGE = 9.5  # inches; what is wider is read from the left
+_MINUS = re.compile(r"(?<![\w.)])-(?=\d)")
 _SIGNS = re.compile(r"\\[a-zA-Z]+|[$\\{}_^]+")
 
 
@@ -427,8 +428,8 @@ def _end_at_frame(axes: Axes) -> None:
 
 
 def lettered(text: str) -> str:
-    """Return a text whose ``n_i`` has its index low, as in the papers."""
-    return text.replace("n_i", "nᵢ")
+    """Return a text whose ``n_i`` has its index low, as in the papers, and minus signs."""
+    return _MINUS.sub("−", text.replace("n_i", "nᵢ"))
 
 
 def wrapped(text: str, width: int, most: int = 2) -> str:
