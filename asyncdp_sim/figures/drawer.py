@@ -202,9 +202,10 @@ def draw(
         points = mpl.rcParams["legend.title_fontsize"]
         title = wrapped(said.title, int(72 * wide / (LETTER * points)), 5)
         lines += title.count("\n") + (title != "")
-        below = [wrapped(foot, int(72 * inches / (0.55 * LEAST_POINTS)), 20)
+        letters = mpl.rcParams["xtick.labelsize"]
+        below = [wrapped(foot, int(72 * inches / (0.55 * letters)), 20)
                  for inches in (said.size[0], wide)]  # fmt: skip
-        more = 1.2 * LEAST_POINTS / 72 * (below[1].count("\n") - below[0].count("\n"))
+        more = 1.2 * letters / 72 * (below[1].count("\n") - below[0].count("\n"))
         height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
         spare = 0.0 if width is None else SPARE * now
         figure = sheet(wide, height + KEY * max(0, lines - 1) + more + spare)
@@ -220,7 +221,7 @@ def draw(
                 alignment="left",
             )  # fmt: skip
         if foot:
-            figure.supxlabel(below[1], x=0.01, ha="left", fontsize=LEAST_POINTS, color=shade)
+            figure.supxlabel(below[1], x=0.01, ha="left", fontsize=letters, color=shade)
         if width is not None and (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             tallest = max(axes.get_window_extent().height for axes in several) / figure.dpi
