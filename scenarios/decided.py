@@ -170,7 +170,8 @@ def _panel(told: Sequence[Answer], name: str) -> Panel:
         pale = verdict == "undecided"
         dot = _dot(verdict)
         strokes = {"color": dot["color"], "alpha": dot["alpha"], "linewidth": 0.5 if pale else 1.2}
-        marks.append(Layer("strokes", x, None, *np.clip([low, high], -REACH, REACH), look=strokes))
+        low, high = np.clip([low, high], -REACH, REACH)
+        marks.append(Layer("strokes", x, None, low, high, look=strokes))
         if not pale:
             ends = np.clip([truth - error, truth + error], -TRUE, TRUE)
             across = np.stack(ends, axis=1), np.stack([y, y], axis=1)
@@ -179,7 +180,12 @@ def _panel(told: Sequence[Answer], name: str) -> Panel:
         edges = {"<": truth < -TRUE, ">": truth > TRUE,
                  "v": ~inside & (y == -REACH), "^": ~inside & (y == REACH)}  # fmt: skip
         marks += [
-            Layer("line", x[at], y[at], look=dot | {"marker": sign})
+            Layer(
+                "line",
+                x[at],
+                y[at],
+                look=dot | {"marker": sign, "alpha": 0.35 if sign == "o" else 1.0},
+            )
             for sign, at in ({MARKS[verdict]: inside} | edges).items()
             if at.any()
         ]

@@ -54,7 +54,7 @@ def threat_models(rounds: Ints, views: Sequence[View], results: Sequence[Result]
     )
     table = {
         "rounds": np.tile(rounds, len(views)),
-        "view": np.repeat(names, len(rounds)),
+        "view": np.repeat([name.replace("\n", " ") for name in names], len(rounds)),
     } | {
         column: np.concatenate([getattr(view, column) for view in views])
         for column in ("mean", "least", "most")
