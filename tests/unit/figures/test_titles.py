@@ -14,6 +14,7 @@ from analysis.studies.psi_lines import beside_law
 from analysis.studies.whom_to_ask import cheapest
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
+from asyncdp_sim.figures.drawer import lettered
 from asyncdp_sim.figures.spacetime import happenings
 from asyncdp_sim.figures.sweep_figure import least
 from asyncdp_sim.figures.throughput import busiest
@@ -156,3 +157,8 @@ def test_results_of_others_are_told():
 )
 def test_verdicts_are_counted(verdicts, said):
     assert gains.counted(np.array(verdicts)).startswith(said)
+
+
+def test_negative_numbers_have_a_minus_sign_and_other_hyphens_stay():
+    said = "θ* = -1.94 (-1.93), δ = 1e-06, 2026-11-29, ε-DP, n_i"
+    assert lettered(said) == "θ* = −1.94 (−1.93), δ = 1e-06, 2026-11-29, ε-DP, nᵢ"
