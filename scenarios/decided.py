@@ -4,10 +4,15 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from asyncdp_sim.core.progress import counted, drawn
+from asyncdp_sim.decision import MATERIAL
+from asyncdp_sim.figures import drawer
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
+from asyncdp_sim.figures.style import DPI, THEORY, laid_out, style
 from scenarios.decisions import BUDGETS, WAYS, Answer, Table, answered, tables, write
 
 COMMANDS = {
@@ -22,9 +27,10 @@ COLOURS = {
     "no material difference": "#2166ac",
     "undecided": "#999999",
 }
-MARKS = {"gains": "^", "does worse": "v", "no material difference": "s", "undecided": "o"}
-REACH = 60
-"""Largest gain of the picture, as a percentage of the own error; what is beyond is at the edge."""
+MARKS = {"gains": "P", "does worse": "X", "no material difference": "s", "undecided": "o"}
+TRUE, REACH = 20, 50
+"""Largest true gain and gain of the picture, as percentages of the own error."""
+LINE = {"color": THEORY, "linewidth": 0.8}
 
 
 def decided(asked: argparse.Namespace, say: Callable[..., object]) -> int:
@@ -55,7 +61,7 @@ def _owners(answers: Sequence[Answer]) -> Iterator[str]:
     )
     yield "|---|--:|--:|--:|--:|--:|--:|--:|"
     for way in WAYS[1:]:
-        told = [each for each in answers if each.way == way and each.owner != ""]
+        told = _of_owners(answers, way)
         least = min(_share([x.covered for x in told if x.table == name])
                     for name in {x.table for x in told})  # fmt: skip
         clear = [x for x in told if x.verdict != "undecided"]
@@ -129,45 +135,89 @@ def _wrong(clear: Sequence[Answer]) -> str:
 
 
 def draw(answers: Sequence[Answer], file: Path) -> None:
-    """Draw the interval of each owner's gain against its truth, a panel for each way."""
-    from matplotlib.figure import Figure
+    """Draw the interval of each owner's gain against its truth, a row for each way."""
+    panels = [
+        _panel([_in_percent(x) for x in _of_owners(answers, way) if x.epsilon == epsilon],
+               f"{COMMANDS[way].replace('`', '')}, ε = {epsilon:g}")
+        for way in WAYS[1:] for epsilon in BUDGETS
+    ]  # fmt: skip
+    foot = (
+        "Vertical strokes: 95 % interval of the gain. Horizontal ones: of the true gain, left out "
+        "where the verdict is undecided. Triangles at an edge: beyond it."
+    )
+    said = Declaration(panels, (6.5, 7.0), title(answers))
+    figure = drawer.draw(said, foot=foot, shade="#444444")
+    with style(), laid_out(figure, DPI):
+        figure.savefig(file, metadata={"Title": said.title, "Software": None})
 
-    figure = Figure(figsize=(10, 3.8), layout="constrained")
-    panels = figure.subplots(1, len(WAYS) - 1, sharex=True, sharey=True)
-    for way, axes in zip(WAYS[1:], panels, strict=True):
-        told = [each for each in answers if each.way == way and each.owner != ""]
-        for verdict in reversed(COLOURS):
-            some = [_in_percent(x) for x in told if x.verdict == verdict]
-            if len(some) == 0:
-                continue
-            truth, gain, low, high = np.clip(
-                [(x.truth, x.gain, x.low, x.high) for x in some], -REACH, REACH
-            ).T
-            axes.vlines(truth, low, high, color=COLOURS[verdict], linewidth=0.7, alpha=0.5)
-            axes.plot(
-                truth, gain, MARKS[verdict], color=COLOURS[verdict], markersize=4, label=verdict
+
+def _panel(told: Sequence[Answer], name: str) -> Panel:
+    """Return gains against truths; undecided ones are pale, and behind the others."""
+    least = 100 * MATERIAL
+    marks = [Layer("line", name=verdict, look=_dot(verdict)) for verdict in COLOURS]
+    marks += [
+        Layer("line", [-TRUE, TRUE], np.array([-TRUE, TRUE]), name="gain = true gain", look=LINE),
+        Layer("span", low=-least, high=least, name=f"less than {least:g} %: not material",
+              look={"color": "0.9", "zorder": 0}),
+    ]  # fmt: skip
+    for verdict in reversed(COLOURS):
+        some = [x for x in told if x.verdict == verdict]
+        if len(some) == 0:
+            continue
+        rows = np.array([(x.truth, x.gain, x.low, x.high, 1.96 * x.error) for x in some])
+        truth, gain, low, high, error = rows.T
+        x, y = np.clip(truth, -TRUE, TRUE), np.clip(gain, -REACH, REACH)
+        pale = verdict == "undecided"
+        dot = _dot(verdict)
+        strokes = {"color": dot["color"], "alpha": dot["alpha"], "linewidth": 0.5 if pale else 1.2}
+        low, high = np.clip([low, high], -REACH, REACH)
+        marks.append(Layer("strokes", x, None, low, high, look=strokes))
+        if not pale:
+            ends = np.clip([truth - error, truth + error], -TRUE, TRUE)
+            across = np.stack(ends, axis=1), np.stack([y, y], axis=1)
+            marks.append(Layer("segments", *across, look=strokes))
+        inside = (np.abs(truth) <= TRUE) & (np.abs(gain) <= REACH)
+        edges = {"<": truth < -TRUE, ">": truth > TRUE,
+                 "v": ~inside & (y == -REACH), "^": ~inside & (y == REACH)}  # fmt: skip
+        marks += [
+            Layer(
+                "line",
+                x[at],
+                y[at],
+                look=dot | {"marker": sign, "alpha": 0.35 if sign == "o" else 1.0},
             )
-        axes.plot([-REACH, REACH], [-REACH, REACH], color="black", linewidth=0.8)
-        axes.axhline(0, color="black", linewidth=0.4)
-        axes.set(title=COMMANDS[way].replace("`", ""), xlabel="true gain, % of own error")
-    panels[0].set(ylabel="gain and 95 % interval, % of own error")
-    figure.suptitle(title(answers), fontsize="medium")
-    panels[-1].legend(loc="upper left", fontsize="small", frameon=False)
-    figure.savefig(file, dpi=130)
+            for sign, at in ({MARKS[verdict]: inside} | edges).items()
+            if at.any()
+        ]
+    side = Side("gain and 95 % interval,\n% of own error", limits=(-REACH, REACH), grid=True)
+    return Panel(marks, Side("true gain, % of own error", limits=(-TRUE, TRUE)), side, name)
+
+
+def _dot(verdict: str) -> dict[str, Any]:
+    pale = verdict == "undecided"
+    return {
+        "color": COLOURS[verdict], "alpha": 0.35 if pale else 1.0, "marker": MARKS[verdict],
+        "markersize": 3 if pale else 4, "linestyle": "none", "clip_on": False,
+    }  # fmt: skip
 
 
 def title(answers: Sequence[Answer]) -> str:
-    """Return what the picture shows: how many intervals hold the truth, and verdicts are wrong."""
-    told = [each for each in answers if each.way in WAYS[1:] and each.owner != ""]
+    """Return what the picture shows: the verdicts, how many are wrong, and what intervals hold."""
+    told = [x for way in WAYS[1:] for x in _of_owners(answers, way)]
     clear = [x for x in told if x.verdict != "undecided"]
+    decided = sum(x.decided for x in told)
     return (
-        f"{_percent([x.covered for x in told])} of {len(told)} intervals hold the true gain; "
-        f"{_wrong(clear)} verdicts are wrong, {len(told) - len(clear)} are undecided"
+        f"Of {len(told)} verdicts {decided} are gains or losses, {len(clear) - decided} “no "
+        f"material difference” and {len(told) - len(clear)} undecided; wrong: {_wrong(clear)}; "
+        f"{_percent([x.covered for x in told])} of the intervals hold the true gain"
     )
+
+
+def _of_owners(answers: Sequence[Answer], way: str) -> list[Answer]:
+    return [x for x in answers if x.way == way and x.owner != ""]
 
 
 def _in_percent(x: Answer) -> Answer:
     share = 100 / x.own
-    return replace(
-        x, gain=x.gain * share, low=x.low * share, high=x.high * share, truth=x.truth * share
-    )
+    names = ("gain", "low", "high", "truth", "error")
+    return replace(x, **{name: getattr(x, name) * share for name in names})

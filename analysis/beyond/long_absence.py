@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.words import number, plus_minus
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.core.words import number
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import Picture, label
 from asyncdp_sim.figures.style import THEORY, colours
 from asyncdp_sim.results import Result
@@ -28,6 +28,8 @@ def long_absence(
     curve: Array,
     dots: Sequence[tuple[float, float, float]],
     flat: Sequence[Ending],
+    crossing: float,
+    online: float,
     results: Sequence[Result],
     *,
     name: str = "long-absence",
@@ -41,29 +43,37 @@ def long_absence(
     dots : sequence of (float, float, float)
         Cycles, mean ψ and half the width of its interval.
     flat : sequence of Ending
-        What does not depend on cycles.
+        What does not depend on cycles; the first: to leave the owner out.
+    crossing : float
+        Cycles from which on it is better to leave the owner out.
+    online : float
+        The owner's share of time online.
     results : sequence of Result
         What was run.
     """
     ours, *shades = colours(1 + len(flat))
     x, y, about = (np.array(each) for each in zip(*dots, strict=True))
     marks = [
-        Layer("line", lengths, curve, name="predicted", look={"color": THEORY, "linewidth": 1.2}),
+        Layer("line", lengths, curve, name="unbiased steps: predicted",
+              look={"color": THEORY, "linewidth": 1.2}),
         measured(x, np.array([y, y - about, y + about]), color=ours, marker="o", markersize=5,
-                 name="unbiased steps, ± 2 standard errors", linestyle="none"),
+                 name="unbiased steps: measured, ± 2 standard errors", linestyle="none"),
     ]  # fmt: skip
     for each, shade in zip(flat, shades, strict=True):
         band = {"color": shade, "alpha": 0.3}
         dashed = {"color": shade, "linestyle": "--", "linewidth": 1.2}
-        named = f"{each.name} (band: measured)"
+        named = f"{each.name}: predicted (band: measured, ± 2 standard errors)"
         marks += [Layer("span", low=each.psi - each.about, high=each.psi + each.about, look=band),
                   Layer("level", y=each.exact, name=named, look=dashed)]  # fmt: skip
-    across = Side("mean cycle of the owner that comes and goes (time units)", log=True)
-    side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
+    better = f"from {number(crossing)} units on, leaving it out is better"
+    dotted = {"color": THEORY, "linestyle": ":", "linewidth": 1.2}
+    marks.append(Layer("upright", crossing, name=better, look=dotted))
+    share = f"an owner that is online {100 * online:.0f} % of the time"
+    across = Side(f"mean cycle of {share} (time units)", log=True)
+    side = Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True)
     worst = int(np.argmax(y))
-    title = f"Mean ψ rises to {plus_minus(y[worst], about[worst])} for cycles of "
-    title += f"{number(x[worst])} units; it is "
-    title += ", ".join(f"{number(each.psi)} {each.name}" for each in flat)
+    title = f"With {share}, ψ rises up to {number(y[worst] / flat[-1].psi)} "
+    title += f"times; leaving it out pays from cycles of {number(crossing)} units on"
     said = Declaration([Panel(marks, across, side)], (6.5, 3.0), title)
     caption = (
         "Mean ψ late in the run against the mean length of one owner's cycles of presence and "

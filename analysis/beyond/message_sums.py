@@ -34,6 +34,11 @@ class MessageSums:
     exact: Array
     summed: Array
 
+    @property
+    def heard(self) -> int:
+        """Pairs of which one received anything of the other."""
+        return int(np.count_nonzero(self.summed > 0))
+
     def quartiles(self) -> tuple[npt.NDArray[np.int64], Array]:
         """Return distances at which anything was heard, and quartiles of exact over sum, (3, J)."""
         heard = self.summed > 0
@@ -47,8 +52,16 @@ def message_sums(
 ) -> Picture:
     """Draw exact loss over sum against hops, a line for each graph, and where they are equal."""
     tables = [rows(each.name, *each.quartiles()) for each in graphs]
+    moved = [
+        one | {
+            "hops": one["hops"] + 0.12 * (place - (len(tables) - 1) / 2),
+            "graph": np.repeat(f"{each.name} ({each.heard:,} of {len(each.hops):,} pairs)",
+                               len(one["hops"])),
+        }
+        for place, (one, each) in enumerate(zip(tables, graphs, strict=True))
+    ]  # fmt: skip
     table: Columns = {name: np.concatenate([one[name] for one in tables]) for name in tables[0]}
-    marks = quartile_marks(tables, looks(len(graphs), markersize=4.5))
+    marks = quartile_marks(moved, looks(len(graphs), markersize=4.5))
     dashed = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
     marks.append(Layer("level", y=1.0, name="equal: above it the sum is no bound", look=dashed))
     panel = Panel(marks, over_hops(tables), Side("exact loss / published sum", True, grid=True))
@@ -57,7 +70,7 @@ def message_sums(
         "Exact privacy loss μ² of an owner's record from all messages that a node receives, "
         "divided by the published sum over single messages (at most 1/z²): median (line) and "
         "quartiles (band) over pairs and replicates, by the distance between the two nodes. Pairs "
-        "without a message are left out."
+        "without a message are left out. Lines are moved sideways to tell them apart."
     )
     return Picture(name, said, table, caption, label(list(results)))
 
@@ -70,5 +83,5 @@ def no_bound(tables: Sequence[Columns]) -> str:
         return "At no distance is the median exact loss above the published sum"
     most = max(float(one["median"].max()) for one in tables)
     hops = " or ".join(map(str, first))
-    text = f"From {hops} hops on, the published sum bounds less than half of the pairs; the median "
-    return f"{text}exact loss is up to {number(most)} times as large"
+    text = f"From {hops} hops on, the sum bounds less than half of the pairs with messages; the "
+    return f"{text}median exact loss is up to {number(most)} times as large"

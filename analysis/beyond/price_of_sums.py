@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.figures.drawer import BETTER, Declaration, Panel, Side, measured
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import looks
+from asyncdp_sim.figures.style import THEORY, looks
 from asyncdp_sim.figures.sweep_figure import estimates
 from asyncdp_sim.results import Result
 
@@ -20,12 +20,18 @@ def price_of_sums(
     ψ has the ends of its intervals, shape (3, J).
     """
     names = [f"single answers: {lines[0][0]}", *(name for name, _ in lines[1:])]
+    moved = 0.3 * (np.arange(len(lines)) - (len(lines) - 1) / 2)
     marks = [
-        measured(100 * absent, psi, name=name, **look)
-        for name, (_, psi), look in zip(names, lines, looks(len(lines), markersize=5), strict=True)
+        measured(100 * absent + to, psi, name=name, **look)
+        for name, (_, psi), look, to in zip(
+            names, lines, looks(len(lines), markersize=5), moved, strict=True
+        )
     ]
+    closed = {float(value) for _, psi in lines for value in psi[0][psi[1] == psi[2]]}
+    dashed = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
+    marks += [Layer("level", y=psi, name="no sum opens in any run", look=dashed) for psi in closed]
     across = Side("owners absent at each step, %", ticks=(100 * absent).tolist())
-    side = Side(f"mean $\\psi$ at the end\n{BETTER}", log=True, grid=True)
+    side = Side(f"mean $\\psi$ at the end, 95 % interval\n{BETTER}", log=True, grid=True)
     said = Declaration([Panel(marks, across, side)], (6.5, 3.4), which_pay(absent, lines))
     caption = (
         "Mean ψ when no owner may answer any more, or after 400 units, against the share of owners "
@@ -49,8 +55,12 @@ def which_pay(absent: Array, lines: Sequence[tuple[str, Array]]) -> str:
     longest, shortest = sums[pays.index(most)][0], sums[pays.index(least)][0]
     if most == 0:
         return "At equal ε sums never fit better than single answers"
-    text = f"At equal ε sums fit better than single answers up to {100 * absent[most - 1]:.0f} % "
-    text += f"absent ({longest})"
+    last = "at least " * (most == len(absent))
+    text = "At equal ε sums fit better than single answers up to "
+    text += f"{last}{100 * absent[most - 1]:.0f} % "
+    text += f"absent ({longest}"
+    (_, low, _), (_, _, high) = single, sums[pays.index(most)][1]
+    text += ", where intervals meet)" if high[most - 1] >= low[most - 1] else ")"
     if least == most:
         return text
     share = "not at all" if least == 0 else f"only up to {100 * absent[least - 1]:.0f} %"

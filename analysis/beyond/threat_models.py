@@ -23,39 +23,41 @@ class View:
     most: Array
 
 
-def threat_models(
-    rounds: Ints, views: Sequence[View], apart: Array, results: Sequence[Result]
-) -> Picture:
-    """Draw μ² over a curator's against rounds, a line for each view.
-
-    ``apart`` is the mean of the first view if its rounds are taken one by one.
-    """
-    drawn = looks(len(views), markersize=4.5)
+def threat_models(rounds: Ints, views: Sequence[View], results: Sequence[Result]) -> Picture:
+    """Draw μ² over a curator's, a row for each view with its fewest and its most rounds."""
+    places = np.arange(len(views), dtype=float)
     marks = [
-        Layer("line", rounds, view.mean, name=view.name, look=look)
-        for view, look in zip(views, drawn, strict=True)
-    ]
-    nearest = {"color": drawn[0]["color"], "alpha": 0.18}
-    marks.append(Layer("band", rounds, None, views[0].least, views[0].most, look=nearest))
-    dashed = {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
-    marks.append(Layer("line", rounds, apart, name=f"{views[0].name}, round by round", look=dashed))
-    across = Side("rounds of gossip", ticks=rounds.tolist())
-    side = Side("squared sensitivity\nover a curator's", True, grid=True)
-    first, last = views[0].mean[-1], views[-1].mean[-1]
+        Layer("upright", 1.0, name="a curator who publishes each round's noisy mean",
+              look={"color": THEORY, "linestyle": "--", "linewidth": 0.9}),
+    ]  # fmt: skip
+    for which, apart, look in zip((0, -1), (-0.16, 0.16), looks(2, markersize=5), strict=True):
+        mean, least, most = (
+            np.array([getattr(view, name)[which] for view in views])
+            for name in ("mean", "least", "most")
+        )
+        name = f"{rounds[which]} rounds: mean owner (bar: from least to most exposed owner)"
+        of = look | {"linestyle": "none"}
+        marks.append(Layer("rows", mean, places + apart, least, most, name, look=of))
+    names = [view.name for view in views]
+    side = Side(limits=(len(views) - 0.4, -0.6), ticks=places.tolist(), labels=names)
+    across = Side("squared sensitivity of an owner's inputs, over a curator's", log=True,
+                  ticks=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30), grid=True)  # fmt: skip
+    first, *_, last = (view.mean[-1] for view in views[:-1])
     title = (
-        f"A node that receives sums learns {number(first)} times as much of a mean owner as from a "
-        f"curator, an observer of every link {number(last)} times"
+        f"On a grid of 16, a node that receives sums learns {number(first)} times as much of the "
+        f"mean owner as a curator's readers, an observer of every link {number(last)} times"
     )
     caption = (
         "Squared sensitivity of an owner's inputs, with new noise in every round, over that of a "
-        "curator who publishes the noisy mean of each round: mean over owners, on a grid of 4 by 4 "
-        "owners. Band: from the farthest to the nearest owner, against one node that receives "
-        "sums. Dashed: that node's rounds, each taken by itself and added up."
+        "curator who publishes the noisy mean of each round, on a grid of 4 by 4 owners. Dots: "
+        "mean over owners; bars: from the least to the most exposed owner, no uncertainty."
     )
     table = {
-        "rounds": np.tile(rounds, len(views) + 1),
-        "view": np.repeat([*(view.name for view in views), "round by round"], len(rounds)),
-        "mean": np.concatenate([*(view.mean for view in views), apart]),
+        "rounds": np.tile(rounds, len(views)),
+        "view": np.repeat([name.replace("\n", " ") for name in names], len(rounds)),
+    } | {
+        column: np.concatenate([getattr(view, column) for view in views])
+        for column in ("mean", "least", "most")
     }
-    said = Declaration([Panel(marks, across, side)], (6.5, 3.4), title)
+    said = Declaration([Panel(marks, across, side)], (6.5, 3.0), title)
     return Picture("threat-models", said, table, caption, label(list(results)))

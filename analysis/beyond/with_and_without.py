@@ -6,44 +6,56 @@ from dataclasses import dataclass
 import numpy as np
 
 from asyncdp_sim.core.arrays import Array
-from asyncdp_sim.core.words import number
-from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, measured
+from asyncdp_sim.core.words import number, plus_minus
+from asyncdp_sim.figures.drawer import BETTER, Declaration, Layer, Panel, Side, measured
 from asyncdp_sim.figures.picture import Picture, label
-from asyncdp_sim.figures.style import THEORY, looks
+from asyncdp_sim.figures.style import looks
 from asyncdp_sim.results import Result
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """ψ of one of two kinds over degrees: measured, ± ``about``, and predicted; shape (J,)."""
+    """ψ of one of two kinds over degrees: measured, ± ``about``, and predicted; shape (J,).
+
+    ``error`` is the standard error of the last ψ over the first.
+    """
 
     name: str
     psi: Array
     about: Array
     exact: Array
+    error: float
 
 
 def with_and_without(
     degrees: Array,
     pairs: Sequence[Pair],
+    chance: float,
     results: Sequence[Result],
     *,
     name: str = "with-and-without",
 ) -> Picture:
-    """Draw ψ over degrees, a line for each kind, and what was predicted."""
-    marks, dashed = list[Layer](), {"color": THEORY, "linestyle": "--", "linewidth": 0.9}
+    """Draw ψ over degrees, a line for each of two kinds, and what was predicted.
+
+    The mean chance of presence is ``chance`` times 1 less the degree.
+    """
+    marks = list[Layer]()
     for pair, look in zip(pairs, looks(len(pairs), markersize=5), strict=True):
         ends = np.stack([pair.psi, pair.psi - pair.about, pair.psi + pair.about])
         name_of = f"{pair.name}, ± 2 standard errors"
-        marks += [measured(degrees, ends, name=name_of, **look),
-                  Layer("line", degrees, pair.exact, look=dashed)]  # fmt: skip
-    marks.append(Layer("line", name="predicted", look=dashed))
-    across = Side("$\\gamma$: how much chances of presence swing", ticks=degrees.tolist())
-    side = Side("relative fitness $\\psi$", limits=(0, None), grid=True)
-    grown = [f"{number(pair.psi[-1] / pair.psi[0])} times {pair.name}" for pair in pairs]
-    title = f"From γ = {number(degrees[0])} to {number(degrees[-1])}, mean ψ grows "
-    title += ", ".join(grown)
-    said = Declaration([Panel(marks, across, side)], (6.5, 2.8), title)
+        dashed = {"color": look["color"], "linestyle": "--", "linewidth": 1.2}
+        marks += [measured(degrees, ends, name=name_of, **look | {"linestyle": "none"}),
+                  Layer("line", degrees, pair.exact, name=f"{pair.name}: predicted",
+                        look=dashed)]  # fmt: skip
+    labels = [f"{number(degree)}\n{number(chance * (1 - degree))}" for degree in degrees]
+    named = f"$\\gamma$, and below it the mean chance of presence, {number(chance)} (1 − $\\gamma$)"
+    across = Side(named, ticks=degrees.tolist(), labels=labels)
+    side = Side(f"mean $\\psi$ late in the run\n{BETTER}", limits=(0, None), grid=True)
+    first, second = (f"{_growth(pair)} times {pair.name}" for pair in pairs)
+    waves, steady = (np.log(pair.exact[-1] / pair.exact[0]) for pair in pairs)
+    title = f"From γ = {number(degrees[0])} to {number(degrees[-1])}, mean ψ grows {first}, and "
+    title += f"{second}: {100 * steady / waves:.0f} % of the logarithm, as predicted, remains"
+    said = Declaration([Panel(marks, across, side)], (6.5, 3.0), title)
     caption = (
         "Mean ψ late in the run against γ. Owners are online with probability p [(1 − γ) + γ sin], "
         "or with the mean of this probability at all times. Dashed: predicted."
@@ -54,3 +66,8 @@ def with_and_without(
     }
     table["kind"] = np.repeat([pair.name for pair in pairs], len(degrees))
     return Picture(name, said, table, caption, label(list(results)))
+
+
+def _growth(pair: Pair) -> str:
+    """Return the last ψ over the first, ± a standard error."""
+    return plus_minus(pair.psi[-1] / pair.psi[0], pair.error)

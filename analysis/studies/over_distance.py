@@ -147,7 +147,7 @@ def quartile_marks(graphs: Sequence[Columns], drawn: Sequence[Look]) -> list[Lay
             stroke = {"color": look["color"], "linewidth": 1.2}
             marks.append(Layer("strokes", hops, None, low, high, look=stroke))
     quartiles = {"color": GRAY, "alpha": 0.3}
-    return [*marks, Layer("band", name="half of the pairs", look=quartiles)]
+    return [*marks, Layer("band", name="middle half of these pairs", look=quartiles)]
 
 
 def over_hops(graphs: Sequence[Columns]) -> Side:

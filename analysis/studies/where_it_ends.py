@@ -14,7 +14,7 @@ import numpy as np
 from asyncdp_sim.core.arrays import Array, Columns
 from asyncdp_sim.core.words import number
 from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side
-from asyncdp_sim.figures.style import MAY_GO, THEORY, colours, per_cent
+from asyncdp_sim.figures.style import MAY_GO, THEORY, colours
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure
 from asyncdp_sim.learning.objectives import Quadratic
 from asyncdp_sim.results import Sweep
@@ -27,6 +27,10 @@ from asyncdp_sim.theory.prediction import Unknown
 
 DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
 """By ``algorithm.selection``: whether π_i, and whether E[w(s) | i], is divided by."""
+
+
+NARROW = 0.2
+"""Of the owners' optima, the range in which ends of learning have a panel of their own."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +140,8 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
     """Say a row for each variant, predicted and measured, above the optima of the owners."""
     ours, own = colours(2)
     dot: dict[str, Any] = {"color": ours, "markersize": 4, "marker": "o", "linestyle": "none"}
-    diamond: dict[str, Any] = {
-        "markeredgecolor": THEORY, "color": "none", "markersize": 9, "marker": "D",
+    tick: dict[str, Any] = {
+        "color": THEORY, "markersize": 14, "markeredgewidth": 2.0, "marker": "|",
         "linestyle": "none",
     }  # fmt: skip
     mean, error, predicted = (
@@ -146,25 +150,40 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
     )
     places, last = np.arange(len(rows)), float(len(rows))
     square: dict[str, Any] = {"color": own, "marker": "s", "linestyle": "none"}
+    best = [
+        Layer(
+            "upright",
+            found[0].best,
+            name="θ*: the optimum of all",
+            look={"color": THEORY, "linewidth": 0.8},
+        ),
+    ]
     marks = [
-        Layer("upright", found[0].best, name="θ*: the optimum of all",
-             look={"color": THEORY, "linewidth": 1.0}),
-        Layer("line", predicted, places, name="predicted", look=diamond),
+        Layer("line", predicted, places, name="predicted", look=tick),
         Layer("rows", mean, places, mean - error, mean + error, "measured, ± 2 standard errors",
              look=dot),
+    ]  # fmt: skip
+    alone = [
         Layer("line", name=f"an owner's own optimum; below, its share of {found[0].of}",
              look=square),
     ]  # fmt: skip
     for value, share in found[0].own:
         size = {"markersize": 4 + 8 * share}
         under = {"xytext": (0, -9), "ha": "center", "va": "top", "fontsize": "small"}
-        marks += [Layer("line", [value], np.array([last]), look=square | size),
-                  Layer("note", value, last, name=per_cent(share),
+        alone += [Layer("line", [value], np.array([last]), look=square | size),
+                  Layer("note", value, last, name=f"{100 * share:.0f} %",
                        look=under | {"gid": MAY_GO})]  # fmt: skip
     labels = [*(each.name for each in found), "owners alone"]
-    side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
-    title = nearest(found[0].best, rows)
-    return Declaration([Panel(marks, Side("model $\\theta$"), side)], (6.5, 2.7), title)
+    across, title = Side("model $\\theta$"), nearest(found[0].best, rows)
+    if np.ptp([*mean, found[0].best]) > NARROW * np.ptp([value for value, _ in found[0].own]):
+        side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
+        return Declaration([Panel([*best, *marks, *alone], across, side)], (6.5, 2.7), title)
+    sides = (Side(limits=(last - 0.5, -0.5), ticks=places.tolist(), labels=labels[:-1]),
+             Side(limits=(last + 0.5, last - 0.4), ticks=()))  # fmt: skip
+    panels = [Panel([*best, *which], across, side, name)
+              for which, side, name in zip((marks, alone), sides, ("enlarged", labels[-1]),
+                                           strict=True)]  # fmt: skip
+    return Declaration(panels, (6.5, 2.7), title)
 
 
 def nearest(best: float, rows: Sequence[Columns]) -> str:
@@ -181,8 +200,8 @@ def nearest(best: float, rows: Sequence[Columns]) -> str:
 def _caption(found: Sequence[LearnedOptimum], _: Sequence[Columns]) -> str:
     del found
     return (
-        "The model at the end of learning, for each setting: predicted for small steps (diamonds) "
-        "and measured (mean over replicates). Squares: the optimum of each owner alone; a larger "
+        "The model at the end of learning, for each setting: predicted for small steps "
+        "(upright) and measured (mean over replicates). Squares: each owner's optimum; a larger "
         "square has a larger share of the updates, or of the time online if owners are absent. "
         "Vertical line: θ*, the optimum of all records."
     )

@@ -20,15 +20,19 @@ TASKS = "protocol.tasks"
 TARGET = 0.02
 """ψ that is to be reached, where a learner chooses whom to ask."""
 APART = 1.18
-"""Ratio of the heights at which lines stand that never get there, so that each is seen."""
+"""Ratio of heights in the strip of what never gets there, so that each is seen."""
 BEST: dict[str, Any] = {
     "linestyle": "none", "marker": "o", "markersize": 10, "markerfacecolor": "none",
     "markeredgecolor": "black",
 }  # fmt: skip
 """A ring around the least price."""
-NEVER: dict[str, Any] = {
-    "linestyle": "none", "marker": "o", "markerfacecolor": "none", "markeredgecolor": GRAY,
-}  # fmt: skip
+BEYOND: dict[str, Any] = {"color": "0.92", "zorder": 0}
+"""The strip above the axis' numbers: what is not reached within the run."""
+OPEN: dict[str, Any] = {"linestyle": "none", "marker": "^", "color": GRAY, "markersize": 4}
+PUBLISHED: dict[str, Any] = {"color": "#E69F00", "alpha": 0.25, "zorder": 0}
+TICKS = [step * 10**power for power in range(5) for step in (1, 2, 5)]
+SAVED = {"time": (0.29, 0.46), "joules": (0.36, 0.49)}
+"""Published shares that are saved over all alike with as many tasks as owners (2603.26231)."""
 DRAWS, SEED = 200, 22
 """How often replicates are drawn again for an interval, and by which seed."""
 PRICES = {"time": "time until mean $\\psi$ is {:g}\n(units)",
@@ -105,7 +109,7 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
     drawn = looks(len(found), markersize=4.5)
     across = Side("tasks under way, $m$", log=True, ticks=rows[0]["tasks"].tolist())
     several = [
-        _price(rows, name, drawn, across, words.format(TARGET))
+        _price(rows, name, drawn, across, words.format(TARGET), found[0].results[0].n_owners)
         for name, words in PRICES.items()
         if name in rows[0]
     ]
@@ -115,39 +119,73 @@ def _whom(found: Sequence[Series], rows: Sequence[Columns]) -> Declaration:
 def cheapest(rows: Sequence[Columns]) -> str:
     """Return which policy and number of tasks reach the target in the least time, and energy."""
     name, tasks = (np.concatenate([table[of] for table in rows]) for of in ("p", "tasks"))
-    parts = []
+    parts = dict[str, list[str]]()
     for price, unit in (("time", "units"), ("joules", "J")):
-        paid = np.concatenate(
-            [table.get(price, np.full(len(table["p"]), np.inf)) for table in rows]
-        )
-        if np.isfinite(paid).any():
-            best = int(np.argmin(paid))
-            cost = f"{number(paid[best])} {unit}"
-            parts.append(f"{cost} (m = {number(tasks[best])}, {name[best]})")
+        if price not in rows[0]:
+            continue
+        value, low, high = np.concatenate([ends(table, price) for table in rows], axis=1)
+        if not np.isfinite(high).any():
+            continue
+        best = _cheapest(value, high)
+        cost = f"{number(value[best])} {unit} ({number(low[best])} to {number(high[best])})"
+        parts.setdefault(f"m = {number(tasks[best])}, {name[best]}", []).append(cost)
     if len(parts) == 0:
-        return f"No policy reaches mean ψ = {TARGET:g}"
-    return f"The cheapest ways to mean ψ = {TARGET:g} take {' and '.join(parts)}"
+        return f"No interval of a policy that reaches mean ψ = {TARGET:g} is finite"
+    ways = "; ".join(f"{' and '.join(costs)} with {way}" for way, costs in parts.items())
+    return f"With finite intervals, the cheapest ways to mean ψ = {TARGET:g} take {ways}"
+
+
+def _cheapest(value: Array, high: Array) -> int:
+    """Return the place of the least price among those whose interval has an upper end."""
+    return int(np.argmin(np.where(np.isfinite(high), value, np.inf)))
 
 
 def _price(
-    rows: Sequence[Columns], column: str, drawn: Sequence[Any], across: Side, named: str
+    rows: Sequence[Columns],
+    column: str,
+    drawn: Sequence[Any],
+    across: Side,
+    named: str,
+    n_owners: int,
 ) -> Panel:
-    """Return a price over m; what never gets there is above it all, and the least is ringed."""
-    tasks, paid = (np.concatenate([table[name] for table in rows]) for name in ("tasks", column))
-    reach = float(paid[np.isfinite(paid)].max(initial=TARGET))
-    never, marks = 1.7 * reach, list[Layer]()
+    """Return a price over m; what never gets there is in a strip above it all, the least ringed."""
+    tasks = np.concatenate([table["tasks"] for table in rows])
+    paid, low, high = np.concatenate([ends(table, column) for table in rows], axis=1)
+    finite = np.array([low, high])[np.isfinite([low, high])]
+    floor, strip = (0.8 * finite.min(), 1.3 * finite.max()) if len(finite) > 0 else (0.1, 1.0)
+    marks = list[Layer]()
     for place, (table, look) in enumerate(zip(rows, drawn, strict=True)):
         there, name = np.isfinite(table[column]), str(table["p"][0])
         shown = ends(table, column)[:, there]
         marks.append(measured(table["tasks"][there], shown, name=name, **look))
         lost = table["tasks"][~there]
         hollow = look | {"linestyle": "none", "markerfacecolor": "none"}
-        marks.append(Layer("line", lost, np.full(len(lost), never * APART**place), look=hollow))
-    if np.isinf(paid).any():
-        marks.append(Layer("line", name="not within the run", look=NEVER))
-    best = int(np.argmin(paid))
-    marks.append(Layer("line", tasks[[best]], paid[[best]], name="cheapest", look=BEST))
-    return Panel(marks, across, Side(named, log=True, grid=True))
+        if len(lost) > 0:
+            heights = np.full(len(lost), strip * APART ** (place + 1))
+            marks.append(Layer("line", lost, heights, look=hollow))
+        if (is_open := np.isinf(shown[2])).any():
+            of, color = table["tasks"][there][is_open], {"color": look["color"]}
+            up = np.full(len(of), strip)
+            marks.append(Layer("strokes", of, None, shown[0][is_open], up, look=color))
+            marks.append(Layer("line", of, up, look=OPEN | color))
+    top = strip * APART ** (len(rows) + 1)
+    if np.isinf(high).any():
+        marks.append(Layer("span", low=strip, high=top, name="not within the run", look=BEYOND))
+        marks.append(Layer("line", name="95 % interval (bar) without upper end", look=OPEN))
+    usual = (rows[0]["tasks"] == n_owners) & np.isfinite(rows[0][column])
+    if usual.any():
+        [from_here] = rows[0][column][usual]
+        ends_at = [(1 - share) * from_here for share in SAVED[column]]
+        saved = f"published saving over {rows[0]['p'][0]}, m = {n_owners}"
+        marks.append(Layer("span", low=min(ends_at), high=max(ends_at), name=saved, look=PUBLISHED))
+    best = _cheapest(paid, high)
+    marks.append(
+        Layer(
+            "line", tasks[[best]], paid[[best]], name="cheapest with a finite interval", look=BEST
+        )
+    )
+    ticks = [n for n in TICKS if floor < n < strip]
+    return Panel(marks, across, Side(named, True, (floor, top), ticks, grid=True))
 
 
 FIGURE = SweepFigure(
@@ -155,7 +193,8 @@ FIGURE = SweepFigure(
     lambda *_: (
         f"Time, and energy where it is known, until mean ψ is {TARGET:g}, against the number of "
         "tasks under way, for each policy by which the learner chooses owners; error bars: 95 % "
-        "intervals over replicates drawn again. Hollow, at the top: the target is not reached. "
+        "intervals over replicates drawn again; with an arrow, some of these do not reach it. "
+        "Hollow, in the strip at the top: the target is not reached. "
         "Every owner spends the same ε under each policy; its number of answers, and their noise, "
         "differ."
     ),

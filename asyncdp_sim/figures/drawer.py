@@ -62,6 +62,7 @@ NARROW = 2.0  # inches that a panel beside another has at least in print
 TALL = 1.6  # inches that the tallest axes have at least in print
 SPARE = 2.0  # inches more for each panel while its room is measured: without any, it has no axes
 PAGE = 9.5  # inches; what is wider is read from the left
+_MINUS = re.compile(r"(?<![\w.)])-(?=\d)")
 _SIGNS = re.compile(r"\\[a-zA-Z]+|[$\\{}_^]+")
 
 
@@ -201,9 +202,10 @@ def draw(
         points = mpl.rcParams["legend.title_fontsize"]
         title = wrapped(said.title, int(72 * wide / (LETTER * points)), 5)
         lines += title.count("\n") + (title != "")
-        below = [wrapped(foot, int(72 * inches / (0.55 * LEAST_POINTS)), 20)
+        letters = mpl.rcParams["xtick.labelsize"]
+        below = [wrapped(foot, int(72 * inches / (0.55 * letters)), 20)
                  for inches in (said.size[0], wide)]  # fmt: skip
-        more = 1.2 * LEAST_POINTS / 72 * (below[1].count("\n") - below[0].count("\n"))
+        more = 1.2 * letters / 72 * (below[1].count("\n") - below[0].count("\n"))
         height = said.size[1] * now / rows * (wide / said.size[0]) ** 0.5
         spare = 0.0 if width is None else SPARE * now
         figure = sheet(wide, height + KEY * max(0, lines - 1) + more + spare)
@@ -219,7 +221,7 @@ def draw(
                 alignment="left",
             )  # fmt: skip
         if foot:
-            figure.supxlabel(below[1], x=0.01, ha="left", fontsize=LEAST_POINTS, color=shade)
+            figure.supxlabel(below[1], x=0.01, ha="left", fontsize=letters, color=shade)
         if width is not None and (engine := figure.get_layout_engine()) is not None:
             engine.execute(figure)
             tallest = max(axes.get_window_extent().height for axes in several) / figure.dpi
@@ -427,8 +429,8 @@ def _end_at_frame(axes: Axes) -> None:
 
 
 def lettered(text: str) -> str:
-    """Return a text whose ``n_i`` has its index low, as in the papers."""
-    return text.replace("n_i", "nᵢ")
+    """Return a text whose ``n_i`` has its index low, as in the papers, and minus signs."""
+    return _MINUS.sub("−", text.replace("n_i", "nᵢ"))
 
 
 def wrapped(text: str, width: int, most: int = 2) -> str:

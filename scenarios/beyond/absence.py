@@ -9,6 +9,7 @@ All means and second moments are known exactly (:mod:`scenarios.beyond.moves`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from analysis.studies.where_it_ends import FIGURE
 from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.figures.drawer import Layer
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from scenarios.beyond.moves import (
@@ -125,7 +127,15 @@ COUNTED = Reason(
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw where each variant ends, between the owners' own optima."""
-    return [FIGURE.picture(sweep)]
+    picture, green = FIGURE.picture(sweep), {"color": "#009E73", "linestyle": "--"}
+    line = Layer("upright", printed(sweep), name="equation (3), as published", look=green)
+    panels = [replace(panel, marks=[line, *panel.marks]) for panel in picture.said.panels]
+    away = {name: f"{bias(sweep, name):.2f} times" for name in (PRESENT, DIVIDED)}
+    title = (
+        f"Averages over those present end {away[PRESENT]} as far from θ* as equation (3) does, "
+        f"copies divided by shares {away[DIVIDED]}"
+    )
+    return [replace(picture, said=replace(picture.said, panels=panels, title=title))]
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

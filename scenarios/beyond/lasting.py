@@ -138,12 +138,13 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     late = {name: late_psi(result(sweep, name)) for name in NAMES}
     measured = {name: (float(each.mean()), 2 * uncertain(each)) for name, each in late.items()}
     dots = [(each, *measured[cycles_of(each)]) for each in CYCLES]
-    called = {WITHOUT: "without this owner", ANEW: "if its presence is drawn anew each tick"}
+    called = {WITHOUT: "without this owner", ANEW: "drawn anew each tick"}
     flat = [
         Ending(words, *measured[name], exact_psi(sweep, name)) for name, words in called.items()
     ]
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
-    return [long_absence(lengths, curve, dots, flat, results)]
+    share = float(online(sweep)[0])
+    return [long_absence(lengths, curve, dots, flat, crossing(sweep), share, results)]
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

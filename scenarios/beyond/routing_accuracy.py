@@ -21,6 +21,7 @@ from asyncdp_sim.results import Result, Sweep
 from asyncdp_sim.scenario.paths import VARIANT
 from scenarios.papers.claims import Reason
 from scenarios.papers.figure import read_figures
+from scenarios.papers.resampled import standard_error
 
 EVEN = "all alike, ten at a time"
 CHOSEN = "the fast eight times as often, four at a time"
@@ -72,7 +73,8 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
     choices = [(name, cells(sweep, name)) for name in (EVEN, CHOSEN)]
     ends = [mean_accuracy(each)[1][-1] for _, results in choices for each in results]
     times = np.linspace(0, min(LATE, *ends), 121)
-    return [accuracy_over_time(choices, PUBLISHED, times, name="routing-accuracy")]
+    error = standard_error(lasts, [sweep]) or 0.0
+    return [accuracy_over_time(choices, PUBLISHED, times, error, name="routing-accuracy")]
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

@@ -20,6 +20,7 @@ from scenarios.beyond.crowds import in_rounds
 from scenarios.beyond.problem import late_psi, mean_psi, objective, psi_around, scenario, uncertain
 from scenarios.papers.claims import Range, Reason, result
 from scenarios.papers.figure import read_figures
+from scenarios.papers.resampled import standard_error
 
 DEGREES = (0.1, 0.3, 0.5)
 LAPS = 200
@@ -91,12 +92,14 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         late = [late_psi(result(sweep, of(degree))) for degree in DEGREES]
         exact = np.array([exact_psi(sweep, of(degree)) for degree in DEGREES])
         mean = np.array([each.mean() for each in late])
-        return Pair(name, mean, np.array([2 * uncertain(each) for each in late]), exact)
+        ends = of(DEGREES[0]), of(DEGREES[-1])
+        error = standard_error(lambda drawn: growth(drawn, *ends), [sweep]) or 0.0
+        return Pair(name, mean, np.array([2 * uncertain(each) for each in late]), exact, error)
 
-    without = "at the same mean availability, without waves"
-    pairs = [pair(in_waves, "in waves"), pair(steady, without)]
+    pairs = [pair(in_waves, "in waves"), pair(steady, "at its mean without waves")]
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]
-    return [with_and_without(np.array(DEGREES), pairs, results)]
+    chance = float(np.mean(chances(sweep, steady(DEGREES[0])))) / (1 - DEGREES[0])
+    return [with_and_without(np.array(DEGREES), pairs, chance, results)]
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

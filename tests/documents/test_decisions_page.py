@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.decided import page, title
+from scenarios.decided import REACH, TRUE, _in_percent, _panel, page, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,8 +26,21 @@ def test_the_title_of_the_picture_counts_what_it_shows():
         answer("undecided", 0.0, 3.0, 9.0),
     ]
     assert title(some) == (
-        "33% of 3 intervals hold the true gain; 1 of 2 verdicts are wrong, 1 are undecided"
+        "Of 3 verdicts 2 are gains or losses, 0 “no material difference” and 1 undecided; "
+        "wrong: 1 of 2; 33% of the intervals hold the true gain"
     )
+
+
+def test_what_the_picture_cuts_off_is_at_its_edges():
+    few = [
+        answer("gains", 1.0, 0.5, 0.6),
+        answer("does worse", -3.0, 0.5, -9.0),
+        answer("undecided", 9.0, 99.0, 0.0),
+    ]
+    panel = _panel([_in_percent(x) for x in few], "name")
+    ends = {str(mark.look["marker"]): (*mark.x, *mark.y) for mark in panel.marks
+            if mark.kind == "line" and mark.x is not None and "marker" in mark.look}  # fmt: skip
+    assert ends == {"P": (6, 10), "<": (-TRUE, -30), "^": (0, REACH)}
 
 
 def test_every_table_was_asked_in_four_ways_at_two_budgets():

@@ -229,15 +229,14 @@ def sure(_: Sweep) -> Range:
 
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw the squared sensitivity over a curator's, against rounds, on the grid."""
-    of = gossip(sweep, "grid")
+    of, views = gossip(sweep, "grid"), list[View]()
     scale = len(of.ones) / np.array(DRAWN)
-    views = []
-    for pool, received in VIEWS:
-        mu = [sensitivity(of, rounds, pool, received) for rounds in DRAWN]
+    for (pool, received), apart in [*((view, False) for view in VIEWS), (VIEWS[0], True)]:
+        mu = [sensitivity(of, rounds, pool, received, apart=apart) for rounds in DRAWN]
         edges = [scale * [f(each) for each in mu] for f in (np.nanmean, np.nanmin, np.nanmax)]
-        views.append(View(f"{pool}, {received}", *edges))
-    apart = [np.nanmean(sensitivity(of, t, *VIEWS[0], apart=True)) for t in DRAWN]
-    return [threat_models(np.array(DRAWN), views, scale * apart, [sweep.cells[0].result])]
+        views.append(View(f"{pool}, {received}" + ",\nround by round" * apart, *edges))
+    shown = [cell.result for cell in sweep.cells if cell.values[VARIANT] == "grid"]
+    return [threat_models(np.array(DRAWN), views, shown)]
 
 
 GROWTH = "squared sensitivity after 32 rounds over that after 16"

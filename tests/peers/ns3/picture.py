@@ -1,71 +1,103 @@
-"""``python -m tests.peers.ns3.picture`` draws ours, ns-3 and the formula: docs/pictures/ns3.png."""
+"""``python -m tests.peers.ns3.picture`` draws ours and ns-3: docs/pictures/ns3.png."""
 
 import json
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
-from matplotlib.figure import Figure
+import numpy as np
 
-from asyncdp_sim.network.channels.csma import Dcf
+from asyncdp_sim.figures.drawer import Declaration, Layer, Panel, Side, draw
+from asyncdp_sim.figures.drawer import measured as marks_of
+from asyncdp_sim.figures.style import DPI, GRAY, OKABE_ITO, laid_out, style
 from asyncdp_sim.theory.predict.all import predicted
-from asyncdp_sim.theory.predict.channels import approximation
-from tests.peers.ns3.measure import FIGURES, OWNERS, SPEED, WINDOWS
-from tests.peers.ns3.ours import OTHERS, dcf, link, measured
+from tests.peers.ns3.measure import FIGURES, OWNERS, SEEDS, SPEED, WINDOWS
+from tests.peers.ns3.ours import OTHERS, dcf, figures, link, measured
 
 PICTURE = Path("docs/pictures/ns3.png")
-SECONDS = 1.0
+SECONDS = 2.0
+SIZE = 1_000_000
+"""Bytes of an answer on the shared link."""
+THEIRS: dict[str, Any] = {
+    "marker": "s", "markerfacecolor": "none", "linestyle": "none", "markersize": 7,
+}  # fmt: skip
+SAME: dict[str, Any] = {"marker": "x", "linestyle": "none", "markersize": 6}
+APART: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2}
 
 
 def main() -> None:
-    """Draw rates of Wi-Fi with small windows, and times of answers on a shared link."""
+    """Draw rates of Wi-Fi with small windows, and staleness on a shared link."""
     made = json.loads(FIGURES.read_text("utf-8"))
-    figure = Figure(figsize=(8.4, 3.2), layout="constrained", dpi=150)
-    wifi, wired = figure.subplots(1, 2)
-    small = WINDOWS["4-8"]
-    for mark, (heard, others) in zip("so", OTHERS.items(), strict=True):
-        theirs = [made["dcf"]["cells"][f"{heard} 4-8 N={n}"]["rate"][0] for n in OWNERS]
-        wifi.plot(OWNERS, theirs, f"k{mark}", mfc="none", label=f"ns-3, others wait {heard}")
-        nets = [dcf(n, *small, others_after_collision=others) for n in OWNERS]
-        rates = [1e6 * measured(net, SECONDS * 1e6)[0] for net in nets]
-        wifi.plot(OWNERS, rates, "-", label=f"ours, others wait {heard}")
-        print(heard, [f"{rate:.0f}" for rate in rates])
-    for counting, style in (("frozen", "--"), ("bianchi", ":")):
-        nets = [dcf(n, *small, counting=counting) for n in OWNERS]
-        rates = [1e6 * measured(net, SECONDS * 1e6)[0] for net in nets]
-        wifi.plot(OWNERS, rates, style, color="0.5", label=f"ours, {counting}, no other wait")
-        about = [
-            1e6 * approximation(net.channel, n, 176.0).success_rate
-            for net, n in zip(nets, OWNERS, strict=True)
-            if isinstance(net.channel, Dcf)
-        ]
-        print(counting, [f"{rate:.0f}" for rate in rates], [f"{rate:.0f}" for rate in about])
-        mark = {"frozen": "x", "bianchi": "+"}[counting]
-        wifi.plot(OWNERS, about, mark, color="0.5", label=f"fixed point, {counting}")
-    wifi.set(xlabel="stations, windows of 4 to 8 slots", ylabel="answers per second", ylim=0)
-    far = rates[-1] / theirs[-1] - 1  # Bianchi's slots with the most stations
-    wifi.set_title(
-        f"Counts that freeze follow ns-3; Bianchi's slots are up to {-far:.0%} off", fontsize=9
+    said = Declaration([_wifi(made["dcf"]["cells"]), _wired(made["tcp"]["cells"])], (6.5, 3.4))
+    figure = draw(said)
+    with style(), laid_out(figure, DPI):
+        figure.savefig(PICTURE, metadata={"Software": None})
+
+
+def _wifi(cells: Any) -> Panel:
+    marks = [Layer("line", name="ns-3, ± 2 standard errors", look=THEIRS | {"color": GRAY})]
+    off, small = dict[str, float](), WINDOWS["4-8"]
+    for color, (heard, others) in zip(OKABE_ITO, OTHERS.items(), strict=False):
+        theirs = np.array([cells[f"{heard} 4-8 N={n}"]["rate"] for n in OWNERS])
+        ends = theirs[:, 0] + np.outer((0, -2, 2), theirs[:, 1])
+        marks.append(marks_of(OWNERS, ends, color=color, **THEIRS))
+        rates = _rates([dcf(n, *small, others_after_collision=others) for n in OWNERS])
+        name = f"counters freeze, others wait {heard}"
+        marks.append(Layer("line", OWNERS, rates, name=name, look={"color": color}))
+        off[heard] = float(np.abs(rates / theirs[:, 0] - 1).max())
+        print(heard, rates.round())
+    waited = np.array([cells[f"DIFS 4-8 N={n}"]["rate"][0] for n in OWNERS])
+    for (counting, name), line in zip(
+        {"frozen": "counters freeze, one wait for all", "bianchi": "Bianchi's slots"}.items(),
+        ("--", ":"),
+        strict=True,
+    ):
+        rates = _rates([dcf(n, *small, counting=counting) for n in OWNERS])
+        look = {"color": GRAY, "linestyle": line}
+        marks.append(Layer("line", OWNERS, rates, name=name, look=look))
+        off[counting] = float(np.abs(rates / waited - 1).max())
+        print(counting, rates.round())
+    title = (
+        f"Counters that freeze are up to {off['DIFS']:.0%} off ns-3 where others wait DIFS, "
+        f"{off['EIFS']:.0%} for EIFS; Bianchi's slots {off['bianchi']:.0%} (DIFS)"
     )
-    wifi.legend(fontsize=6)
-    theirs, size = made["tcp"]["cells"], 1_000_000
-    alone = {size: fmean(theirs[f"push {size} B alone"]["mean"])}
-    for owners, colour in ((3, "C0"), (10, "C1"), (40, "C2")):
+    across = Side("stations, windows of 4 to 8 slots", log=True, ticks=OWNERS)
+    return Panel(marks, across, Side("answers per second", limits=(0, None), grid=True), title)
+
+
+def _rates(nets: Any) -> Any:
+    return np.array([1e6 * measured(net, SECONDS * 1e6)[0] for net in nets])
+
+
+def _wired(cells: Any) -> Panel:
+    alone = {SIZE: fmean(cells[f"push {SIZE} B alone"]["mean"])}
+    grid, marks, off = np.arange(1, 21) / 20, list[Layer](), list[tuple[float, float]]()
+    for color, owners in zip(OKABE_ITO[2:], (3, 10, 40), strict=False):
+        net = [link(("push", owners, SIZE, load, 10**6), alone) for load in grid]
+        lines = np.array([predicted(each, "mean_staleness") for each in net])
+        marks.append(Layer("line", grid, lines, name=f"bottleneck, N = {owners}, infinite run",
+                           look={"color": color}))  # fmt: skip
+        each = grid / owners * SPEED / SIZE * alone[SIZE]
+        independent = (owners - 1) * each / (1 + each)
+        marks.append(Layer("line", grid, independent, look=APART | {"color": color}))
         for load in (0.5, 0.9):
-            runs = theirs[f"push {size} B N={owners} load={load:g}"]["staleness"]
-            bar = 2 * stdev(runs) / sqrt(len(runs))
-            label = f"ns-3, N = {owners}" if load == 0.5 else None
-            look = {"fmt": "s", "color": colour, "mfc": "none", "label": label}
-            wired.errorbar(load, fmean(runs), bar, **look)
-        grid = [0.05 * step for step in range(1, 21)]
-        net = [link(("push", owners, size, load, 10**6), alone) for load in grid]
-        wired.plot(grid, [predicted(each, "mean_staleness") for each in net], color=colour)
-        each = [load / owners * SPEED / size * alone[size] for load in grid]
-        wired.plot(grid, [(owners - 1) * x / (1 + x) for x in each], ":", color=colour)
-    wired.set(xlabel="load of the shared link, answers of 1 MB", ylabel="staleness")
-    wired.set_title("A bottleneck follows TCP; independent latencies do not", fontsize=9)
-    wired.legend(fontsize=7, title="lines: bottleneck\ndots: independent latency", title_fontsize=7)
-    figure.savefig(PICTURE)
+            theirs = cells[f"push {SIZE} B N={owners} load={load:g}"]["staleness"]
+            mean, bar = fmean(theirs), 2 * stdev(theirs) / sqrt(len(theirs))
+            ends = np.array([[mean], [mean - bar], [mean + bar]])
+            marks.append(marks_of([load], ends, color=color, **THEIRS))
+            cell = ("push", owners, SIZE, load, 400)
+            ours = fmean(figures(cell, alone, seed)["staleness"] for seed in SEEDS)
+            marks.append(Layer("line", [load], np.array([ours]), look=SAME | {"color": color}))
+            off.append((abs(ours / mean - 1), abs(np.interp(load, grid, independent) / mean - 1)))
+    marks += [
+        Layer("line", name="bottleneck, the ticks of ns-3", look=SAME | {"color": GRAY}),
+        Layer("line", name="independent latencies", look=APART | {"color": GRAY}),
+    ]
+    title = "With its ticks, a bottleneck is up to {:.0%} off ns-3, independent latencies {:.0%}"
+    most = map(max, zip(*off, strict=True))
+    across = Side("load of the shared link, answers of 1 MB")
+    return Panel(marks, across, Side("staleness (updates)", grid=True), title.format(*most))
 
 
 if __name__ == "__main__":

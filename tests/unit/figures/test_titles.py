@@ -9,9 +9,12 @@ from analysis.beyond.accuracy_over_time import lasting
 from analysis.beyond.message_sums import no_bound
 from analysis.beyond.price_of_sums import which_pay
 from analysis.studies.fairness import served
+from analysis.studies.fixed_point import farthest
 from analysis.studies.psi_lines import beside_law
+from analysis.studies.whom_to_ask import cheapest
 from asyncdp_sim.figures import gains, traces
 from asyncdp_sim.figures.convergence import CurveLine, by_update, ending, psi_ratio
+from asyncdp_sim.figures.drawer import lettered
 from asyncdp_sim.figures.spacetime import happenings
 from asyncdp_sim.figures.sweep_figure import least
 from asyncdp_sim.figures.throughput import busiest
@@ -38,6 +41,16 @@ def test_the_least_is_named_with_its_interval_and_those_that_meet_it():
         == "Mean ψ is least, 0.35 (0.25 to 0.45), for ε = 3; 1 of 2 other intervals meet its own"
     )
     assert least([psi(inf)], "psi", "mean ψ") == "No setting has a finite mean ψ"
+
+
+def test_the_cheapest_way_is_one_whose_interval_has_an_upper_end():
+    line = {"p": np.array(["even", "even", "fast"]), "tasks": np.array([1.0, 2.0, 1.0])}
+    low, high = np.array([7.0, 5.0, 6.0]), np.array([9.0, inf, 9.5])
+    table = line | {"time": np.array([8.0, 6.0, 7.5]), "time_low": low, "time_high": high}
+    said = "With finite intervals, the cheapest ways to mean ψ = 0.02 take 7.5 units (6 to 9.5)"
+    assert cheapest([table]) == f"{said} with m = 1, fast"
+    table["time_high"] = np.full(3, inf)
+    assert cheapest([table]).startswith("No interval of a policy")
 
 
 def test_lines_are_told_by_their_ends():
@@ -105,16 +118,34 @@ def test_sweeps_and_messages_are_told():
 def test_results_of_others_are_told():
     ring = {"hops": np.array([1.0, 2.0, 3.0]), "median": np.array([0.5, 2.0, 9.0])}
     full = {"hops": np.array([1.0]), "median": np.array([0.9])}
-    said = "From 2 hops on, the published sum bounds less than half of the pairs; the median "
+    said = "From 2 hops on, the sum bounds less than half of the pairs with messages; the median "
     assert no_bound([ring, full]) == f"{said}exact loss is up to 9 times as large"
     assert no_bound([full]).startswith("At no distance ")
-    absent, single = np.array([0.0, 0.1, 0.2]), ("single", np.array([[2.0, 2.0, 2.0]]))
-    few, many = ("few", np.array([[1.0, 1.0, 1.0]])), ("many", np.array([[1.0, 3.0, 1.0]]))
-    said = "At equal ε sums fit better than single answers up to 20 % absent (few)"
+    off, half = np.array([3.0, 0.7, -0.9, 0.2]), np.array([0.4, 0.5, 2.0, 0.5])
+    chain = {"off": off, "off_low": off - half, "off_high": off + half}
+    chain |= {"owners": np.array([2, 5, 10, 20]), "windows": np.repeat("few slots", 4)}
+    chain |= {"exact": np.array([3.1, 0.6, np.nan, np.nan])}  # of five it is within 1 %
+    said = (
+        "Bianchi's fixed point is 3.00 ± 0.40 % too high for 2 owners with few slots; of 4 settings"
+    )
+    assert farthest([chain]) == f"{said} 2 are within 1 %, and of 1 it is not shown"
+    absent, around = np.array([0.0, 0.1, 0.2]), np.array([[0.0], [-0.2], [0.2]])
+    single, few, many = (
+        (name, np.array(psi) + around)
+        for name, psi in (("single", [2, 2, 2]), ("few", [1, 1, 1]), ("many", [1, 3, 1]))
+    )
+    said = "At equal ε sums fit better than single answers up to at least 20 % absent (few)"
     assert which_pay(absent, [single, few, many]) == f"{said}, or only up to 0 % (many)"
     assert which_pay(absent, [single, few]) == said
-    said = "The second choice is at least 10 % more accurate until 2 units; after 3 units it gains "
-    assert lasting(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.01]), 0.1) == f"{said}1.0 %"
+    early = ("early", np.array([1.7, 3, 3]) + around)
+    said = "At equal ε sums fit better than single answers up to 0 % absent (early, where"
+    assert which_pay(absent, [single, early]) == f"{said} intervals meet)"
+    said = "Asking “b” is at least 10 % more accurate until 2 ± 0.2 units; after 3 units it"
+    times, gained = np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.01])
+    assert lasting("b", times, gained, 0.1, 0.2) == f"{said} gains 1.0 %"
+    assert lasting("b", times, -gained, 0.1, 0.0).endswith(
+        "at no time; after 3 units it loses 1.0 %"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,3 +157,8 @@ def test_results_of_others_are_told():
 )
 def test_verdicts_are_counted(verdicts, said):
     assert gains.counted(np.array(verdicts)).startswith(said)
+
+
+def test_negative_numbers_have_a_minus_sign_and_other_hyphens_stay():
+    said = "θ* = -1.94 (-1.93), δ = 1e-06, 2026-11-29, ε-DP, n_i"
+    assert lettered(said) == "θ* = −1.94 (−1.93), δ = 1e-06, 2026-11-29, ε-DP, nᵢ"
