@@ -108,9 +108,16 @@ def accuracy_over_time(
 
 
 def lasting(choice: str, times: Array, gained: Array, least: float, about: float) -> str:
-    """Return until when a choice gains at least so much, ± ``about``, and what at the end."""
-    enough = times[gained >= least]
-    until = f"until {enough.max():.2g} ± {about:.1g} units" if len(enough) > 0 else "at no time"
-    text = f"Asking “{choice}” is at least {100 * least:g} % more accurate {until}"
+    """Return when a choice gains at least so much, up to ± ``about``, and what at the end.
+
+    Of several such spells the last.
+    """
+    enough = np.flatnonzero(gained >= least)
+    if len(enough) > 0:
+        begun = enough[np.flatnonzero(np.diff(enough, prepend=-2) > 1)[-1]]
+        when = f"from {times[begun]:.2g} to {times[enough[-1]]:.2g} ± {about:.1g} units"
+    else:
+        when = "at no time"
+    text = f"Asking “{choice}” is at least {100 * least:g} % more accurate {when}"
     verb = "gains" if gained[-1] > 0 else "loses"
     return f"{text}; after {times[-1]:g} units it {verb} {100 * abs(gained[-1]):.1f} %"

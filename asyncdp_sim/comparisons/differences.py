@@ -151,17 +151,21 @@ def directories(first: Path, second: Path) -> Iterator[Difference]:
     Pictures, what else others may have put beside the tables, and words that explain columns, are
     no part of a result.
     """
-    files = (path for path in second.rglob("*") if path.is_file() and path.name != README)
-    expected = {str(path.relative_to(second)) for path in files if path.suffix != ".tmp"}
-    tables = {str(path.relative_to(first)) for path in first.rglob("*.parquet")}
+    expected, tables = _files(second, "*"), _files(first, "*.parquet")
     for file in sorted(expected):
         if not (first / file).is_file():
             yield Difference(file, "", "nothing", "a file")
         elif (first / file).read_bytes() != (second / file).read_bytes():
             yield from _in_file(file, first / file, second / file)
     for file in sorted(tables - expected):
-        if Path(file).parts[0] != "figures":
-            yield Difference(file, "", "a table", "nothing")
+        yield Difference(file, "", "a table", "nothing")
+
+
+def _files(directory: Path, pattern: str) -> set[str]:
+    """Return the finished files of a result that are not pictures, nor explain its columns."""
+    files = (path for path in directory.rglob(pattern) if path.is_file() and path.name != README)
+    finished = (path.relative_to(directory) for path in files if path.suffix != ".tmp")
+    return {str(file) for file in finished if "figures" not in file.parts}
 
 
 def _in_file(file: str, first: Path, second: Path) -> Iterator[Difference]:

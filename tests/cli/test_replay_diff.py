@@ -31,8 +31,12 @@ def told(command: Command, *results: object) -> list[str]:
 
 def test_equal_ones(command):
     shutil.copytree("one", "other")
-    said = command.done("replay", "--diff", "one", "other")
-    assert said.out == "one and other are equal (manifest, scenario and every table agree)\n"
+    for name in ("one", "other"):  # with pictures in either of them
+        said = command.done("replay", "--diff", "one", "other")
+        assert said.out == "one and other are equal (manifest, scenario and every table agree)\n"
+        folder = Path(name, "figures")
+        folder.mkdir()
+        (folder / "psi.png").write_bytes(b"drawn")
 
 
 def test_the_first_event_and_what_was_drawn(command):

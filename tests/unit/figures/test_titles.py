@@ -140,10 +140,10 @@ def test_results_of_others_are_told():
     early = ("early", np.array([1.7, 3, 3]) + around)
     said = "At equal ε sums fit better than single answers up to 0 % absent (early, where"
     assert which_pay(absent, [single, early]) == f"{said} intervals meet)"
-    said = "Asking “b” is at least 10 % more accurate until 2 ± 0.2 units; after 3 units it"
-    times, gained = np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.01])
+    said = "Asking “b” is at least 10 % more accurate from 0.5 to 2 ± 0.2 units; after 3 units it"
+    times, gained = np.array([0, 0.2, 0.5, 2, 3]), np.array([0.1, -0.1, 0.2, 0.1, 0.01])
     assert lasting("b", times, gained, 0.1, 0.2) == f"{said} gains 1.0 %"
-    assert lasting("b", times, -gained, 0.1, 0.0).endswith(
+    assert lasting("b", times, -abs(gained), 0.1, 0.0).endswith(
         "at no time; after 3 units it loses 1.0 %"
     )
 
