@@ -233,12 +233,14 @@ def _release_ticks(view: View, owner: int) -> list[int]:
 def _of_sums(
     pair: Neighbours, opened: Opened, view: View, first: Array, second: Array
 ) -> tuple[float, int]:
-    """Return the log-likelihood ratio of a run's sums, second dataset over first, and the least m.
+    """Return the log-likelihood ratio of a run's sums, second dataset over first.
 
-    A sum is that of the m answers of an update, each times n_i; the noise of an answer then has
-    variance (n_i s_i)² on each coordinate. For a sum x above its mean on the first dataset, and
-    ``shift`` between the means on both, the ratio is (x − shift/2) · shift/variance. The noisy
-    counts of moving clip bounds add to it.
+    And, second, the fewest answers of one of its sums.
+
+    A sum is that of the answers of an update, each times n_i; the noise of an answer then has
+    variance (n_i s_i t)² on each coordinate, where t is its ``view.times``. For x, a sum less its
+    mean on the first dataset, and ``shift`` from this mean to that on the second, the ratio is
+    (x − shift/2) · shift/variance. The noisy counts of moving clip bounds add to it.
 
     Parameters
     ----------
