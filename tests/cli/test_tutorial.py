@@ -22,7 +22,7 @@ def test_its_commands_print_what_it_shows(command, here):
     told = [
         each for _, text in fenced(PAGE, "console") for each in commands(PAGE.stem, False, text, {})
     ]
-    assert len(told) == 7
+    assert len(told) == 6
     for each in told:
         hold(command, each)
     written = (here / "stays.toml").read_text("utf-8")
