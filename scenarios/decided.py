@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.progress import counted, drawn
 from asyncdp_sim.decision import MATERIAL
 from asyncdp_sim.figures import drawer
@@ -28,8 +29,8 @@ COLOURS = {
     "undecided": "#999999",
 }
 MARKS = {"gains": "P", "does worse": "X", "no material difference": "s", "undecided": "o"}
-TRUE, REACH = 20, 50
-"""Largest true gain and gain of the picture, as percentages of the own error."""
+TRUE, REACH, EDGE = 20, 50, 1.05
+"""Largest true gain and gain of the picture, % of the own error; beyond: a bit outside."""
 LINE = {"color": THEORY, "linewidth": 0.8}
 
 
@@ -141,12 +142,8 @@ def draw(answers: Sequence[Answer], file: Path) -> None:
                f"{COMMANDS[way].replace('`', '')}, ε = {epsilon:g}")
         for way in WAYS[1:] for epsilon in BUDGETS
     ]  # fmt: skip
-    foot = (
-        "Vertical strokes: 95 % interval of the gain. Horizontal ones: of the true gain, left out "
-        "where the verdict is undecided. Triangles at an edge: beyond it."
-    )
     said = Declaration(panels, (6.5, 7.0), title(answers))
-    figure = drawer.draw(said, foot=foot, shade="#444444")
+    figure = drawer.draw(said, foot=foot(answers), shade="#444444")
     with style(), laid_out(figure, DPI):
         figure.savefig(file, metadata={"Title": said.title, "Software": None})
 
@@ -166,19 +163,20 @@ def _panel(told: Sequence[Answer], name: str) -> Panel:
             continue
         rows = np.array([(x.truth, x.gain, x.low, x.high, 1.96 * x.error) for x in some])
         truth, gain, low, high, error = rows.T
-        x, y = np.clip(truth, -TRUE, TRUE), np.clip(gain, -REACH, REACH)
+        x, y = _within(truth, TRUE), _within(gain, REACH)
         pale = verdict == "undecided"
         dot = _dot(verdict)
         strokes = {"color": dot["color"], "alpha": dot["alpha"], "linewidth": 0.5 if pale else 1.2}
-        low, high = np.clip([low, high], -REACH, REACH)
-        marks.append(Layer("strokes", x, None, low, high, look=strokes))
+        ends = np.clip([low, high], -2 * REACH, 2 * REACH)
+        for at, style_of in ((np.isfinite(high - low), "-"), (np.isinf(high - low), ":")):
+            look = strokes | {"linestyle": style_of}
+            marks.append(Layer("strokes", x[at], None, ends[0, at], ends[1, at], look=look))
         if not pale:
-            ends = np.clip([truth - error, truth + error], -TRUE, TRUE)
-            across = np.stack(ends, axis=1), np.stack([y, y], axis=1)
+            across = np.stack([truth - error, truth + error], axis=1), np.stack([y, y], axis=1)
             marks.append(Layer("segments", *across, look=strokes))
         inside = (np.abs(truth) <= TRUE) & (np.abs(gain) <= REACH)
         edges = {"<": truth < -TRUE, ">": truth > TRUE,
-                 "v": ~inside & (y == -REACH), "^": ~inside & (y == REACH)}  # fmt: skip
+                 "v": ~inside & (gain < -REACH), "^": ~inside & (gain > REACH)}  # fmt: skip
         marks += [
             Layer(
                 "line",
@@ -189,8 +187,28 @@ def _panel(told: Sequence[Answer], name: str) -> Panel:
             for sign, at in ({MARKS[verdict]: inside} | edges).items()
             if at.any()
         ]
-    side = Side("gain and 95 % interval,\n% of own error", limits=(-REACH, REACH), grid=True)
-    return Panel(marks, Side("true gain, % of own error", limits=(-TRUE, TRUE)), side, name)
+    wide, tall = ((-1.1 * most, 1.1 * most) for most in (TRUE, REACH))
+    side = Side("gain and 95 % interval,\n% of own error", limits=tall, grid=True)
+    return Panel(marks, Side("true gain, % of own error", limits=wide), side, name)
+
+
+def _within(values: Array, most: float) -> Array:
+    """Return values; those above the most, or below its negative, a little beyond it."""
+    return np.where(np.abs(values) > most, EDGE * most * np.sign(values), values)
+
+
+def foot(answers: Sequence[Answer]) -> str:
+    """Return what strokes are, how many leave the picture, and how many truths are uncertain."""
+    told = [_in_percent(x) for way in WAYS[1:] for x in _of_owners(answers, way)]
+    decided = [x for x in told if x.decided]
+    return (
+        "Vertical strokes: 95 % interval of the gain, dotted where it is infinite "
+        f"({sum(np.isinf(x.high - x.low) for x in told)}); "
+        f"{sum(x.low < -REACH or x.high > REACH for x in told)} reach beyond ±{REACH} %. "
+        "Horizontal ones: 95 % interval of the true gain, left out where the verdict is "
+        f"undecided; for {sum(abs(x.truth) <= 1.96 * x.error for x in decided)} of the "
+        f"{len(decided)} gains and losses it contains 0. Triangles at an edge: beyond it."
+    )
 
 
 def _dot(verdict: str) -> dict[str, Any]:
@@ -208,8 +226,10 @@ def title(answers: Sequence[Answer]) -> str:
     decided = sum(x.decided for x in told)
     return (
         f"Of {len(told)} verdicts {decided} are gains or losses, {len(clear) - decided} “no "
-        f"material difference” and {len(told) - len(clear)} undecided; wrong: {_wrong(clear)}; "
-        f"{_percent([x.covered for x in told])} of the intervals hold the true gain"
+        f"material difference” and {len(told) - len(clear)} undecided; certainly wrong: "
+        f"{_wrong(clear)}; {_percent([abs(x.gain - x.truth) <= x.high - x.gain for x in told])} of "
+        f"the intervals hold the true gain, "
+        f"{_percent([x.covered for x in told])} with the error of the truth added"
     )
 
 

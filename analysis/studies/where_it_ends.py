@@ -5,7 +5,7 @@ For small steps the mean model settles where Σ w_i ℓ_i + (σ/2)‖θ‖² is 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -31,6 +31,8 @@ DIVIDED = {"uniform": (0, 0), "inverse-rate": (1, 0), "inverse-weight": (1, 1)}
 
 NARROW = 0.2
 """Of the owners' optima, the range in which ends of learning have a panel of their own."""
+MARGIN = 0.15
+"""Of that range, the room beside the outermost, whose names would meet the frame."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
             "upright",
             found[0].best,
             name="θ*: the optimum of all",
-            look={"color": THEORY, "linewidth": 0.8},
+            look={"color": THEORY, "linewidth": 1.4, "linestyle": ":"},
         ),
     ]
     marks = [
@@ -178,11 +180,14 @@ def declared(found: Sequence[LearnedOptimum], rows: Sequence[Columns]) -> Declar
     if np.ptp([*mean, found[0].best]) > NARROW * np.ptp([value for value, _ in found[0].own]):
         side = Side(limits=(last + 0.8, -0.5), ticks=range(len(found) + 1), labels=labels)
         return Declaration([Panel([*best, *marks, *alone], across, side)], (6.5, 2.7), title)
+    ends = np.array([value for value, _ in found[0].own])
+    wide = (ends.min() - MARGIN * np.ptp(ends), ends.max() + MARGIN * np.ptp(ends))
     sides = (Side(limits=(last - 0.5, -0.5), ticks=places.tolist(), labels=labels[:-1]),
              Side(limits=(last + 0.5, last - 0.4), ticks=()))  # fmt: skip
-    panels = [Panel([*best, *which], across, side, name)
-              for which, side, name in zip((marks, alone), sides, ("enlarged", labels[-1]),
-                                           strict=True)]  # fmt: skip
+    panels = [
+        Panel([*best, *marks], across, sides[0], "enlarged"),
+        Panel([*best, *alone], replace(across, limits=wide), sides[1], labels[-1]),
+    ]
     return Declaration(panels, (6.5, 2.7), title)
 
 

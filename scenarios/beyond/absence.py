@@ -125,15 +125,24 @@ COUNTED = Reason(
 )
 
 
+def _told(sweep: Sweep, name: str) -> str:
+    """Return a variant's bias over that of equation (3), ± a standard error, and as predicted."""
+    values, exact = models(sweep, name)
+    error = uncertain(values) / abs(printed(sweep) - wanted(sweep))
+    return f"{bias(sweep, name):.2f} ± {error:.2f} (predicted {over_printed(sweep, exact):.2f})"
+
+
 def pictures(sweep: Sweep) -> Sequence[Picture]:
     """Draw where each variant ends, between the owners' own optima."""
     picture, green = FIGURE.picture(sweep), {"color": "#009E73", "linestyle": "--"}
-    line = Layer("upright", printed(sweep), name="equation (3), as published", look=green)
-    panels = [replace(panel, marks=[line, *panel.marks]) for panel in picture.said.panels]
-    away = {name: f"{bias(sweep, name):.2f} times" for name in (PRESENT, DIVIDED)}
+    name = "published: each owner counts by its share of time online (equation 3)"
+    line = Layer("upright", printed(sweep), name=name, look=green)
+    first, *other = picture.said.panels
+    panels = [replace(first, marks=[line, *first.marks]), *other]
     title = (
-        f"Averages over those present end {away[PRESENT]} as far from θ* as equation (3) does, "
-        f"copies divided by shares {away[DIVIDED]}"
+        f"Averages over those present end {_told(sweep, PRESENT)} times as far from θ* as the "
+        f"published objective, copies divided by shares {_told(sweep, DIVIDED)} times; ± is one "
+        "standard error"
     )
     return [replace(picture, said=replace(picture.said, panels=panels, title=title))]
 

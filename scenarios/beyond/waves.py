@@ -9,10 +9,12 @@ chance throughout, in which nothing is left of the waves. All is known exactly
 from collections.abc import Callable, Sequence
 from math import log
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from analysis.beyond.with_and_without import Pair, with_and_without
+from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.results import Sweep
 from asyncdp_sim.scenario.paths import VARIANT
@@ -24,6 +26,8 @@ from scenarios.papers.resampled import standard_error
 
 DEGREES = (0.1, 0.3, 0.5)
 LAPS = 200
+COURSE = 41
+"""Degrees at which predictions are drawn."""
 
 
 def in_waves(degree: float) -> str:
@@ -51,6 +55,22 @@ def exact_psi(sweep: Sweep, name: str) -> float:
     """Return E ψ of a variant in the long run."""
     f, step = objective(sweep), scenario(result(sweep, name)).algorithm.step  # type: ignore[union-attr]
     return in_rounds(f, step, chances(sweep, name), LAPS).psi(f)  # type: ignore[arg-type]
+
+
+def course(sweep: Sweep, of: Callable[[float], str]) -> Array:
+    """Return E ψ over more γ than are run, shape (2, M): γ and ψ."""
+    name, first = of(DEGREES[0]), DEGREES[0]
+    said: Any = scenario(result(sweep, name))
+    f, kind, degrees = objective(sweep), said.availability, np.linspace(first, DEGREES[-1], COURSE)
+    psi = []
+    for degree in degrees:
+        if of is in_waves:
+            swing = kind.model_copy(update={"low": kind.high * max(0.0, 1 - 2 * degree)})
+            there = [swing.at(float(t), 0.0) for t in range(1, round(swing.period) + 1)]
+        else:
+            there = [kind.probability * (1 - degree) / (1 - first)]
+        psi.append(in_rounds(f, said.algorithm.step, there, LAPS).psi(f))
+    return np.array([degrees, psi])
 
 
 def around(sweep: Sweep, name: str) -> Range:
@@ -94,7 +114,14 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         mean = np.array([each.mean() for each in late])
         ends = of(DEGREES[0]), of(DEGREES[-1])
         error = standard_error(lambda drawn: growth(drawn, *ends), [sweep]) or 0.0
-        return Pair(name, mean, np.array([2 * uncertain(each) for each in late]), exact, error)
+        return Pair(
+            name,
+            mean,
+            np.array([2 * uncertain(each) for each in late]),
+            exact,
+            course(sweep, of),
+            error,
+        )
 
     pairs = [pair(in_waves, "in waves"), pair(steady, "at its mean without waves")]
     results = [result(sweep, str(cell.values[VARIANT])) for cell in sweep.cells]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.decided import REACH, TRUE, _in_percent, _panel, page, title
+from scenarios.decided import EDGE, REACH, TRUE, _in_percent, _panel, foot, page, title
 from scenarios.decisions import BUDGETS, Answer, Cut, Table, read, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +27,8 @@ def test_the_title_of_the_picture_counts_what_it_shows():
     ]
     assert title(some) == (
         "Of 3 verdicts 2 are gains or losses, 0 “no material difference” and 1 undecided; "
-        "wrong: 1 of 2; 33% of the intervals hold the true gain"
+        "certainly wrong: 1 of 2; 33% of the intervals hold the true gain, 33% with the error of "
+        "the truth added"
     )
 
 
@@ -40,7 +41,19 @@ def test_what_the_picture_cuts_off_is_at_its_edges():
     panel = _panel([_in_percent(x) for x in few], "name")
     ends = {str(mark.look["marker"]): (*mark.x, *mark.y) for mark in panel.marks
             if mark.kind == "line" and mark.x is not None and "marker" in mark.look}  # fmt: skip
-    assert ends == {"P": (6, 10), "<": (-TRUE, -30), "^": (0, REACH)}
+    assert ends == {"P": (6, 10), "<": (-EDGE * TRUE, -30), "^": (0, EDGE * REACH)}
+
+
+def test_the_foot_counts_infinite_intervals_those_that_leave_and_uncertain_truths():
+    few = [
+        answer("gains", 1.0, 0.5, 0.6, 0.4),
+        answer("does worse", -3.0, 0.5, -9.0, 0.4),
+        answer("undecided", 0.0, math.inf, 0.0),
+        answer("undecided", 0.0, 6.0, 0.0),
+    ]
+    said = foot(few)
+    assert "infinite (1); 2 reach beyond ±50 %" in said
+    assert "for 1 of the 2 gains and losses it contains 0" in said
 
 
 def test_every_table_was_asked_in_four_ways_at_two_budgets():

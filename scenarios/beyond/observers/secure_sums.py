@@ -243,7 +243,12 @@ def pictures(sweep: Sweep) -> Sequence[Picture]:
         (name, np.array([mean_psi_at_end(cell(sweep, name, each)) for each in absent]).T)
         for name in names
     ]
-    return [price_of_sums(absent, lines, [each.result for each in sweep.cells])]
+    opened = [
+        np.array([in_theory(sweep, name, each) for each in absent])
+        for name in names
+        if name != SINGLE
+    ]
+    return [price_of_sums(absent, lines, opened, [each.result for each in sweep.cells])]
 
 
 RESULTS = read_figures(Path(__file__).with_suffix(".toml"), globals())

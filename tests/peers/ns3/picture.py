@@ -23,19 +23,24 @@ THEIRS: dict[str, Any] = {
     "marker": "s", "markerfacecolor": "none", "linestyle": "none", "markersize": 7,
 }  # fmt: skip
 SAME: dict[str, Any] = {"marker": "x", "linestyle": "none", "markersize": 6}
-APART: dict[str, Any] = {"linestyle": ":", "linewidth": 1.2}
+APART: dict[str, Any] = {"linestyle": "-.", "linewidth": 1.0}
 
 
 def main() -> None:
     """Draw rates of Wi-Fi with small windows, and staleness on a shared link."""
     made = json.loads(FIGURES.read_text("utf-8"))
-    said = Declaration([_wifi(made["dcf"]["cells"]), _wired(made["tcp"]["cells"])], (6.5, 3.4))
+    (wifi, froze), (wired, queued) = _wifi(made["dcf"]["cells"]), _wired(made["tcp"]["cells"])
+    title = (
+        "Nearest to ns-3 are counters that freeze (frozen) where others wait DIFS, up to "
+        f"{froze:.0%} off, and for the link a bottleneck with the ticks of ns-3, up to {queued:.0%}"
+    )
+    said = Declaration([wifi, wired], (6.5, 3.4), title)
     figure = draw(said)
     with style(), laid_out(figure, DPI):
-        figure.savefig(PICTURE, metadata={"Software": None})
+        figure.savefig(PICTURE, metadata={"Title": title, "Software": None})
 
 
-def _wifi(cells: Any) -> Panel:
+def _wifi(cells: Any) -> tuple[Panel, float]:
     marks = [Layer("line", name="ns-3, ± 2 standard errors", look=THEIRS | {"color": GRAY})]
     off, small = dict[str, float](), WINDOWS["4-8"]
     for color, (heard, others) in zip(OKABE_ITO, OTHERS.items(), strict=False):
@@ -43,13 +48,13 @@ def _wifi(cells: Any) -> Panel:
         ends = theirs[:, 0] + np.outer((0, -2, 2), theirs[:, 1])
         marks.append(marks_of(OWNERS, ends, color=color, **THEIRS))
         rates = _rates([dcf(n, *small, others_after_collision=others) for n in OWNERS])
-        name = f"counters freeze, others wait {heard}"
+        name = f"Wi-Fi: frozen, others wait {heard}"
         marks.append(Layer("line", OWNERS, rates, name=name, look={"color": color}))
         off[heard] = float(np.abs(rates / theirs[:, 0] - 1).max())
         print(heard, rates.round())
     waited = np.array([cells[f"DIFS 4-8 N={n}"]["rate"][0] for n in OWNERS])
     for (counting, name), line in zip(
-        {"frozen": "counters freeze, one wait for all", "bianchi": "Bianchi's slots"}.items(),
+        {"frozen": "Wi-Fi: frozen, one wait for all", "bianchi": "Wi-Fi: Bianchi's slots"}.items(),
         ("--", ":"),
         strict=True,
     ):
@@ -59,24 +64,25 @@ def _wifi(cells: Any) -> Panel:
         off[counting] = float(np.abs(rates / waited - 1).max())
         print(counting, rates.round())
     title = (
-        f"Counters that freeze are up to {off['DIFS']:.0%} off ns-3 where others wait DIFS, "
-        f"{off['EIFS']:.0%} for EIFS; Bianchi's slots {off['bianchi']:.0%} (DIFS)"
+        f"Wi-Fi: where others wait EIFS, up to {off['EIFS']:.0%} off ns-3; Bianchi's slots "
+        f"{off['bianchi']:.0%} (DIFS)"
     )
     across = Side("stations, windows of 4 to 8 slots", log=True, ticks=OWNERS)
-    return Panel(marks, across, Side("answers per second", limits=(0, None), grid=True), title)
+    side = Side("answers per second", limits=(0, None), grid=True)
+    return Panel(marks, across, side, title), off["DIFS"]
 
 
 def _rates(nets: Any) -> Any:
     return np.array([1e6 * measured(net, SECONDS * 1e6)[0] for net in nets])
 
 
-def _wired(cells: Any) -> Panel:
+def _wired(cells: Any) -> tuple[Panel, float]:
     alone = {SIZE: fmean(cells[f"push {SIZE} B alone"]["mean"])}
     grid, marks, off = np.arange(1, 21) / 20, list[Layer](), list[tuple[float, float]]()
     for color, owners in zip(OKABE_ITO[2:], (3, 10, 40), strict=False):
         net = [link(("push", owners, SIZE, load, 10**6), alone) for load in grid]
         lines = np.array([predicted(each, "mean_staleness") for each in net])
-        marks.append(Layer("line", grid, lines, name=f"bottleneck, N = {owners}, infinite run",
+        marks.append(Layer("line", grid, lines, name=f"link: N = {owners}, infinite run",
                            look={"color": color}))  # fmt: skip
         each = grid / owners * SPEED / SIZE * alone[SIZE]
         independent = (owners - 1) * each / (1 + each)
@@ -91,13 +97,13 @@ def _wired(cells: Any) -> Panel:
             marks.append(Layer("line", [load], np.array([ours]), look=SAME | {"color": color}))
             off.append((abs(ours / mean - 1), abs(np.interp(load, grid, independent) / mean - 1)))
     marks += [
-        Layer("line", name="bottleneck, the ticks of ns-3", look=SAME | {"color": GRAY}),
-        Layer("line", name="independent latencies", look=APART | {"color": GRAY}),
+        Layer("line", name="link: the ticks of ns-3", look=SAME | {"color": GRAY}),
+        Layer("line", name="link: independent latencies", look=APART | {"color": "black"}),
     ]
-    title = "With its ticks, a bottleneck is up to {:.0%} off ns-3, independent latencies {:.0%}"
-    most = map(max, zip(*off, strict=True))
-    across = Side("load of the shared link, answers of 1 MB")
-    return Panel(marks, across, Side("staleness (updates)", grid=True), title.format(*most))
+    queued, apart = map(max, zip(*off, strict=True))
+    title = f"Shared link: staleness with independent latencies is up to {apart:.0%} off ns-3"
+    across = Side("load of the shared link, push of 1 MB")
+    return Panel(marks, across, Side("staleness (updates)", grid=True), title), queued
 
 
 if __name__ == "__main__":

@@ -7,8 +7,9 @@ from statistics import fmean
 import pytest
 
 from asyncdp_sim.theory.formulas import channels
-from tests.peers.ns3.measure import FIGURES, SEEDS, WINDOWS, cells, compiled, run
+from tests.peers.ns3.measure import FIGURES, SEEDS, SPEED, WINDOWS, cells, compiled, run
 from tests.peers.ns3.ours import OTHERS, dcf, figures, lossy, measured, per_answer
+from tests.peers.ns3.picture import SIZE
 
 NS3 = json.loads(FIGURES.read_text("utf-8"))
 SECONDS = 2.0
@@ -133,6 +134,13 @@ def test_answers_by_tcp_over_a_shared_link(name, cell):
         assert (1 + least) * expected <= mean <= (1 + most) * expected, (key, mean, expected)
     again = fmean(each["repeats"] for each in ours)
     assert isclose(again, fmean(theirs["repeats"]), abs_tol=0.02 if cell[0] != "broadcast" else 0.1)
+
+
+def test_independent_latencies_are_as_far_off_as_the_page_and_the_picture_state():
+    theirs, alone = TCP[f"push {SIZE} B N=40 load=0.9"], ALONE[SIZE]
+    assert round(100 * (1 - alone / fmean(theirs["mean"]))) == 77
+    each = 0.9 / 40 * SPEED / SIZE * alone
+    assert round(100 * (1 - 39 * each / (1 + each) / fmean(theirs["staleness"]))) == 74
 
 
 def test_answers_of_one_packet_are_served_in_turn():

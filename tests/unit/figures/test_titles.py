@@ -7,7 +7,8 @@ import pytest
 
 from analysis.beyond.accuracy_over_time import lasting
 from analysis.beyond.message_sums import no_bound
-from analysis.beyond.price_of_sums import which_pay
+from analysis.beyond.price_of_sums import where_they_open, which_pay
+from analysis.beyond.with_and_without import Pair, growing
 from analysis.studies.fairness import served
 from analysis.studies.fixed_point import farthest
 from analysis.studies.psi_lines import beside_law
@@ -47,10 +48,13 @@ def test_the_cheapest_way_is_one_whose_interval_has_an_upper_end():
     line = {"p": np.array(["even", "even", "fast"]), "tasks": np.array([1.0, 2.0, 1.0])}
     low, high = np.array([7.0, 5.0, 6.0]), np.array([9.0, inf, 9.5])
     table = line | {"time": np.array([8.0, 6.0, 7.5]), "time_low": low, "time_high": high}
-    said = "With finite intervals, the cheapest ways to mean ψ = 0.02 take 7.5 units (6 to 9.5)"
-    assert cheapest([table]) == f"{said} with m = 1, fast"
+    said = "With finite intervals, the cheapest ways to mean ψ = 0.02 take 7.5 units (6 to 9.5) "
+    said += "(6 has no upper end) with m = 1, fast"
+    assert cheapest([table], 3) == said
+    over = "; saved over even, m = 1: 6 % (published 29 to 46 %)"
+    assert cheapest([table], 1) == said + over
     table["time_high"] = np.full(3, inf)
-    assert cheapest([table]).startswith("No interval of a policy")
+    assert cheapest([table], 1).startswith("No interval of a policy")
 
 
 def test_lines_are_told_by_their_ends():
@@ -117,10 +121,23 @@ def test_sweeps_and_messages_are_told():
 
 def test_results_of_others_are_told():
     ring = {"hops": np.array([1.0, 2.0, 3.0]), "median": np.array([0.5, 2.0, 9.0])}
-    full = {"hops": np.array([1.0]), "median": np.array([0.9])}
+    ring |= {"loss": np.array([0.5, 0.1, 0.002]), "pairs": np.array([40, 40, 7])}
+    full = {name: column[:1] * 0.9 for name, column in ring.items()}
     said = "From 2 hops on, the sum bounds less than half of the pairs with messages; the median "
-    assert no_bound([ring, full]) == f"{said}exact loss is up to 9 times as large"
+    every = "the loss to an observer of every answer"
+    assert (
+        no_bound([ring, full])
+        == f"{said}exact loss is up to 9 times as large, of 7 pairs where it is 0.002 of {every}"
+    )
     assert no_bound([full]).startswith("At no distance ")
+    degrees, ones = np.array([0.1, 0.5]), np.ones(2)
+    waves, steady = (
+        Pair(name, np.array([1.0, last]), ones, np.array([1.0, exact]), ones, 0.1)
+        for name, last, exact in (("in waves", 4.0, 4.0), ("without", 2.0, 3.0))
+    )
+    said = "From γ = 0.1 to 0.5, mean ψ grows 4.00 ± 0.20 times in waves, and 2.00 ± 0.20 times "
+    said += "without (± 2 standard errors): 50 % of the logarithm remains (predicted: 79 %)"
+    assert growing(degrees, [waves, steady]) == said
     off, half = np.array([3.0, 0.7, -0.9, 0.2]), np.array([0.4, 0.5, 2.0, 0.5])
     chain = {"off": off, "off_low": off - half, "off_high": off + half}
     chain |= {"owners": np.array([2, 5, 10, 20]), "windows": np.repeat("few slots", 4)}
@@ -138,8 +155,12 @@ def test_results_of_others_are_told():
     assert which_pay(absent, [single, few, many]) == f"{said}, or only up to 0 % (many)"
     assert which_pay(absent, [single, few]) == said
     early = ("early", np.array([1.7, 3, 3]) + around)
-    said = "At equal ε sums fit better than single answers up to 0 % absent (early, where"
-    assert which_pay(absent, [single, early]) == f"{said} intervals meet)"
+    said = "At equal ε sums fit better than single answers up to 0 % absent (early; at 0 % the "
+    assert which_pay(absent, [single, early]) == f"{said}intervals overlap)"
+    opened, ratios = [np.array([0.9, 0.03]), np.array([0.5, 0.14])], [[0.2, 3], [0.5, 0.8]]
+    said = "; they do wherever at least 14 % of the sums open"
+    assert where_they_open(opened, np.array(ratios)) == said
+    assert where_they_open(opened, np.array([[2, 3], [0.5, 0.8]])) == ""
     said = "Asking “b” is at least 10 % more accurate from 0.5 to 2 ± 0.2 units; after 3 units it"
     times, gained = np.array([0, 0.2, 0.5, 2, 3]), np.array([0.1, -0.1, 0.2, 0.1, 0.01])
     assert lasting("b", times, gained, 0.1, 0.2) == f"{said} gains 1.0 %"
