@@ -265,6 +265,7 @@ def test_python_hears_of_progress_and_may_have_it_drawn(small, monkeypatch, tmp_
     screen.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # that a test of notebooks loaded
     ad.run(small)
     assert screen.getvalue() == ""
     ad.run(small, progress=True)
