@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from asyncdp_sim.comparisons import Comparison
+from asyncdp_sim.comparisons.comparison import Comparison
 from asyncdp_sim.core import words
 from asyncdp_sim.core.arrays import Array
 from asyncdp_sim.core.units import counts_rounds, in_unit, unit_of

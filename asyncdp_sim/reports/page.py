@@ -15,7 +15,7 @@ import numpy.typing as npt
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from asyncdp_sim.comparisons import Comparison, compare
+from asyncdp_sim.comparisons.comparison import Comparison, compare
 from asyncdp_sim.core.errors import Fault, InputError, ResultError
 from asyncdp_sim.core.files import is_dir
 from asyncdp_sim.core.streams import Streams

@@ -9,7 +9,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from asyncdp_sim.comparisons import compare
+from asyncdp_sim.comparisons.comparison import compare
 from asyncdp_sim.core.errors import ResultError
 from asyncdp_sim.figures import spacetime
 from asyncdp_sim.figures.draw import pictures
