@@ -14,18 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.splits import ValuesOf
-from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.read import source_of
 from asyncdp_sim.data.tables.rows import (
     Encoded,
     FileRows,
     OnDemand,
-    Rows,
+    Swap,
     consecutive,
     raw_values,
     stacked,
@@ -62,7 +61,7 @@ class EncodedColumn:
         return self.code(*(frame[name] for name in self.raw))
 
 
-def some_rows(frame: "pd.DataFrame", rows: Rows) -> "pd.DataFrame":
+def some_rows(frame: "pd.DataFrame", rows: Ints) -> "pd.DataFrame":
     """Return the rows of these numbers, without a copy where they are consecutive."""
     if consecutive(rows):
         return frame.iloc[rows[0] : rows[-1] + 1]
@@ -115,7 +114,7 @@ def encoded(
 ) -> OnDemand:
     """Return a raw table in these columns, missing values as 0."""
 
-    def encode(rows: Rows) -> Array:
+    def encode(rows: Ints) -> Array:
         part = some_rows(frame, rows)
         return stacked((column.of(part) for column in used), len(rows), len(used))
 

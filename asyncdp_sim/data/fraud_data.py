@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array, Bools
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import if_any
 from asyncdp_sim.core.streams import Scope, Streams
@@ -52,7 +52,7 @@ from asyncdp_sim.data.declared_columns import (
 from asyncdp_sim.data.splits import ValuesOf
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.rows import Encoded, OnDemand, Rows
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import cells
 
@@ -333,7 +333,7 @@ class FraudData(DeclaredData):
             return table
         amount = table.columns.index("Amount")
 
-        def shorten(block: Array, _: Rows) -> None:
+        def shorten(block: Array, _: Ints) -> None:
             block[:, amount] = np.log1p(block[:, amount]) / np.log(10)
 
         notes = (*table.notes, "Amount became log10(1 + Amount).")

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import Ends, FormattedMessage, if_any
 from asyncdp_sim.core.specification import trait
@@ -59,7 +59,7 @@ from asyncdp_sim.data.declared_columns import (
 )
 from asyncdp_sim.data.splits import ValuesOf, require_records
 from asyncdp_sim.data.tables.read import column_names, read_table
-from asyncdp_sim.data.tables.rows import Encoded, OnDemand, Rows, nearest, require_column
+from asyncdp_sim.data.tables.rows import Encoded, OnDemand, nearest, require_column
 from asyncdp_sim.data.tables.table_recipe import BuildRequest
 from asyncdp_sim.data.tables.text_columns import map_text, number_in, number_or_nan, numbers
 
@@ -226,7 +226,7 @@ def encode_plain(frame: "pd.DataFrame", public_records: int) -> OnDemand:
     return encoded(frame, available(DECLARED, frame.columns), target, notes)
 
 
-def _groups(column: "pd.Series") -> Rows:
+def _groups(column: "pd.Series") -> Ints:
     """Return a number from 0 per distinct value, the same for all its rows; −1 where missing."""
     places: dict[str, int] = {}
     codes = map_text(column, lambda text: places.setdefault(text, len(places)))

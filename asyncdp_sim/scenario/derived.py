@@ -22,7 +22,7 @@ from asyncdp_sim.core.specification import (
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data import DataSpec
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.tables import held_out
+from asyncdp_sim.data.splits import trained_on
 from asyncdp_sim.learning.algorithms import AnyAlgorithm
 from asyncdp_sim.learning.answers import AdaptiveBound
 from asyncdp_sim.learning.objectives import Model
@@ -31,7 +31,7 @@ from asyncdp_sim.network.availability import Always, Availability
 from asyncdp_sim.network.channels import Channel, Ideal
 from asyncdp_sim.network.clocks import Clock, PoissonClock
 from asyncdp_sim.network.latency import Aggregation, Latency, Laws, Payload
-from asyncdp_sim.network.laws import LawKind, NoTime, in_a_row
+from asyncdp_sim.network.laws import NoTime, in_a_row
 from asyncdp_sim.network.protocols import Protocol, Request
 from asyncdp_sim.network.spec import Network
 from asyncdp_sim.network.topology import Topology
@@ -224,8 +224,8 @@ class ScenarioFacts(CachedSpec):
         return self.numbers
 
     @property
-    def computing(self) -> LawKind | tuple[LawKind, ...]:
-        """How long an answer takes: as long as its gradients, one after another.
+    def computing(self) -> Any:
+        """How long an answer takes, a law or one per owner: its gradients, one after another.
 
         Raises
         ------
@@ -338,7 +338,7 @@ class ScenarioFacts(CachedSpec):
     @property
     def trained_on(self) -> tuple[int, ...] | None:
         """Records per owner that are not held out; None where the data decide."""
-        return self.records and held_out.trained_on(self.data.held_out, self.records)
+        return self.records and trained_on(self.data.held_out, self.records)
 
 
 _CLAIMED = ("data", "model", "privacy")

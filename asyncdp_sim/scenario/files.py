@@ -177,9 +177,8 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     """
     raw = scenario.plain()
     if directory is not None:
-        folder = directory.absolute()
-        _map_paths(raw, lambda path: os.path.relpath(path, folder))
-        raw = relative(raw, folder)
+        _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
+        raw = relative(raw, directory)
     return toml(raw)
 
 

@@ -14,7 +14,7 @@ from asyncdp_sim.core.validation import faults_of, show
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.tables import held_out
+from asyncdp_sim.data.splits import held_out_faults
 from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
@@ -61,7 +61,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += _part_faults(scenario)
     faults += scenario.owners.name_faults(scenario.data.split_column)
     faults += _energy_faults(scenario)
-    faults += held_out.faults(scenario.data.held_out, scenario.records or ())
+    faults += held_out_faults(scenario.data.held_out, scenario.records or ())
     if len(faults) == 0 and algorithm.needs_shares:
         faults += _share_faults(scenario)
     return [*faults, *_record_faults(scenario)]

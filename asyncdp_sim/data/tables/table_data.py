@@ -19,7 +19,7 @@ from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import Dataset
-from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit
+from asyncdp_sim.data.splits import ByColumn, InOrder, SplitKind, TableToSplit, codes_of, ranks_of
 from asyncdp_sim.data.surrogates import (
     Ground,
     PublicRows,
@@ -29,11 +29,15 @@ from asyncdp_sim.data.surrogates import (
     replaced,
     require_targets,
 )
-from asyncdp_sim.data.tables.encoded_columns import TableEncoder, encoded, own_rows, target_of
+from asyncdp_sim.data.tables.encoded_columns import (
+    TableEncoder,
+    UnlikeOwners,
+    encoded,
+    own_rows,
+    target_of,
+)
 from asyncdp_sim.data.tables.encodings import Encoding, SeenClasses, names_in
 from asyncdp_sim.data.tables.file_form import MISSING, FileForm, charset_of
-from asyncdp_sim.data.tables.held_out import codes_of, ranks_of
-from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import Projection
 from asyncdp_sim.data.tables.read import (
     column_names,
@@ -45,10 +49,16 @@ from asyncdp_sim.data.tables.read import (
     source_of,
     with_public_rows,
 )
-from asyncdp_sim.data.tables.rows import Encoded, FileRows, nearest, raw_values, require_column
+from asyncdp_sim.data.tables.rows import (
+    Encoded,
+    FileRows,
+    Swap,
+    nearest,
+    raw_values,
+    require_column,
+)
 from asyncdp_sim.data.tables.table_recipe import BuildRequest, Gathering, TableRecipe
 from asyncdp_sim.data.tables.text_columns import kinds_in
-from asyncdp_sim.data.unlike_owners import UnlikeOwners
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,5 +1,6 @@
 """The steps by which encoded rows of any kind of table become features of owners."""
 
+import shlex
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,32 +12,25 @@ import numpy as np
 from pydantic import Field, model_validator
 from typing_extensions import override
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
-from asyncdp_sim.core.messages import if_any
+from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
 from asyncdp_sim.data.splits import (
+    HeldOutShare,
     InOrder,
     OwnerSplit,
     Split,
     SplitKind,
     TableToSplit,
     ValuesOf,
+    held_out_note,
+    keep_apart,
     require_records,
 )
-from asyncdp_sim.data.tables.held_out import (
-    HeldOutShare,
-    keep_apart,
-    persons_said,
-    public_rows_note,
-    said,
-    usage,
-    without_targets,
-)
-from asyncdp_sim.data.tables.neighbour import Swap
 from asyncdp_sim.data.tables.preprocessing import (
     EigenUncentred,
     Preprocessing,
@@ -45,10 +39,11 @@ from asyncdp_sim.data.tables.preprocessing import (
     records_of,
 )
 from asyncdp_sim.data.tables.rows import (
+    FROM_PRIVATE,
     LARGEST,
     FileRows,
-    Rows,
     Source,
+    Swap,
     Table,
     beyond,
     require_column,
@@ -246,7 +241,7 @@ class TableRecipe(DataKind):
         places: FileRows | None = None,
         gathering: Gathering | None = None,
         given: Projection | None = None,
-        persons: Rows | None = None,
+        persons: Ints | None = None,
         order: Array | None = None,
     ) -> Dataset:
         """Fit on the public rows, unless the projection is given, give the owners theirs, project.
@@ -291,7 +286,7 @@ class TableRecipe(DataKind):
             *projection.notes,
             *owned.notes,
             *usage(rows, total, first_public, overlap),
-            *said(kept, apart),
+            *held_out_note(kept, apart),
             *persons_said(persons, rows, first_public),
             *without_targets([table.target[r] for r in trained], owned.names, real=real),
             *if_any("f, θ* and ψ are of {rows} rows of no owner too.", rows=len(unowned)),
@@ -368,9 +363,86 @@ class TableRecipe(DataKind):
         return (rows, target) if has_target.all() else (rows[has_target], target[has_target])
 
 
-def _left(rows: Sequence[Rows], total: int) -> Rows:
+def _left(rows: Sequence[Ints], total: int) -> Ints:
     """Return the rows that are no owner's."""
     left = np.ones(total, dtype=bool)
     for owner_rows in rows:
         left[owner_rows] = False
     return np.flatnonzero(left)
+
+
+def persons_said(persons: Ints | None, rows: Sequence[Ints], first_public: int) -> tuple[str, ...]:
+    """Return how many rows a person has at most, and what that means for privacy."""
+    if persons is None:
+        return ()
+    most, both = 0, 0
+    public = np.unique(persons[first_public:])
+    for owned in rows:
+        private = owned[owned < first_public]
+        private_persons, counts = np.unique(persons[private], return_counts=True)
+        most = max(most, int(counts.max(initial=0)))
+        both += int(np.isin(private_persons, public).sum())
+    protected = (
+        "data.person: a person has at most {most} rows of an owner, so that ε of one record "
+        "protects a person at {most} ε only."
+    )
+    return (
+        *if_any(FROM_PRIVATE + protected, most=most),
+        *if_any(
+            FROM_PRIVATE + "{both} persons have public rows, too: what is public tells of them.",
+            both=both,
+        ),
+    )
+
+
+def without_targets(
+    targets: Sequence[Array], names: Sequence[str], *, real: bool
+) -> tuple[str, ...]:
+    """Return which owners have no target at all, and what leaves them out."""
+    none = [i for i, y in enumerate(targets) if len(y) > 0 and bool(np.isnan(y).all())]
+    if not real or len(none) == 0:
+        return ()
+    option = "--without NUMBER"
+    if len(names) > 0 and len(none) <= 5:
+        option = " ".join(f"--without {shlex.quote(names[i])}" for i in none)
+    sentence = (
+        FROM_PRIVATE + "no record of {owners} has a target: {owners:their} answers spend ε on "
+        "nothing, and no score is of {owners:their} rows, which {option} leaves out."
+    )
+    owners = Listed.from_numbers([i + 1 for i in none])
+    return (FormattedMessage(sentence, owners=owners, option=option),)
+
+
+def public_rows_note(
+    source: Source | None, file: str | None, public: int, seed: int | None
+) -> tuple[str, ...]:
+    """Return which rows of a file are public, where one was read."""
+    if source is None:
+        return ()
+    return if_any(
+        f"Public rows: {'the last {public}' if seed is None else '{public}'} of {{file}}"
+        f"{'' if seed is None else ', chosen at random'}. Anybody may know them, and they "
+        "alone decide codes and projection.",
+        public=public,
+        file=Path(file or source.name).name,
+    )
+
+
+def usage(
+    rows: Sequence[Ints], total: int, first_public: int, overlap: Sequence[int]
+) -> tuple[str, ...]:
+    """Return how many owners' rows are public, and how many rows have no owner."""
+    used, public, shared = sum(map(len, rows)), total - first_public, sum(overlap)
+    return (
+        *if_any(
+            "{shared} of the {public} public rows are also owners' records: for these records "
+            "epsilon is infinite.",
+            shared=shared,
+            public=public,
+        ),
+        *if_any(
+            "Unused: {unused} of the table's {total} rows, neither owned nor public.",
+            unused=total - used - (public - shared),
+            total=total,
+        ),
+    )
