@@ -309,16 +309,10 @@ def encode(
         lost |= gaps
     count = int(np.count_nonzero(lost[:first_public]))
     misfits = int(np.count_nonzero(read.misfits[:first_public]))
-    sentences = (codes.coding, codes.said(count, misfits) if count + misfits > 0 else None)
-    return read.values, [sentence for sentence in sentences if sentence is not None]
-
-
-def _counted(column: "pd.Series") -> str:
-    """Return the two most frequent texts of cells, and how many cells have each."""
-    counts = texts_of(column)
-    ranked = sorted(counts, key=lambda text: (-counts[text], text))
-    few = ", ".join(f"{shorten(text)!r} ({counts[text]})" for text in ranked[:2])
-    return few + ", …" * (len(ranked) > 2)
+    notes = [] if codes.coding is None else [codes.coding]
+    if codes.said is not None and count + misfits > 0:
+        notes.append(codes.said(count, misfits))
+    return read.values, notes
 
 
 def target_of(
@@ -361,7 +355,11 @@ def target_of(
     fields: dict[str, Any] = {"misfits": len(unread), "column": name}
     called = "not numbers"
     if name in declared and declared[name].labels is not None:
-        called, fields["texts"] = "unknown class {texts}", _counted(unread[name])
+        counts = texts_of(unread[name])
+        ranked = sorted(counts, key=lambda text: (-counts[text], text))
+        few = [f"{shorten(text)!r} ({counts[text]})" for text in ranked[:2]]
+        fields["texts"] = ", ".join([*few, *["…"] * (len(ranked) > 2)])
+        called = "unknown class {texts}"
     sentence = f"{FROM_PRIVATE}{called}, so missing: {{misfits}} cells of the target {{column!r}}"
     if owner is not None and owner in unread:
         whose = unread[owner].astype(object).value_counts()

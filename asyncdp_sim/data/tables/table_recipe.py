@@ -2,14 +2,14 @@
 
 import shlex
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Ints
@@ -17,7 +17,6 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.messages import FormattedMessage, Listed, if_any
 from asyncdp_sim.core.specification import trait
 from asyncdp_sim.core.streams import Scope, Streams
-from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
 from asyncdp_sim.data.splits import (
     HeldOutShare,
@@ -90,7 +89,7 @@ class Gathering:
     """
 
     def __init__(self) -> None:
-        self._found: list[Fault] = []
+        self._found: dict[Fault, None] = {}
 
     @contextmanager
     def step(self) -> Iterator[None]:
@@ -98,16 +97,13 @@ class Gathering:
         try:
             yield
         except DataError as error:
-            self.add(error.faults)
+            self._found |= dict.fromkeys(error.faults)
 
-    def add(self, faults: Iterable[Fault]) -> None:
-        """Note faults."""
-        self._found += faults
-
-    def end(self) -> None:
+    def end(self, *last: Fault) -> None:
         """Raise a :class:`~asyncdp_sim.core.errors.DataError` if anything was wrong."""
+        self._found |= dict.fromkeys(last)
         if len(self._found) > 0:
-            raise DataError(dict.fromkeys(self._found))
+            raise DataError(self._found)
 
 
 class TableRecipe(DataKind):
@@ -189,15 +185,12 @@ class TableRecipe(DataKind):
     def twin(self) -> Self | None:
         return self.model_copy(update={"path": None})
 
-    @model_validator(mode="after")
-    def _public_rows_span_the_features(self) -> Self:
+    @override
+    def own_faults(self) -> Iterator[Fault]:
         if self.preprocessing.fitted and self.public_records < self.features:
-            rule = (
-                f"allowed is at least features = {self.features} "
-                f'with preprocessing = "{self.preprocessing.kind}"'
-            )
-            raise faults_of([Fault("public_records", str(self.public_records), rule)])
-        return self
+            rule = f"allowed is at least features = {self.features} with preprocessing = "
+            rule += f'"{self.preprocessing.kind}"'
+            yield Fault("public_records", str(self.public_records), rule)
 
     def _rows_of_twin(self, request: BuildRequest) -> int:
         """Return how many rows of a twin owners have.
@@ -261,10 +254,8 @@ class TableRecipe(DataKind):
             table.target, table.target[first_public:],
         )  # fmt: skip
         with gathering.step():
-            if request.swap is not None and self.split.by_target:
-                owned = self._owned_before(request)
-            else:
-                owned = self.split.owned(asked)
+            replaced = request.swap is not None and self.split.by_target
+            owned = self._owned_before(request) if replaced else self.split.owned(asked)
         with gathering.step():
             public, public_targets = self._public(table, first_public, places)
             projection = self._projection(public, public_targets) if given is None else given
@@ -274,7 +265,8 @@ class TableRecipe(DataKind):
         whose = None if persons is None else [persons[r] for r in rows]
         ranks = None if order is None else [order[r] for r in rows]
         kept, apart = keep_apart(self.held_out, [len(r) for r in rows], streams, whose, ranks)
-        unowned = _left(rows, total) if self.score_on == "all" else np.zeros(0, dtype=np.int64)
+        unowned = np.arange(total if self.score_on == "all" else 0)
+        unowned = np.setdiff1d(unowned, np.concatenate(rows))
         trained = [take(r, place) for r, place in zip(rows, kept, strict=True)]
         unseen = [r[a] for r, a in zip(rows, apart, strict=True)] if self.held_out > 0 else []
         sets = trained + unseen + ([unowned] if len(unowned) > 0 else [])
@@ -323,8 +315,7 @@ class TableRecipe(DataKind):
         first = total - self.public_records
         if first < 0:
             rule = f"allowed is at most {total}, the number of rows of the table"
-            gathering.add([Fault("data.public_records", str(self.public_records), rule)])
-            gathering.end()
+            gathering.end(Fault("data.public_records", str(self.public_records), rule))
         return first
 
     def _owned_before(self, request: BuildRequest) -> OwnerSplit:
@@ -361,14 +352,6 @@ class TableRecipe(DataKind):
             raise DataError([Fault("data.public_records", problem, rule)])
         has_target = ~np.isnan(target)
         return (rows, target) if has_target.all() else (rows[has_target], target[has_target])
-
-
-def _left(rows: Sequence[Ints], total: int) -> Ints:
-    """Return the rows that are no owner's."""
-    left = np.ones(total, dtype=bool)
-    for owner_rows in rows:
-        left[owner_rows] = False
-    return np.flatnonzero(left)
 
 
 def persons_said(persons: Ints | None, rows: Sequence[Ints], first_public: int) -> tuple[str, ...]:
