@@ -23,8 +23,8 @@ from asyncdp_sim.figures.picture import Picture
 from asyncdp_sim.figures.style import GRAY, RAISED, THEORY, looks
 from asyncdp_sim.figures.sweep_figure import Series, SweepFigure, is_number, least, mean_psi_at_end
 from asyncdp_sim.results import Cell, Sweep, not_a_result
-from asyncdp_sim.scenario.labels import axis as axis_name
-from asyncdp_sim.scenario.labels import symbol
+from asyncdp_sim.scenario.paths import axis as axis_name
+from asyncdp_sim.scenario.paths import symbol
 
 
 @dataclass(frozen=True)

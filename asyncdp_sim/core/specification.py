@@ -309,10 +309,8 @@ def kind_of(member: type[Spec]) -> str:
     return str(getattr(member, "called", "") if field is None else field.default)
 
 
-def parse(spec: Any, raw: object, context: object = None) -> Any:
+def parse(spec: Any, raw: object) -> Any:
     """Build ``spec`` (a Spec or a discriminated union of them) from plain TOML values.
-
-    Validators receive the ``context``, if any.
 
     Raises
     ------
@@ -322,7 +320,7 @@ def parse(spec: Any, raw: object, context: object = None) -> Any:
     is_spec = isinstance(spec, type) and issubclass(spec, Spec)
     validate = spec.model_validate if is_spec else TypeAdapter(spec).validate_python
     try:
-        return validate(raw, context=context)
+        return validate(raw)
     except ValidationError as error:
         raise SpecError(faults_in(error, spec, raw)) from None
 

@@ -16,7 +16,7 @@ from asyncdp_sim.core.errors import Fault, SpecError
 from asyncdp_sim.core.specification import Variant, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.tables.file_form import PLAIN, FileForm
-from asyncdp_sim.data.tables.neighbour import Swap
+from asyncdp_sim.data.tables.rows import Swap
 
 if TYPE_CHECKING:
     from asyncdp_sim.data.surrogates import PublicTable

@@ -12,10 +12,8 @@ from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import NonNegative, trait
 from asyncdp_sim.core.streams import Scope, Streams
 from asyncdp_sim.data.dataset import SYNTHETIC, DataKind, Dataset
-from asyncdp_sim.data.splits import require_records
-from asyncdp_sim.data.tables.held_out import HeldOutShare, keep_apart, said
-from asyncdp_sim.data.tables.neighbour import Swap
-from asyncdp_sim.data.tables.rows import frozen, take
+from asyncdp_sim.data.splits import HeldOutShare, held_out_note, keep_apart, require_records
+from asyncdp_sim.data.tables.rows import Swap, frozen, take
 
 LARGEST_ROTATED = 2000  # a dense rotation costs features³ operations
 
@@ -75,7 +73,7 @@ class GaussianData(DataKind):
             real=False,
             notes=(
                 f"Gaussian features and a linear {target_words}, drawn for this run.",
-                *said(kept, apart),
+                *held_out_note(kept, apart),
             ),
             held_out_features=tuple(frozen(x) for x, _ in unseen),
             held_out_targets=tuple(frozen(y) for _, y in unseen),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from asyncdp_sim.core.arrays import Array
+from asyncdp_sim.core.arrays import Array, Ints
 from asyncdp_sim.core.errors import DataError, Fault
 from asyncdp_sim.core.specification import FAMILY_BY_NAME, Variant
 from asyncdp_sim.core.streams import Scope, Streams
@@ -18,7 +18,7 @@ from asyncdp_sim.core.words import number
 from asyncdp_sim.data.dataset import Dataset
 from asyncdp_sim.data.splits import OwnerSplit, SplitKind, TableToSplit
 from asyncdp_sim.data.tables.preprocessing import Projection
-from asyncdp_sim.data.tables.rows import Encoded, Rows
+from asyncdp_sim.data.tables.rows import Encoded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class PublicKnowledge:
 
     features: Array
     targets: Array
-    like: Rows
+    like: Ints
     sizes: tuple[int, ...]
     names: tuple[str, ...]
     others: int
@@ -71,7 +71,7 @@ class PublicTable:
     rows: Encoded
     projection: Projection
 
-    def dataset(self, rows: Sequence[Rows]) -> Dataset:
+    def dataset(self, rows: Sequence[Ints]) -> Dataset:
         """Return public rows as owners' records.
 
         Parameters
@@ -195,10 +195,10 @@ class Unlikeness:
     variance: float
     half_width: float
     shares: Array
-    seen: Rows
+    seen: Ints
 
 
-def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Rows:
+def half(known: PublicKnowledge, redrawn: int, streams: Streams | Scope) -> Ints:
     """Return which public rows are used: all, or in a redraw a random half of them."""
     rows = np.arange(len(known.targets))
     if redrawn == 0:
@@ -225,7 +225,7 @@ def require_targets(known: PublicKnowledge) -> None:
     raise DataError([Fault("data.public_records", problem, rule)])
 
 
-def unlike(features: Array, targets: Array, like: Rows, n_owners: int) -> Unlikeness:
+def unlike(features: Array, targets: Array, like: Ints, n_owners: int) -> Unlikeness:
     """Measure owners' slopes x(y − xᵀθ*) at the least squares of all, in the metric of H⁻¹.
 
     Parameters
@@ -354,7 +354,7 @@ StandIn = Annotated[PublicRows, FAMILY_BY_NAME]
 """Every kind of substitute rows; a new one is added here."""
 
 
-def _taken(known: PublicKnowledge, rows: Rows) -> tuple[Array, Array]:
+def _taken(known: PublicKnowledge, rows: Ints) -> tuple[Array, Array]:
     return known.features[rows], known.targets[rows]
 
 
@@ -421,7 +421,7 @@ def replaced(
 
 def publicly_known(
     split: SplitKind, ground: Ground, asked: TableToSplit
-) -> tuple[PublicKnowledge, list[Rows]]:
+) -> tuple[PublicKnowledge, list[Ints]]:
     """Return what is public about a table, and which of its private rows are whose."""
     public, projection, first = ground.public, ground.projection, ground.first
     features, targets = projection.features(public.matrix), projection.targets(public.target)

@@ -16,14 +16,10 @@ from asyncdp_sim.scenario.owners import count_owners
 from asyncdp_sim.scenario.paths import (
     EITHER,
     Raw,
-    WrittenPart,
-    jsonable,
     keys,
     listed,
     set_path,
-    together,
     toml,
-    written_parts,
 )
 from asyncdp_sim.scenario.spec import Scenario
 
@@ -179,17 +175,11 @@ def dump(scenario: Scenario, directory: Path | None) -> str:
     They stay absolute where it lies in none. :data:`SCHEMA_LINE` is for those who write a file
     that is to be edited: results, beside which no schema lies, name none.
     """
-    return together(
-        part.toml if directory is None or not part.placed else toml(_moved(part, directory))
-        for part in written_parts(scenario)
-    )
-
-
-def _moved(part: WrittenPart, directory: Path) -> Raw:
-    """Return a part of a scenario as tables whose paths load when it lies in a directory."""
-    raw = part.copied()
-    _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
-    return relative(raw, directory)
+    raw = scenario.plain()
+    if directory is not None:
+        _map_paths(raw, lambda path: os.path.relpath(path, directory.absolute()))
+        raw = relative(raw, directory)
+    return toml(raw)
 
 
 def require_new(file: Path, option: str = "--save") -> None:
@@ -262,25 +252,7 @@ def unplaced(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
     SpecError
         If a class from outside is in no file.
     """
-    return _unplaced(scenario.plain(), digest)
-
-
-def unplaced_json(scenario: Scenario, digest: Callable[[str], str]) -> Raw:
-    """Return the same of a scenario without a sweep, ready for JSON; not to be changed.
-
-    Parts without files are made once for all cells of a sweep that have them in common.
-    """
-    raw: Raw = {}
-    for part in written_parts(scenario):
-        if part.placed or part.key == "channel":
-            raw |= jsonable(_unplaced(part.copied(), digest))
-        else:
-            raw[part.key] = part.json
-    return raw
-
-
-def _unplaced(raw: Raw, digest: Callable[[str], str]) -> Raw:
-    """Return tables that are changed so as to name a file by name and digest."""
+    raw = scenario.plain()
     swept = raw.pop("sweep", None)
     for table in list(_with_files(raw)):
         for key in [key for key in _FILES if isinstance(table.get(key), str)]:

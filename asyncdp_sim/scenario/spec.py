@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
-from pydantic import ValidationInfo, model_validator
+from pydantic import model_validator
 
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.specification import Spec, parse, per_owner, picked, wrong_length
@@ -14,8 +14,7 @@ from asyncdp_sim.core.validation import faults_of, show
 from asyncdp_sim.core.words import html_table
 from asyncdp_sim.data import SYNTHETIC, Dataset
 from asyncdp_sim.data.dataset import DataKind
-from asyncdp_sim.data.tables import held_out
-from asyncdp_sim.network import Network
+from asyncdp_sim.data.splits import held_out_faults
 from asyncdp_sim.network.laws import in_a_row
 from asyncdp_sim.network.spec import conflicts
 from asyncdp_sim.privacy.guarantee import CHOSEN
@@ -62,7 +61,7 @@ def conflicts_within(scenario: ScenarioFacts) -> list[Fault]:
     faults += _part_faults(scenario)
     faults += scenario.owners.name_faults(scenario.data.split_column)
     faults += _energy_faults(scenario)
-    faults += held_out.faults(scenario.data.held_out, scenario.records or ())
+    faults += held_out_faults(scenario.data.held_out, scenario.records or ())
     if len(faults) == 0 and algorithm.needs_shares:
         faults += _share_faults(scenario)
     return [*faults, *_record_faults(scenario)]
@@ -220,8 +219,6 @@ def _record_faults(scenario: ScenarioFacts) -> Iterator[Fault]:
 
 
 _S = TypeVar("_S", bound=Spec)
-_KNOWN_TO_FIT = object()
-"""Context for the validator: the parts are known to be consistent."""
 
 
 class Scenario(ScenarioFacts):
@@ -248,8 +245,8 @@ class Scenario(ScenarioFacts):
         return self
 
     @model_validator(mode="after")
-    def _fits_together(self, info: ValidationInfo) -> "Scenario":
-        result = conflicts_within(self) if info.context is not _KNOWN_TO_FIT else []
+    def _fits_together(self) -> "Scenario":
+        result = conflicts_within(self)
         if result:
             raise faults_of(result)
         return self
@@ -395,15 +392,13 @@ class Scenario(ScenarioFacts):
         asked = any(path.split(".")[0] in ("data", VARIANT) for path in self.sweep)
         return asked and any(self.cell(item).data.file is not None for item in self.grid())
 
-    def cell(self, chosen: Mapping[str, Any], *, known_to_fit: bool = False) -> "Scenario":
+    def cell(self, chosen: Mapping[str, Any]) -> "Scenario":
         """Return the scenario of one cell.
 
         Parameters
         ----------
         chosen : mapping
             The swept paths and their values.
-        known_to_fit : bool
-            Whether it was made before, so that its parts are known to fit together.
 
         Raises
         ------
@@ -428,7 +423,7 @@ class Scenario(ScenarioFacts):
             set_path(Scenario, raw, path, copy.deepcopy(value))
         if self.owners.counted is not None:
             count_owners(raw, self._names_of, otherwise=self.owners.count)
-        cell: Scenario = parse(Scenario, raw, _KNOWN_TO_FIT if known_to_fit else None)
+        cell: Scenario = parse(Scenario, raw)
         return cell._taking_part()
 
     def _open_at(self, sections: set[str]) -> Raw:
@@ -448,15 +443,6 @@ class Scenario(ScenarioFacts):
         if counted:
             del raw["owners"]["count"]
         return {key: value for key, value in raw.items() if value is not None and key != "sweep"}
-
-    def over(self, network: Network) -> "Scenario":
-        """Return the same scenario with this network, which is equal to its own.
-
-        What has been worked out of that is not worked out again.
-        """
-        twin = self.model_copy()
-        twin.__dict__["network"] = network
-        return twin
 
 
 def replaced(spec: _S, parts: Mapping[str, Any]) -> _S:

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from asyncdp_sim.core.arrays import Array, Bools
-from asyncdp_sim.data.tables.rows import Rows
+from asyncdp_sim.core.arrays import Array, Bools, Ints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +111,7 @@ def map_text(
     return np.asarray(table[codes])  # a missing value has code −1: the last entry
 
 
-def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Rows, "pd.Index"]:
+def _places(column: "pd.Series", said: Callable[[object], str]) -> tuple[Ints, "pd.Index"]:
     """Return each cell's place among the values that differ, −1 if missing, and those values."""
     if column.dtype == "category":
         return column.cat.codes.to_numpy(), column.cat.categories

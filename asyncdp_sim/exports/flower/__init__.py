@@ -12,6 +12,7 @@ import numpy as np
 from asyncdp_sim.core.errors import DataError, Fault, SpecError
 from asyncdp_sim.core.streams import Streams
 from asyncdp_sim.core.units import to_units
+from asyncdp_sim.data.splits import keep_apart
 from asyncdp_sim.data.tables.encoded_columns import TableEncoder
 from asyncdp_sim.data.tables.encodings import (
     ClassLabels,
@@ -21,7 +22,6 @@ from asyncdp_sim.data.tables.encodings import (
     distinct,
     usual,
 )
-from asyncdp_sim.data.tables.held_out import keep_apart
 from asyncdp_sim.data.tables.read import with_public_rows
 from asyncdp_sim.data.tables.table_data import TableData
 from asyncdp_sim.data.tables.text_columns import kinds_in

@@ -33,7 +33,7 @@ from asyncdp_sim.scenario.fields import (
     tables,
     takes_numbers,
 )
-from asyncdp_sim.scenario.labels import labels as labels_of_pictures
+from asyncdp_sim.scenario.paths import labels as labels_of_pictures
 from asyncdp_sim.sentences.names import (
     RESULTS,
     entries,
