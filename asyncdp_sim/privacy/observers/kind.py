@@ -39,14 +39,11 @@ class Learned:
         The same as ρ of zero-concentrated privacy; None for mechanisms that are not Gaussian.
     median : array (R, N) or None
         ε against the median of the other owners; None if all learn the same.
-    least : array (R, N), optional
-        ε of one pair of datasets, a lower bound on any true claim; None if no pair is computed.
     """
 
     most: Array
     zcdp: Array | None
     median: Array | None = None
-    least: Array | None = None
 
 
 class Listener(Protocol):
