@@ -22,7 +22,7 @@ from asyncdp_sim.core.specification import per_owner
 from asyncdp_sim.learning.answers import AnswerNoise
 from asyncdp_sim.privacy.accountants.own import Accountant, gradients_of
 from asyncdp_sim.privacy.accountants.pairs import LaplacePair, epsilon_of, mu_of
-from asyncdp_sim.privacy.mechanisms.gaussian import GaussianShares
+from asyncdp_sim.privacy.mechanisms import GaussianShares
 from asyncdp_sim.scenario import Scenario
 from asyncdp_sim.trace import ExchangeOutcome, Trace
 

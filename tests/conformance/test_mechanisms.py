@@ -20,13 +20,17 @@ from asyncdp_sim.privacy import guarantee
 from asyncdp_sim.privacy.accountants.own import Pure
 from asyncdp_sim.privacy.mechanisms import (
     AnswerNoise,
+    Array,
     LaplaceMechanism,
     Mechanism,
     MechanismKind,
     NoNoise,
     OwnerBudgets,
+    PureMechanism,
+    Shape,
+    alike,
+    scale_of,
 )
-from asyncdp_sim.privacy.mechanisms.kind import Array, PureMechanism, Shape, alike, scale_of
 from asyncdp_sim.privacy.sensitivity import NormChoice
 from asyncdp_sim.runs import run
 from asyncdp_sim.runs.problem import Problem, build_dataset, prepare

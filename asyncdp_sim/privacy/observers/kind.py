@@ -16,12 +16,14 @@ from asyncdp_sim.core.words import extent
 from asyncdp_sim.network.latency import Aggregation
 from asyncdp_sim.privacy.accountants.own import Accountant, gaussian_epsilon
 from asyncdp_sim.privacy.mechanisms import (
+    NUMBER_BYTES,
     AnswerNoise,
+    GaussianShares,
     MechanismKind,
     OwnerBudgets,
     RecordSensitivity,
+    shared,
 )
-from asyncdp_sim.privacy.mechanisms.gaussian import NUMBER_BYTES, GaussianShares, shared
 from asyncdp_sim.theory.formulas.channels import delivered
 from asyncdp_sim.theory.formulas.exchanges import sum_opens
 from asyncdp_sim.trace import Trace
