@@ -34,7 +34,7 @@ from typing_extensions import override
 
 from asyncdp_sim.core.arrays import Array, Bools, Ints
 from asyncdp_sim.core.errors import Fault, SpecError
-from asyncdp_sim.core.specification import FAMILY_BY_NAME, Several, Spec, Variant
+from asyncdp_sim.core.specification import FAMILY_BY_NAME, Several, Spec, Variant, trait
 from asyncdp_sim.core.validation import faults_of
 from asyncdp_sim.learning.answers import AnswerNoise, Shape
 from asyncdp_sim.learning.objectives import Norm
@@ -238,17 +238,13 @@ def total(allowance: OwnerBudgets) -> Array:
 class NoNoise(AnswerNoise):
     """Exact answers: no privacy at all."""
 
+    added: ClassVar[str | None] = "none"
     scale: Array
 
     @property
     @override
     def variance(self) -> Array:
         return np.zeros_like(self.scale)
-
-    @property
-    @override
-    def added(self) -> str:
-        return "none"
 
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
@@ -307,6 +303,7 @@ class LaplaceNoise(AnswerNoise):
     """
 
     figure: ClassVar[str | None] = "Laplace with scale"
+    added: ClassVar[str | None] = trait(lambda self: f"laplace, {self.shape}")
     scale: Array
     shape: Shape = "vector"
 
@@ -315,21 +312,11 @@ class LaplaceNoise(AnswerNoise):
     def variance(self) -> Array:
         return 2 * np.square(self.scale)
 
-    @property
-    @override
-    def added(self) -> str:
-        return f"laplace, {self.shape}"
-
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         if self.shape == "vector":
             return generator.laplace(size=(count, size))
         return np.repeat(generator.laplace(size=(count, 1)), size, axis=1)
-
-    @override
-    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
-        gradients += rows * self.scale.take(owners)[:, None]
-        return gradients
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
@@ -512,6 +499,10 @@ def grid_steps(bound: float, records: Array, size: int, scale: Array) -> Array:
     return np.asarray(np.maximum(2.0 ** np.floor(np.log2(finest)), coarse))
 
 
+_INDEPENDENT = "Gaussian with standard deviation"
+_CORRELATED = "Gaussian, correlated over rounds, in the first of which it has standard deviation"
+
+
 @dataclass(frozen=True, eq=False)
 class GaussianNoise(AnswerNoise):
     """Gaussian noise w with standard deviation s_i = z_i · 2Ξ/n_i on each coordinate.
@@ -522,7 +513,8 @@ class GaussianNoise(AnswerNoise):
         s_i ≥ 0; 0 where ε_i is infinite.
     """
 
-    figure: ClassVar[str | None] = "Gaussian with standard deviation"
+    figure: ClassVar[str | None] = _INDEPENDENT
+    added: ClassVar[str | None] = "gaussian"
     scale: Array
 
     @property
@@ -530,19 +522,9 @@ class GaussianNoise(AnswerNoise):
     def variance(self) -> Array:
         return np.square(self.scale)
 
-    @property
-    @override
-    def added(self) -> str | None:
-        return "gaussian"
-
     @override
     def rows(self, generator: np.random.Generator, count: int, size: int) -> Array:
         return generator.standard_normal(size=(count, size))
-
-    @override
-    def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
-        gradients += rows * self.scale[owners, None]
-        return gradients
 
     @override
     def log_likelihood(self, owners: Ints, gradients: Array, answers: Array) -> Array:
@@ -639,6 +621,7 @@ class GaussianShares(GaussianNoise):
     """
 
     figure: ClassVar[str | None] = "Gaussian share with standard deviation"
+    added: ClassVar[str | None] = None  # answers are on a grid
     records: Array
     grid: float
 
@@ -651,12 +634,6 @@ class GaussianShares(GaussianNoise):
     def variance(self) -> Array:
         """s_i² plus the variance of rounding, γ²/(12 n_i²)."""
         return np.asarray(np.square(self.scale) + np.square(self.grid / self.records) / 12)
-
-    @property
-    @override
-    def added(self) -> None:
-        """None: answers are on a grid."""
-        return
 
     @override
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
@@ -682,14 +659,9 @@ class SummedShares(GaussianNoise):
         m, the number of shares: the owner's, and those of the next owners.
     """
 
+    added: ClassVar[str | None] = None  # sums are on a grid
     each: GaussianShares
     shares: int
-
-    @property
-    @override
-    def added(self) -> None:
-        """None: sums are on a grid."""
-        return
 
     @override
     def width(self, size: int) -> int:
@@ -701,16 +673,13 @@ class SummedShares(GaussianNoise):
 
     @override
     def add_noise(self, owners: Ints, gradients: Array, rows: Array) -> Array:
-        owner_share, size = self.each, gradients.shape[1]
-        answers = owner_share.add_noise(owners, gradients, rows[:, :size])
+        single, size = self.each, gradients.shape[1]
+        answers = single.add_noise(owners, gradients, rows[:, :size])
         for place in range(1, self.shares):
-            other_owners = (owners + place) % len(owner_share.scale)
-            share = owner_share.add_noise(
-                other_owners, np.zeros_like(answers), rows[:, place * size :][:, :size]
-            )
-            answers += (
-                share * (owner_share.records[other_owners] / owner_share.records[owners])[:, None]
-            )
+            sharers = (owners + place) % len(single.scale)
+            row = rows[:, place * size :][:, :size]
+            share = single.add_noise(sharers, np.zeros_like(answers), row)
+            answers += share * (single.records[sharers] / single.records[owners])[:, None]
         return answers
 
 
@@ -800,6 +769,9 @@ class LearnerNoise(GaussianNoise):
         c, the first column of C; (1,) where rounds are independent.
     """
 
+    figure: ClassVar[str | None] = trait(
+        lambda self: _INDEPENDENT if len(self.column) == 1 else _CORRELATED
+    )
     parts: int
     column: tuple[float, ...] = (1.0,)
 
@@ -812,13 +784,6 @@ class LearnerNoise(GaussianNoise):
     def alone(self) -> GaussianNoise:
         """The noise on one owner's answer where all else is known, and all sums are used."""
         return GaussianNoise(self.scale * sqrt(self.parts) / self.length)
-
-    @property
-    @override
-    def figure(self) -> str:  # type: ignore[override]
-        if len(self.column) == 1:
-            return "Gaussian with standard deviation"
-        return "Gaussian, correlated over rounds, in the first of which it has standard deviation"
 
     @override
     def drawing(self, size: int) -> Callable[[np.random.Generator, int], Array]:
