@@ -25,7 +25,6 @@ from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records
 from asyncdp_sim.learning.objectives.softmax import (
     Softmax,
     SoftmaxLoss,
-    SoftmaxObjective,
     SoftmaxRecords,
 )
 

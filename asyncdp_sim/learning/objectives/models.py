@@ -13,11 +13,11 @@ f(θ) − f(θ*) = (σ/2)‖δ‖² + (1/n) Σ_j [φ(z_j* + δᵀx_j) − φ(z_j
 a sum of terms none of which is negative, so that nothing cancels close to θ*.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal, Protocol, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -32,22 +32,58 @@ from asyncdp_sim.learning.objectives.minimisers import minimum
 from asyncdp_sim.learning.objectives.records import LinearRecords, Norm, Records, stacks
 
 
-class JudgedRows:
-    """The rows that define f and θ*; a base of frozen dataclasses that hold them.
+class Objective(ABC):
+    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} ℓ(θ; x, y) over Θ = {‖θ‖_∞ ≤ θ_max}.
 
     Attributes
     ----------
-    features : sequence of array (n_i, ·)
-    targets : sequence of array (n_i,)
+    sigma : float
+        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖².
+    theta_max : float or None
+        None is the whole space.
+    records : array of int (N,)
+        n_i.
     """
 
-    features: Sequence[Array]
-    targets: Sequence[Array]
+    sigma: float
+    theta_max: float | None
+    records: Ints
 
-    @cached_property
-    def records(self) -> Ints:
-        """n_i, shape (N,)."""
-        return np.array([len(y) for y in self.targets], dtype=np.int64)
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """p, the coordinates of θ."""
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float | None:
+        """Lipschitz constant of ∇f (an upper bound of it); None where f is not smooth."""
+
+    @property
+    @abstractmethod
+    def optimum(self) -> Array:
+        """θ* = argmin of f over Θ, shape (p,); the best minimum found where f is not convex."""
+
+    @property
+    @abstractmethod
+    def least(self) -> float:
+        """f(θ*) > 0.
+
+        Raises
+        ------
+        DataError
+            If it is not positive, so that the relative fitness is undefined.
+        """
+
+    @property
+    def second_moments(self) -> "Quadratic | None":
+        """The same f by the second moments of the training rows; None if it is not quadratic."""
+        return None
+
+    @property
+    def judge(self) -> "Quadratic | None":
+        """The second moments of f and θ*, if of more rows than the owners'; else None."""
+        return None
 
     @cached_property
     def weights(self) -> Array:
@@ -57,21 +93,23 @@ class JudgedRows:
     @property
     def n_owners(self) -> int:
         """N."""
-        return len(self.targets)
+        return len(self.records)
 
-    @property
-    def second_moments(self) -> None:
-        """None: second moments do not determine f."""
-        return
+    @abstractmethod
+    def excess(self, theta: Array) -> Array:
+        """Return f(θ) − f(θ*) for points of shape (…, p); no point's bits depend on the others."""
 
-    @property
-    def judge(self) -> None:
-        """None: f and θ* are those of the owners' rows."""
-        return
+    def fitness(self, theta: Array) -> Array:
+        """Return f(θ) for points of shape (…, p)."""
+        return self.least + self.excess(theta)
+
+    @abstractmethod
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
+class Quadratic(Objective):
     """A sum of owners' mean squared errors and a regulariser, known by its second moments.
 
     Attributes
@@ -116,11 +154,6 @@ class Quadratic:
             theta_max=theta_max,
         )
 
-    @property
-    def n_owners(self) -> int:
-        """N."""
-        return len(self.records)
-
     def of_owner(self, owner: int) -> "Quadratic":
         """Return f over one owner's records alone; ``owner`` counts from 0."""
         row = slice(owner, owner + 1)
@@ -137,20 +170,10 @@ class Quadratic:
         """The objective itself."""
         return self
 
-    @property
-    def judge(self) -> None:
-        """None: f and θ* are those of the owners' rows."""
-        return
-
-    @property
+    @cached_property
     def n_features(self) -> int:
         """p, the coordinates of θ."""
         return int(self.moment.shape[1])
-
-    @cached_property
-    def weights(self) -> Array:
-        """n_i/n, shape (N,)."""
-        return np.asarray(self.records / self.records.sum())
 
     @cached_property
     def hessian(self) -> Array:
@@ -163,7 +186,7 @@ class Quadratic:
         """b, shape (p,)."""
         return np.asarray(np.einsum("i,ij->j", self.weights, self.moment))
 
-    @property
+    @cached_property
     def smoothness(self) -> float:
         """Largest eigenvalue of the second derivative of f, 2 λ_max(H)."""
         return 2 * float(np.linalg.eigvalsh(self.hessian)[-1])
@@ -193,13 +216,7 @@ class Quadratic:
 
     @cached_property
     def least(self) -> float:
-        """f(θ*) > 0.
-
-        Raises
-        ------
-        DataError
-            If it is not positive, so that the relative fitness is undefined.
-        """
+        """f(θ*) > 0."""
         theta = self.optimum
         constant = float(self.weights @ self.energy)
         least = float(theta @ self.hessian @ theta - 2 * self.linear @ theta + constant)
@@ -217,10 +234,6 @@ class Quadratic:
         slope = 2 * (self.hessian @ self.optimum - self.linear)
         first = 0.0 if self.interior else np.einsum("...j,j->...", step, slope)
         return np.asarray(np.einsum("...j,...j->...", curved, step) + first)
-
-    def fitness(self, theta: Array) -> Array:
-        """Return f(θ) for points of shape (…, p)."""
-        return self.least + self.excess(theta)
 
     def relative_fitness(self, theta: Array) -> Array:
         """Return ψ(θ) = f(θ)/f(θ*) − 1 ≥ 0 for points of shape (…, p)."""
@@ -274,60 +287,6 @@ FIXED = 64
 """Up to this p, gathered matrices beat a loop over replicates."""
 
 
-class Objective(Protocol):
-    """f(θ) = (σ/2)‖θ‖² + (1/n) Σ_i Σ_{D_i} ℓ(θ; x, y) over Θ = {‖θ‖_∞ ≤ θ_max}."""
-
-    @property
-    def sigma(self) -> float:
-        """σ > 0."""
-
-    @property
-    def theta_max(self) -> float | None:
-        """θ_max; None is the whole space."""
-
-    @property
-    def records(self) -> Ints:
-        """n_i, shape (N,)."""
-
-    @property
-    def weights(self) -> Array:
-        """n_i/n, shape (N,)."""
-
-    @property
-    def n_owners(self) -> int:
-        """N."""
-
-    @property
-    def n_features(self) -> int:
-        """p, the coordinates of θ."""
-
-    @property
-    def smoothness(self) -> float | None:
-        """Lipschitz constant of ∇f (an upper bound of it); None where f is not smooth."""
-
-    @property
-    def optimum(self) -> Array:
-        """θ* = argmin of f over Θ, shape (p,); the best minimum found where f is not convex."""
-
-    @property
-    def least(self) -> float:
-        """f(θ*) > 0."""
-
-    @property
-    def second_moments(self) -> Quadratic | None:
-        """The same f by the second moments of the training rows; None if it is not quadratic."""
-
-    @property
-    def judge(self) -> Quadratic | None:
-        """The second moments of f and θ*, if of more rows than the owners'; else None."""
-
-    def excess(self, theta: Array) -> Array:
-        """Return f(θ) − f(θ*) for points of shape (…, p); no point's bits depend on the others."""
-
-    def gradient(self, owners: Ints, points: Array) -> Array:
-        """Return owner i's mean record gradient, one owner (from 0) and point per row."""
-
-
 @dataclass(frozen=True)
 class Constants:
     """Constants of Assumptions 1 and 2 of Async.
@@ -364,48 +323,50 @@ def constants(objective: Objective, records: Records) -> Constants:
     return Constants(objective.sigma, objective.smoothness, records.gradient_bound(bound), xi_g)
 
 
-@dataclass(frozen=True, eq=False)
-class LinearObjective(JudgedRows):
-    """f of a linear model: the mean loss over all owners' records, and a regulariser.
+class RowsObjective(Objective):
+    """The mean loss over all owners' records, and a regulariser.
 
-    Attributes
+    Parameters
     ----------
-    features : sequence of array (n_i, p)
-        Rows that θ multiplies, fastest in Fortran order.
-    targets : sequence of array (n_i,)
-    loss : Loss
-        φ.
+    rows : Records
+        Unclipped.
     sigma : float
-        σ > 0, the strong convexity of g(θ) = (σ/2)‖θ‖².
+        σ > 0.
     theta_max : float or None
         Θ = {‖θ‖_∞ ≤ θ_max}; None is the whole space.
     """
 
-    features: Sequence[Array]
-    targets: Sequence[Array]
-    loss: Loss
-    sigma: float
-    theta_max: float | None
+    def __init__(self, rows: Records, sigma: float, theta_max: float | None) -> None:
+        self.rows, self.sigma, self.theta_max = rows, sigma, theta_max
+        self.records = rows.counts
 
-    @property
+    def gradient(self, owners: Ints, points: Array) -> Array:
+        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
+        return self.rows.gradient(owners, points)
+
+
+class LinearObjective(RowsObjective):
+    """f of a model of one score, or of several, each linear in θ."""
+
+    @cached_property
     def n_features(self) -> int:
         """p, the coordinates of θ."""
-        return self.loss.numbers(int(self.features[0].shape[1]))
+        return self.rows.loss.numbers(int(self.rows.features[0].shape[1]))
 
     @cached_property
     def smoothness(self) -> float | None:
         """σ + sup φ'' λ_max(XᵀX/n), which bounds the second derivative of f."""
-        if self.loss.curvature is None:
+        if self.rows.loss.curvature is None:
             return None
-        gram = sum(x.T @ x for x in self.features) / int(self.records.sum())
-        return self.sigma + self.loss.curvature * float(np.linalg.eigvalsh(gram)[-1])
+        gram = sum(x.T @ x for x in self.rows.features) / int(self.records.sum())
+        return self.sigma + self.rows.loss.curvature * float(np.linalg.eigvalsh(gram)[-1])
 
     @cached_property
     def _fit(self) -> Fit:
-        x, y = np.concatenate(self.features), np.concatenate(self.targets)
-        return minimum(self.loss, np.asfortranarray(x), y, self.sigma, self.theta_max)
+        x, y = np.concatenate(self.rows.features), np.concatenate(self.rows.targets)
+        return minimum(self.rows.loss, np.asfortranarray(x), y, self.sigma, self.theta_max)
 
-    @property
+    @cached_property
     def optimum(self) -> Array:
         """θ* = argmin of f over Θ, shape (p,)."""
         return self._fit.theta
@@ -415,16 +376,15 @@ class LinearObjective(JudgedRows):
         """Predictions and subgradients at θ*, owner by owner."""
         slopes = np.split(self._fit.slopes, np.cumsum(self.records)[:-1])
         return [
-            (self.loss.scores(x, self.optimum), s)
-            for x, s in zip(self.features, slopes, strict=True)
+            (self.rows.loss.scores(x, self.optimum), s)
+            for x, s in zip(self.rows.features, slopes, strict=True)
         ]
 
     @cached_property
     def _pull(self) -> Array:
         """∇f(θ*) where θ* lies on Θ's boundary; zero in all other coordinates."""
-        mean = sum(
-            self.loss.pulled(x, s) for x, (_, s) in zip(self.features, self._met, strict=True)
-        )
+        slopes = zip(self.rows.features, self._met, strict=True)
+        mean = sum(self.rows.loss.pulled(x, s) for x, (_, s) in slopes)
         gradient = self.sigma * self.optimum + mean / int(self.records.sum())
         bound = np.inf if self.theta_max is None else self.theta_max
         inwards = np.where(self.optimum > 0, np.minimum(gradient, 0), np.maximum(gradient, 0))
@@ -432,17 +392,12 @@ class LinearObjective(JudgedRows):
 
     @cached_property
     def least(self) -> float:
-        """f(θ*) > 0.
-
-        Raises
-        ------
-        DataError
-            If it is not positive, so that the relative fitness is undefined.
-        """
-        losses = [
-            self.loss.value(z, y).sum() for (z, _), y in zip(self._met, self.targets, strict=True)
-        ]
-        theta = self.optimum
+        """f(θ*) > 0."""
+        predictions = zip(self._met, self.rows.targets, strict=True)
+        losses, theta = (
+            [self.rows.loss.value(z, y).sum() for (z, _), y in predictions],
+            self.optimum,
+        )
         return positive(float(self.sigma / 2 * theta @ theta + sum(losses) / self.records.sum()))
 
     def excess(self, theta: Array) -> Array:
@@ -453,26 +408,14 @@ class LinearObjective(JudgedRows):
         """
         steps = theta.reshape(-1, self.n_features) - self.optimum
         total = np.zeros(len(steps))
-        for x, y, (z, slope) in zip(self.features, self.targets, self._met, strict=True):
+        for x, y, (z, slope) in zip(self.rows.features, self.rows.targets, self._met, strict=True):
             for stack in stacks(len(steps), z.size):
-                moved = self.loss.scores(x, steps[stack])
-                total[stack] += self.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
+                moved = self.rows.loss.scores(x, steps[stack])
+                total[stack] += self.rows.loss.above_tangent(moved, z, y, slope).sum(axis=-1)
         square = np.array([float(step @ step) for step in steps])
         pull = np.array([float(self._pull @ step) for step in steps])
         excess = self.sigma / 2 * square + total / float(self.records.sum()) + pull
         return np.asarray(excess.reshape(theta.shape[:-1]))
-
-    def fitness(self, theta: Array) -> Array:
-        """Return f(θ) for points of shape (…, p)."""
-        return self.least + self.excess(theta)
-
-    @cached_property
-    def _unclipped(self) -> Records:
-        return LinearRecords(self.features, self.targets, loss=self.loss)
-
-    def gradient(self, owners: Ints, points: Array) -> Array:
-        """Return owner i's mean record gradient, one owner (from 0) and point (R, p) per row."""
-        return self._unclipped.gradient(owners, points)
 
 
 class ModelKind(Variant):
@@ -538,9 +481,10 @@ class ModelKind(Variant):
     def numbers(self, features: int) -> int:
         """Return p, the coordinates of a model of this number of features."""
 
-    @abstractmethod
     def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
         """Return f over the owners' records, ``features`` being rows of :meth:`design`."""
+        rows = self.records(features, targets, None, "l1")
+        return LinearObjective(rows, self.sigma, self.theta_max)
 
     @abstractmethod
     def records(
@@ -615,10 +559,6 @@ class LinearKind(ModelKind):
     @override
     def numbers(self, features: int) -> int:
         return self.phi.numbers(features + int(self.augmented))
-
-    @override
-    def objective(self, features: Sequence[Array], targets: Sequence[Array]) -> Objective:
-        return LinearObjective(features, targets, self.phi, self.sigma, self.theta_max)
 
     @override
     def records(
