@@ -380,7 +380,7 @@ def _of_the_last(scenario: Scenario, numbers: Ints, present: Bools, noise: Array
     fields = domain.model_dump()
     longest = model.longest(fields["row_norm"], fields["rows"] or scenario.privacy.norm)
     smoothness = curvature * longest**2
-    steps = rounds.schedule(rounds.step, scenario.run.updates).sizes[numbers - 1]
+    steps = rounds.schedule(rounds.step_length, scenario.run.updates).sizes[numbers - 1]
     contraction = np.maximum(
         np.abs(1 - steps * model.sigma), np.abs(1 - steps * (model.sigma + smoothness))
     )

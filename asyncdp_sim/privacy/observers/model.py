@@ -131,7 +131,7 @@ class Descent:
         longest = model.longest(domain.row_norm, domain.rows or privacy.norm)
         return cls(
             weights=records / records.sum(),
-            steps=rounds.schedule(rounds.step, scenario.run.updates).sizes,
+            steps=rounds.schedule(rounds.step_length, scenario.run.updates).sizes,
             convexity=model.sigma,
             smoothness=model.phi.curvature * longest**2,
             records=float(records.sum()),
